@@ -1,0 +1,70 @@
+"""The only place that makes folders: the data folder, and ones for a single user in public places.
+
+Anyone may lay out a folder or a link under a guessed name in /tmp or /var/tmp, so one that already
+stands there is trusted only after a look at its owner and mode.
+"""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+from newsletter_site.embedded_postgres.server_user import ServerUser
+
+
+def prepare_data_dir(data_dir: Path) -> Path:
+    """Make the data folder if it is missing and return its real path.
+
+    As root, a new folder belongs to the owner of the folder it is made in, so that a checkout's
+    owner can go on using what root began; and others may pass through a new folder of root's,
+    though not look into it, because the server inside it does not run as root.
+    """
+    data_dir = data_dir.expanduser().absolute()
+    if not data_dir.exists():
+        if not data_dir.parent.exists():
+            prepare_data_dir(data_dir.parent)
+        try:
+            data_dir.mkdir(mode=0o700, exist_ok=True)
+            if os.geteuid() == 0:
+                parent = data_dir.parent.stat()
+                os.chown(data_dir, parent.st_uid, parent.st_gid)
+                data_dir.chmod(0o711 if parent.st_uid == 0 else 0o700)
+        except OSError as error:
+            raise EmbeddedPostgresError(
+                f"The data folder {data_dir} cannot be made ({error.strerror}): set "
+                "HOMING_DATA_DIR to a folder that this user may write to, or set DATABASE_URL."
+            ) from error
+    return data_dir.resolve()
+
+
+def private_folder(folder: Path, user: ServerUser) -> Path:
+    """Make `folder`, mode 0700 and owned by `user`, or check that it is exactly that.
+
+    Raises EmbeddedPostgresError if something else stands there.
+    """
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise EmbeddedPostgresError(
+            f"{folder} cannot be made ({error.strerror}): set HOMING_DATA_DIR to a folder that "
+            "this user may write to, or set DATABASE_URL."
+        ) from error
+    found = folder.lstat()
+    if found.st_uid == os.geteuid() != user.uid:  # Just made by root, or by one who died here.
+        os.chown(folder, user.uid, user.gid, follow_symlinks=False)
+        found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.uid or found.st_mode & 0o077:
+        raise EmbeddedPostgresError(
+            f"{folder} should be a folder of user {user.uid} that is closed to all others, and is "
+            "not: remove it, set HOMING_DATA_DIR to another folder, or set DATABASE_URL."
+        )
+    return folder
+
+
+def named_for(public: Path, key: str, user: ServerUser) -> Path:
+    """The path under `public` of the private folder that `user` has for `key`."""
+    mark = hashlib.sha256(f"{user.uid} {key}".encode(errors="surrogateescape")).hexdigest()[:16]
+    return public / f"homing-{mark}"

@@ -1,0 +1,80 @@
+"""The only place that decides as whom the server runs, and runs programs as that user.
+
+PostgreSQL refuses to run as root. Nothing here adds users or opens folders for others: if the
+chosen user cannot enter a place, another place is taken (see `cluster` and `binaries`).
+"""
+
+import os
+import pwd
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+
+# Whatever the caller's environment holds (PGDATA, PGOPTIONS, LC_ALL ...), the server's is this.
+SERVER_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+@dataclass(frozen=True)
+class ServerUser:
+    """The system user that owns the server's files and runs it."""
+
+    uid: int
+    gid: int
+
+    @property
+    def is_us(self) -> bool:
+        """Whether this process already runs as that user."""
+        return self.uid == os.geteuid()
+
+
+def server_user(data_dir: Path) -> ServerUser:
+    """Who runs the server of `data_dir`: we ourselves, or, as root, the owner of the folder.
+
+    A data folder of root's own goes to the user who already runs a server in it, else to
+    `postgres`, else to `nobody`.
+    """
+    if os.geteuid() != 0:
+        return ServerUser(os.geteuid(), os.getegid())
+    for folder in (data_dir, *sorted(data_dir.glob("postgresql-*"))):
+        found = folder.stat()
+        if found.st_uid != 0:
+            return ServerUser(found.st_uid, found.st_gid)
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return ServerUser(entry.pw_uid, entry.pw_gid)
+    raise EmbeddedPostgresError(
+        "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: "
+        "run this as a normal user, or set DATABASE_URL."
+    )
+
+
+def run_as(user: ServerUser, command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run `command` as `user` to its end, away from our terminal, folder and environment."""
+    identity: dict[str, Any] = {}
+    if not user.is_us:
+        identity = {"user": user.uid, "group": user.gid, "extra_groups": []}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd="/",
+        env=SERVER_ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        umask=0o077,
+        start_new_session=True,  # Ctrl-C in the terminal is meant for us alone.
+        **identity,
+    )
+
+
+def can_enter(user: ServerUser, folder: Path) -> bool:
+    """Whether `user` may pass through `folder` and every folder above it."""
+    return run_as(user, ["/bin/sh", "-c", 'cd -- "$1"', "sh", folder]).returncode == 0
