@@ -1,0 +1,13 @@
+"""The app's entry in Django's registry."""
+
+from django.apps import AppConfig
+
+
+class IdempotencyConfig(AppConfig):
+    """Remembers posted forms and the answers they were given."""
+
+    name = "idempotency"
+    verbose_name = "Posted forms"
+
+    def ready(self) -> None:
+        from idempotency import checks  # noqa: F401  (importing registers the check)

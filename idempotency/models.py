@@ -1,0 +1,67 @@
+"""The table `idempotency`: which forms were posted, and what was answered."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from idempotency.header_pairs import HeaderPairsField
+from idempotency.key import KEY_PATTERN
+
+
+class PostedForm(models.Model):
+    """A form that a user posted under a key, and the answer it was given."""
+
+    pk = models.CompositePrimaryKey("user", "idempotency_key")
+
+    # Who asked for what.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        db_index=False,  # the primary key begins with it
+        related_name="+",
+    )
+    idempotency_key = models.TextField()
+    request_fingerprint = models.BinaryField()
+
+    # What was answered: null from the claim until it is saved, both in one transaction.
+    response_status_code = models.SmallIntegerField(null=True)
+    response_headers = HeaderPairsField(null=True)
+    response_body = models.BinaryField(null=True)
+    messages = models.JSONField(null=True)
+
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "idempotency"
+        indexes = [models.Index(fields=["created_at"], name="idempotency_rows_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                name="an_answer_is_saved_whole_or_not_at_all",
+                condition=Q(
+                    response_status_code__isnull=True,
+                    response_headers__isnull=True,
+                    response_body__isnull=True,
+                    messages__isnull=True,
+                )
+                | Q(
+                    response_status_code__isnull=False,
+                    response_headers__isnull=False,
+                    response_body__isnull=False,
+                    messages__isnull=False,
+                ),
+            ),
+            models.CheckConstraint(
+                name="only_an_answer_to_committed_work_is_saved",
+                condition=Q(response_status_code__range=(200, 399)),
+            ),
+            models.CheckConstraint(
+                name="a_key_is_1_to_49_printable_ascii_characters",
+                condition=Q(idempotency_key__regex=KEY_PATTERN),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.idempotency_key}"

@@ -1,0 +1,118 @@
+"""
+A site with one form that is safe to retry: an author has a leaflet printed.
+
+Each piece of work leaves a row in the table `leaflet`, so a test can count them. What else
+happens during the work is up to the test (`during_work`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
+
+from idempotency.key import fresh_key
+from idempotency.safe_to_retry import KeyUsedForOtherContent, safe_to_retry
+
+# A number for an advisory lock: a test that holds it keeps the work from going on.
+GATE = 7_301
+
+TABLE = """
+    CREATE TABLE leaflet (
+        author_id uuid, key text, title text, text text,
+        UNIQUE (author_id, key)
+    )
+"""
+
+
+def _nothing(request: HttpRequest) -> HttpResponse | None:
+    return None
+
+
+during_work: Callable[[HttpRequest], HttpResponse | None] = _nothing
+
+
+def wait_at_the_gate(request: HttpRequest) -> None:
+    """Wait in the database while a test holds the gate."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [GATE])
+
+
+class LeafletForm(forms.Form):
+    title = forms.CharField(max_length=100)
+    text = forms.CharField(required=False)
+    picture = forms.FileField(required=False)
+
+
+def _page(request: HttpRequest, form: LeafletForm, key: str) -> HttpResponse:
+    return JsonResponse({"form": form.data, "errors": form.errors, "key": key})
+
+
+def _other_content(request: HttpRequest, form: LeafletForm, key: str) -> HttpResponse:
+    return JsonResponse({"form": form.data, "used": key, "key": fresh_key()})
+
+
+def _bad_key(request: HttpRequest, reason: str) -> HttpResponse:
+    return HttpResponse(reason)
+
+
+@safe_to_retry(
+    form=LeafletForm,
+    fields=("title", "text", "picture"),
+    show_form=_page,
+    other_content=_other_content,
+    still_working=_page,
+    bad_key=_bad_key,
+)
+def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: str) -> HttpResponse:
+    """Print a leaflet once for each author and key, for good."""
+    content = (form.cleaned_data["title"], form.cleaned_data["text"])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT title, text FROM leaflet WHERE author_id = %s AND key = %s",
+            [request.user.pk, key],
+        )
+        printed = cursor.fetchone()
+        if printed is None:
+            cursor.execute(
+                "INSERT INTO leaflet VALUES (%s, %s, %s, %s)", [request.user.pk, key, *content]
+            )
+        elif printed != content:
+            raise KeyUsedForOtherContent
+    messages.success(request, "The leaflet is printed.", extra_tags="paper")
+    answer = during_work(request)
+    if answer is not None:
+        return answer
+    response = HttpResponse(
+        "Grüße".encode("latin-1"),
+        status=303,
+        content_type="text/plain; charset=latin-1",
+        headers={
+            "Location": "/printed/",
+            "Link": "</a>; rel=next, </b>; rel=prev",
+            "X-Leaflet": key,
+        },
+    )
+    response.set_cookie("printed", "yes")
+    return response
+
+
+def printed(request: HttpRequest) -> HttpResponse:
+    """Show the author's messages, as the next page of a real site would."""
+    shown = [
+        [message.level, str(message), message.tags] for message in messages.get_messages(request)
+    ]
+    return JsonResponse({"messages": shown})
+
+
+urlpatterns = [
+    path("leaflets/", login_required(print_leaflet)),
+    path("leaflets/<slug:shop>/", login_required(print_leaflet)),
+    path("unguarded/", print_leaflet),
+    path("printed/", printed),
+]
