@@ -1,0 +1,85 @@
+"""What every test stands on: an environment that nobody's shell leaks into, and a database.
+
+With DATABASE_URL set the tests use that server; without it, one of their own (own_cluster.py).
+"""
+
+import os
+from urllib.parse import urlsplit, urlunsplit
+
+import django
+import pytest
+
+from newsletter_site import embedded_postgres
+from tests.own_cluster import OwnCluster
+
+# What settings read. None takes a variable out of the environment, so that its default holds.
+ENVIRONMENT: dict[str, str | None] = {
+    "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
+    "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
+    "DEBUG": "off",
+    "DELIVERY_BATCH_SIZE": None,
+    "DELIVERY_CONCURRENCY": None,
+    "DELIVERY_HTTP_DEADLINE_S": None,
+    "DELIVERY_LEASE_S": None,
+    "DELIVERY_LOOKUP_AFTER_S": None,
+    "DELIVERY_MAX_ATTEMPTS": None,
+    "DELIVERY_RATE_PER_S": None,
+    "DELIVERY_RETRY_BASE_S": None,
+    "DELIVERY_RETRY_CAP_S": None,
+    "DELIVERY_UNKNOWN_POLICY": None,
+    "FROM_EMAIL": None,
+    "IDEMPOTENCY_TTL_DAYS": None,
+    "IDEMPOTENCY_WAIT_S": None,
+    "METRICS_TOKEN": None,
+    "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
+    "POSTMARK_BROADCAST_STREAM": None,
+    "POSTMARK_SERVER_TOKEN": "test-token",
+    "POSTMARK_TRANSACTIONAL_STREAM": None,
+    "POSTMARK_WEBHOOK_PASSWORD": None,
+    "POSTMARK_WEBHOOK_USER": None,
+    "PUBLISH_HOLD_S": "0",
+    "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
+    "SITE_URL": "https://letter.example.org",
+    "TRUST_PROXY": None,
+    "UNSUBSCRIBE_HANDLING": None,
+}
+
+for name, value in ENVIRONMENT.items():
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+# Workers of pytest-xdist inherit the folder from the process that started them.
+own_cluster = None
+if not os.environ.get("DATABASE_URL") and "PYTEST_XDIST_WORKER" not in os.environ:
+    own_cluster = OwnCluster()
+    os.environ["HOMING_DATA_DIR"] = str(own_cluster.data_dir)
+
+# pytest-django sets Django up by itself only if it finds the settings before this file is read.
+django.setup()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the server before anything connects."""
+    if own_cluster is not None:
+        own_cluster.start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind."""
+    if own_cluster is not None:
+        own_cluster.end()
+
+
+@pytest.fixture(scope="session")
+def database_url(django_db_setup: None) -> str:
+    """The address of the test database, as the DATABASE_URL of a child process."""
+    from django.conf import settings
+    from django.db import connection
+
+    name = connection.settings_dict["NAME"]
+    if not os.environ.get("DATABASE_URL"):
+        return embedded_postgres.database_url(settings.HOMING_DATA_DIR, name)
+    parts = urlsplit(os.environ["DATABASE_URL"])
+    return urlunsplit(parts._replace(path=f"/{name}"))

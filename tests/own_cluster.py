@@ -1,0 +1,69 @@
+"""A PostgreSQL server for one run of the tests, in a folder that goes with the run.
+
+Two runs at the same time share nothing. What a killed run left behind, its server included, is
+cleared away by the next one: a run holds a lock on its folder as long as it lives.
+"""
+
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+from newsletter_site.embedded_postgres import locks, prepare_data_dir, users
+from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres.private_folder import private_folder
+from newsletter_site.embedded_postgres.server_user import ServerUser
+
+ROOT = Path(__file__).resolve().parent.parent
+US = ServerUser(os.geteuid(), os.getegid())
+
+
+class OwnCluster:
+    """The data folder of this run and the lock that keeps it."""
+
+    def __init__(self) -> None:
+        runs = folder_of_runs()
+        with locks.held(runs / "begin.lock", US):
+            clear_abandoned(runs)
+            self.data_dir = prepare_data_dir(runs / f"run-{secrets.token_hex(4)}")
+            self.lock = locks.open_lock(self.data_dir / "run.lock", US)
+            locks.shared(self.lock)
+
+    def start(self) -> None:
+        """Start the server, fast and forgetful, and keep it up until the end of the run."""
+        users.join(cluster_in(self.data_dir, durable=False))
+
+    def end(self) -> None:
+        """Stop the server and remove everything."""
+        users.leave_all()
+        remove(self.data_dir)
+        os.close(self.lock)
+
+
+def folder_of_runs() -> Path:
+    """`.homing-test` in the checkout, or a folder of our own where that cannot be written."""
+    inside = ROOT / ".homing-test"
+    if os.access(inside if inside.exists() else ROOT, os.W_OK | os.X_OK):
+        return prepare_data_dir(inside)
+    return private_folder(Path(tempfile.gettempdir()) / f"homing-test-{US.uid}", US)
+
+
+def clear_abandoned(runs: Path) -> None:
+    """Remove the folders of runs that are no longer alive, and stop their servers."""
+    for data_dir in runs.glob("run-*"):
+        lock = locks.open_lock(data_dir / "run.lock", US)
+        try:
+            if locks.alone(lock):
+                remove(data_dir)
+        finally:
+            os.close(lock)
+
+
+def remove(data_dir: Path) -> None:
+    """Stop the server in `data_dir`, if one is up, and remove its files wherever they are."""
+    cluster: Cluster = cluster_in(data_dir, durable=False)
+    with locks.held(cluster.gate, cluster.user):
+        users.stop_if_unused(cluster)
+    for folder in (cluster.socket_dir, cluster.home, data_dir):
+        shutil.rmtree(folder, ignore_errors=True)
