@@ -1,0 +1,12 @@
+"""The app that takes editions to readers."""
+
+from django.apps import AppConfig
+
+
+class DeliveryConfig(AppConfig):
+    """Batches, the worker, the Postmark client and the evidence."""
+
+    name = "delivery"
+
+    def ready(self) -> None:
+        from delivery import checks  # noqa: F401

@@ -1,0 +1,58 @@
+"""
+The books of an edition: its counts, which always add up to its audience.
+
+A value only; `queue/books.py` reads it. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """
+    The counts of one edition, all from one reading.
+
+    `missed` are those of the failed that a person must decide on. The `batches_*` say where the
+    work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `doubt_since`
+    when the oldest doubt began, `now` the database's time of the reading.
+    """
+
+    edition: int
+    issue: UUID
+    version: int
+    title: str
+    control: str
+    control_reason: str
+    control_at: datetime | None
+    published_at: datetime
+    held_until: datetime
+    audience: int
+    sent: int
+    suppressed: int
+    withdrawn: int
+    failed: int
+    unknown: int
+    waiting: int
+    missed: int
+    in_work: int
+    in_line: int
+    parked: int
+    paused: int
+    reason: str
+    next_try_at: datetime | None
+    next_lookup_at: datetime | None
+    doubt_since: datetime | None
+    worker_heard_at: datetime | None
+    worker_is_there: bool
+    rate_per_s: float
+    now: datetime
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the counts add up to the audience."""
+        counts = (self.sent, self.suppressed, self.withdrawn, self.failed, self.unknown)
+        return self.audience == sum(counts) + self.waiting

@@ -1,0 +1,35 @@
+"""System checks of delivery: settings that contradict one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+
+@register("homing")
+def streams_are_apart(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Postmark's rules forbid newsletters and confirmations on one stream."""
+    if settings.POSTMARK_BROADCAST_STREAM == settings.POSTMARK_TRANSACTIONAL_STREAM:
+        yield Error(
+            "POSTMARK_BROADCAST_STREAM and POSTMARK_TRANSACTIONAL_STREAM are both "
+            f"{settings.POSTMARK_BROADCAST_STREAM!r}; two streams are expected.",
+            hint="Newsletters go over a broadcast stream, confirmations over another.",
+            id="delivery.E001",
+        )
+
+
+@register("homing")
+def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Plain http to another machine shows the server token to the network."""
+    address = urlsplit(settings.POSTMARK_BASE_URL)
+    local = address.hostname in {"127.0.0.1", "localhost", "::1"}
+    if address.scheme == "http" and not local and not settings.DEBUG:
+        yield Warning(
+            f"POSTMARK_BASE_URL is {settings.POSTMARK_BASE_URL!r}: the token travels unencrypted.",
+            hint="Use an https address.",
+            id="delivery.W001",
+        )

@@ -1,0 +1,34 @@
+"""
+The key of a delivery as text: `<issue hex>.<version>.<recipient id>`.
+
+It travels in the mail's metadata and can be read back, so that the provider's record finds the
+row without an index on the provider's ids.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+
+_TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.([1-9][0-9]{0,17})")
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryKey:
+    """Which copy: of which issue and version, for which recipient."""
+
+    issue: uuid.UUID
+    version: int
+    recipient: int
+
+    def __str__(self) -> str:
+        return f"{self.issue.hex}.{self.version}.{self.recipient}"
+
+
+def read(text: str) -> DeliveryKey | None:
+    """The key that `text` spells, or None."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        return None
+    return DeliveryKey(uuid.UUID(hex=match[1]), int(match[2]), int(match[3]))

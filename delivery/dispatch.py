@@ -1,0 +1,195 @@
+"""
+One step of a worker: take one batch, make its call, write down what happened.
+
+The order is the promise: claim, render, put the attempt on record, call, settle. No transaction is
+open during the call.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+from django.conf import settings
+
+from delivery import readers, retries
+from delivery.look_up import look_up
+from delivery.message import Envelope, Renderer
+from delivery.models import Attempt, Edition, Newsletter
+from delivery.outcomes import Answered, CallAnswer, CallUnanswered, NotSent
+from delivery.postmark import Postmark, now_s
+from delivery.queue.claim import Claim, claim, claim_look_up, release
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, copies_of, start
+
+logger = logging.getLogger(__name__)
+
+# Renderers of editions that are going out at the same time; more than these take turns.
+RENDERERS_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long things may take, in seconds, and the ceiling on copies per second, if any."""
+
+    deadline_s: float
+    lease_s: float
+    rate_per_s: float | None
+
+    @classmethod
+    def from_settings(cls) -> Timing:
+        """The operator's timing."""
+        return cls(
+            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+            lease_s=settings.DELIVERY_LEASE_S,
+            rate_per_s=settings.DELIVERY_RATE_PER_S,
+        )
+
+
+def policy_from_settings() -> retries.Policy:
+    """The operator's policy for retries and look-ups."""
+    return retries.Policy(
+        retry_base_s=settings.DELIVERY_RETRY_BASE_S,
+        retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
+        max_tries=settings.DELIVERY_MAX_ATTEMPTS,
+        lookup_after_s=settings.DELIVERY_LOOKUP_AFTER_S,
+        resend_when_absent=settings.DELIVERY_UNKNOWN_POLICY == "resend",
+    )
+
+
+def postmark_from_settings() -> Postmark:
+    """A client for the configured Postmark server."""
+    return Postmark(
+        settings.POSTMARK_BASE_URL,
+        settings.POSTMARK_SERVER_TOKEN,
+        deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+    )
+
+
+class Dispatcher:
+    """Does one worker's steps. One instance per thread; `roll` gives numbers from 0 to 1."""
+
+    def __init__(
+        self,
+        worker: uuid.UUID,
+        postmark: Postmark,
+        *,
+        timing: Timing,
+        policy: retries.Policy,
+        roll: Callable[[], float],
+    ) -> None:
+        self._worker = worker
+        self._postmark = postmark
+        self._timing = timing
+        self._policy = policy
+        self._roll = roll
+        self._renderers: OrderedDict[int, Renderer] = OrderedDict()
+
+    def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+        """Do one thing that is due, a look-up before a call. False if nothing was."""
+        timing = self._timing
+        doubtful = claim_look_up(self._worker, lease_s=timing.deadline_s + timing.lease_s)
+        if doubtful is not None:
+            look_up(doubtful, self._postmark, self._policy, jitter=self._roll())
+            return True
+        claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
+        if claimed is None:
+            return False
+        self.deliver(claimed, is_stopping)
+        return True
+
+    def deliver(self, claimed: Claim, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        """Take one claimed batch through its call."""
+        attempt = uuid.uuid4()
+        renderer = self._renderer(claimed.edition)
+        copies = copies_of(claimed)
+        messages = {
+            copy.recipient: (copy.address, orjson.dumps(renderer.message(copy, attempt)))
+            for copy in copies
+        }
+        if is_stopping():
+            release(claimed)
+            return
+        timing = self._timing
+        # Read before the statement that records the deadline, so that ours is never the later.
+        deadline_at_s = now_s() + timing.deadline_s
+        started = start(
+            claimed,
+            attempt,
+            self._worker,
+            deadline_s=timing.deadline_s,
+            lease_s=timing.lease_s,
+        )
+        if not isinstance(started, Started):
+            return
+        going = [messages[recipient] for recipient in started.recipients]
+        answer = self._postmark.send(
+            b"[" + b",".join(body for _, body in going) + b"]",
+            [address for address, _ in going],
+            deadline_at_s=deadline_at_s,
+        )
+        settlement = retries.after_call(
+            answer,
+            started.recipients,
+            tries=claimed.tries,
+            setbacks=claimed.setbacks,
+            jitter=self._roll(),
+            policy=self._policy,
+        )
+        settle_call(claimed, attempt, settlement, result_of(answer))
+        logger.info(
+            "attempt %s of batch %d: %d copies, %s",
+            attempt.hex,
+            claimed.batch,
+            len(going),
+            settlement.reason or settlement.next.value,
+        )
+
+    def _renderer(self, edition: int) -> Renderer:
+        if edition in self._renderers:
+            self._renderers.move_to_end(edition)
+            return self._renderers[edition]
+        renderer = renderer_for(Edition.objects.get(pk=edition))
+        self._renderers[edition] = renderer
+        if len(self._renderers) > RENDERERS_KEPT:
+            self._renderers.popitem(last=False)
+        return renderer
+
+
+def renderer_for(edition: Edition) -> Renderer:
+    """What makes the messages of an edition: the same for previews and for what goes out."""
+    newsletter = Newsletter.objects.the_one()
+    envelope = Envelope(
+        issue=edition.issue_id,
+        version=edition.version,
+        sender=settings.FROM_EMAIL,
+        reply_to=newsletter.reply_to,
+        stream=edition.stream,
+        newsletter=newsletter.name,
+        archive_url=edition.archive_url,
+        handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
+    )
+    return Renderer(
+        envelope,
+        title=edition.title,
+        html_mail=edition.html_mail,
+        text_mail=edition.text_mail,
+        unsubscribe_url=readers.registered().unsubscribe_url,
+    )
+
+
+def result_of(answer: CallAnswer) -> Attempt.Result:
+    """How the attempt's record names the end of its call."""
+    match answer:
+        case Answered():
+            return Attempt.Result.ANSWERED
+        case CallUnanswered():
+            return Attempt.Result.UNKNOWN
+        case NotSent():
+            return Attempt.Result.NOT_SENT
+        case _:
+            return Attempt.Result.REFUSED

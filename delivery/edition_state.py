@@ -1,0 +1,117 @@
+"""
+How an edition stands, read off its books. Pure: the same books always say the same.
+
+Nothing stores this state, so it cannot disagree with the rows it is about.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from delivery.books import Books
+
+
+class EditionState(StrEnum):
+    """The life of an edition. Shown with spaces on pages."""
+
+    SCHEDULED = "scheduled"
+    HELD = "held"
+    SENDING = "sending"
+    PAUSED = "paused"
+    NEEDS_ATTENTION = "needs_attention"
+    SUCCEEDED = "succeeded"
+    CANCELLED = "cancelled"
+    CLOSED = "closed"
+
+    @property
+    def words(self) -> str:
+        """As a person reads it."""
+        return self.value.replace("_", " ")
+
+
+# A person has to do something, or has done the last thing there is to do.
+WAITS_FOR_A_PERSON = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
+
+
+def state_of(books: Books) -> EditionState:
+    """
+    The state of an edition.
+
+    `succeeded` only when nothing is waiting or unknown and nobody was missed. While anything still
+    moves by itself an edition is `sending`, even if something else in it waits for a person.
+    """
+    if books.control == "cancelled":
+        return EditionState.CANCELLED
+    if books.control == "closed":
+        return EditionState.CLOSED
+    if books.control == "stopped":
+        return EditionState.NEEDS_ATTENTION
+    if books.control == "paused":
+        return EditionState.PAUSED
+    is_open = books.waiting > 0 or books.unknown > 0
+    if is_open and books.now < books.held_until:
+        return EditionState.HELD
+    if books.in_work or books.in_line:
+        return EditionState.SENDING
+    if is_open or books.missed:
+        return EditionState.NEEDS_ATTENTION
+    return EditionState.SUCCEEDED
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def reason_of(books: Books) -> str:
+    """What the edition waits for, in one sentence; empty when it waits for nothing."""
+    match state_of(books):
+        case EditionState.NEEDS_ATTENTION if books.control == "stopped":
+            return books.control_reason
+        case EditionState.NEEDS_ATTENTION if books.missed:
+            return (
+                f"{_count(books.missed, 'reader was', 'readers were')} missed: all tries were "
+                "used up, or a copy was parked."
+            )
+        case EditionState.NEEDS_ATTENTION:
+            return books.reason or (
+                f"{_count(books.unknown, 'copy is', 'copies are')} in doubt and wait for a person."
+            )
+        case EditionState.PAUSED:
+            return books.control_reason or (
+                f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume."
+            )
+        case EditionState.HELD:
+            return (
+                f"The first copy leaves at {books.held_until:%H:%M:%S} UTC. "
+                "Until then nothing goes out."
+            )
+        case EditionState.SENDING:
+            return _why_it_is_not_done(books)
+        case _:
+            return ""
+
+
+def _why_it_is_not_done(books: Books) -> str:
+    if not books.worker_is_there:
+        heard = (
+            f"The last one was heard from at {books.worker_heard_at:%H:%M:%S} UTC."
+            if books.worker_heard_at
+            else "None was ever heard from."
+        )
+        return (
+            f"No worker is running. {heard} Start one with `./homing deliver`; "
+            "nothing is lost meanwhile."
+        )
+    if books.unknown:
+        asked = (
+            f" Asks again at {books.next_lookup_at:%H:%M:%S} UTC."
+            if books.next_lookup_at and books.next_lookup_at > books.now
+            else ""
+        )
+        return (
+            f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
+            f"Postmark about them and goes on with the rest.{asked}"
+        )
+    if books.next_try_at and books.next_try_at > books.now and not books.in_work:
+        return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()
+    return "Sending, and nothing is stuck."

@@ -1,0 +1,72 @@
+"""Asks the provider about a batch in doubt, and settles it by the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from delivery import retries
+from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from delivery.postmark import Postmark
+from delivery.queue.claim import Claim
+from delivery.queue.doubt import Doubt, doubt_of
+from delivery.queue.settle import settle_look_up
+
+logger = logging.getLogger(__name__)
+
+
+def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
+    """
+    Ask about everything in doubt in a batch that was claimed for it, and settle.
+
+    No transaction is open while the provider is asked.
+    """
+    doubt = doubt_of(claim)
+    answer = _ask(claim.attempt, doubt, postmark)
+    convincing = True
+    if isinstance(answer, LookedUp) and doubt.witness is not None:
+        witness = postmark.search("attempt", doubt.witness.hex, stream=doubt.stream)
+        convincing = isinstance(witness, LookedUp) and bool(witness.found)
+    settlement = retries.after_look_up(
+        answer,
+        doubt.in_doubt,
+        convincing=convincing,
+        lookups=claim.lookups,
+        tries=claim.tries,
+        setbacks=claim.setbacks,
+        crashes=claim.crashes,
+        jitter=jitter,
+        policy=dataclasses.replace(
+            policy, resend_when_absent=policy.resend_when_absent and not doubt.bears_an_id
+        ),
+    )
+    if settle_look_up(claim, settlement):
+        logger.info(
+            "looked up batch %d: %d of %d found; next: %s",
+            claim.batch,
+            sum(isinstance(fate, retries.Sent) for fate in settlement.fates.values()),
+            len(doubt.in_doubt),
+            settlement.next.value,
+        )
+
+
+def _ask(attempt: UUID | None, doubt: Doubt, postmark: Postmark) -> LookUpAnswer:
+    """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
+    if attempt is not None:
+        answer = postmark.search("attempt", attempt.hex, stream=doubt.stream)
+        return _merged(answer.found, doubt.kept) if isinstance(answer, LookedUp) else answer
+    found: list[Found] = []
+    for key in doubt.in_doubt:
+        one = postmark.search("delivery", key, stream=doubt.stream)
+        if isinstance(one, NoInformation):
+            return one
+        found.extend(one.found)
+    return _merged(found, doubt.kept)
+
+
+def _merged(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:
+    """What the search found and what was kept as evidence, each message once."""
+    by_id = {fact.message_id: fact for fact in (*kept, *found)}
+    return LookedUp(tuple(by_id.values()))

@@ -1,0 +1,69 @@
+"""`manage.py deliver`: the worker."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from delivery import until_empty
+from delivery.dispatch import postmark_from_settings
+from delivery.stream_check import disagreement
+from delivery.worker import worker_from_settings
+
+NEEDS_A_PERSON = 3
+
+
+def _calls(value: str) -> int:
+    if not value.isdecimal() or not 1 <= int(value) <= 64:
+        raise CommandError(f"--concurrency is {value!r}; expected a whole number from 1 to 64.")
+    return int(value)
+
+
+class Command(BaseCommand):
+    """Reads options, runs one worker, prints what became of it."""
+
+    help = (
+        "Send what is published. Runs until SIGTERM or Ctrl-C: then it claims nothing more, "
+        "finishes the calls in the air and ends; a second signal ends it at once."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--until-empty",
+            action="store_true",
+            help="end once nothing more will happen by itself; print the counts as one JSON line; "
+            "exit 0 if all is settled, 3 if something waits for a person",
+        )
+        parser.add_argument(
+            "--concurrency",
+            type=_calls,
+            default=settings.DELIVERY_CONCURRENCY,
+            help="calls in the air at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        warning = disagreement(postmark_from_settings())
+        if warning:
+            self.stderr.write(self.style.WARNING(warning))
+        worker = worker_from_settings(options["concurrency"])
+        worker.stop_on_signals()
+        if not options["until_empty"]:
+            self.stderr.write(
+                f"Worker {worker.id.hex[:8]} is running, {options['concurrency']} calls at most. "
+                "Ctrl-C ends it."
+            )
+            worker.run()
+            self.stderr.write("The worker has ended; nothing is left half-way.")
+            return
+        watch = until_empty.Watch(self.stderr, is_terminal=self.stderr.isatty())
+        worker.run(until=watch.nothing_more_will_happen)
+        totals = watch.totals()
+        self.stdout.write(json.dumps(totals.by_outcome()))
+        self.stdout.flush()
+        if totals.waits_for_a_person:
+            sys.exit(NEEDS_A_PERSON)

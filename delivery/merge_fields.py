@@ -1,0 +1,82 @@
+"""
+Merge fields: `{{ name }}`, `{{ name|there }}` and the other places a reader's own words go.
+
+Pure text. Triple braces are Postmark's own placeholders and are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from html import escape
+
+BODY_FIELDS = ("name", "email", "unsubscribe_url", "archive_url")
+TITLE_FIELDS = ("name", "email")
+
+_FIELD = re.compile(r"(?<!\{)\{\{(?!\{)\s*([^{}|]*?)\s*(?:\|([^{}]*))?\}\}(?!\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One place in a text: which value goes there, and what stands there if it is empty."""
+
+    name: str
+    fallback: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field that there is not: what was found, and the likeliest that was meant, if any."""
+
+    name: str
+    meant: str | None
+
+    def __str__(self) -> str:
+        hint = f" Was “{{{{ {self.meant} }}}}” meant?" if self.meant else ""
+        return f"There is no merge field “{{{{ {self.name} }}}}”.{hint}"
+
+
+def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
+    """Every field of `text` that is not among `allowed`, each once, in order."""
+    found = dict.fromkeys(match[1] for match in _FIELD.finditer(text) if match[1] not in allowed)
+    return [
+        UnknownField(name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None))
+        for name in found
+    ]
+
+
+def uses(text: str, name: str) -> bool:
+    """Whether the field `name` stands somewhere in `text`."""
+    return any(match[1] == name for match in _FIELD.finditer(text))
+
+
+class Template:
+    """
+    A text cut at its fields once, so that filling it for a reader is one join.
+
+    With `html=True` values are escaped; a fallback is the author's own HTML and stays as written.
+    """
+
+    def __init__(self, text: str, *, html: bool) -> None:
+        self._html = html
+        self._parts: list[str | Field] = []
+        end = 0
+        for match in _FIELD.finditer(text):
+            self._parts.append(text[end : match.start()])
+            self._parts.append(Field(match[1], (match[2] or "").strip()))
+            end = match.end()
+        self._parts.append(text[end:])
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The text for one reader. A field without a value and without a fallback is empty."""
+        return "".join(
+            part if isinstance(part, str) else self._value(part, values) for part in self._parts
+        )
+
+    def _value(self, field: Field, values: Mapping[str, str]) -> str:
+        value = values.get(field.name, "")
+        if not value:
+            return field.fallback
+        return escape(value) if self._html else value

@@ -1,0 +1,116 @@
+"""
+One reader's message, as Postmark takes it.
+
+The same delivery always gives the same message but for the attempt's id: a second try must not be
+another mail. Made outside any transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.header import Header
+from email.utils import parseaddr
+from typing import Any
+from uuid import UUID
+
+from delivery.delivery_key import DeliveryKey
+from delivery.merge_fields import Template
+
+# Postmark fills this in itself where it handles unsubscribes.
+POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
+LONGEST_SUBJECT = 2000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What all copies of an edition have in common besides their content."""
+
+    issue: UUID
+    version: int
+    sender: str
+    reply_to: str
+    stream: str
+    newsletter: str
+    archive_url: str
+    handles_unsubscribes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Whose copy it is."""
+
+    recipient: int
+    address: str
+    name: str
+
+
+class Renderer:
+    """Makes the messages of one edition; its templates are cut once."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        title: str,
+        html_mail: str,
+        text_mail: str,
+        unsubscribe_url: Callable[[int], str],
+    ) -> None:
+        self._envelope = envelope
+        self._unsubscribe_url = unsubscribe_url
+        self._title = Template(title, html=False)
+        self._html = Template(html_mail, html=True) if html_mail else None
+        self._text = Template(text_mail, html=False) if text_mail else None
+        self._domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
+        self._list_id = _list_id(envelope.newsletter, self._domain)
+
+    def message(self, copy: Copy, attempt: UUID) -> dict[str, Any]:
+        """The message for one reader, sent under `attempt`; a value for `orjson.dumps`."""
+        envelope = self._envelope
+        key = str(DeliveryKey(envelope.issue, envelope.version, copy.recipient))
+        own_link = envelope.handles_unsubscribes
+        link = self._unsubscribe_url(copy.recipient) if own_link else POSTMARK_UNSUBSCRIBE
+        values = {
+            "name": copy.name,
+            "email": copy.address,
+            "unsubscribe_url": link,
+            "archive_url": envelope.archive_url,
+        }
+        headers = [
+            {"Name": "Message-ID", "Value": f"<{key}@{self._domain}>"},
+            {"Name": "X-PM-KeepID", "Value": "true"},
+            {"Name": "List-Id", "Value": self._list_id},
+        ]
+        if own_link:
+            # RFC 8058: exactly one of each, and one https address.
+            headers.append({"Name": "List-Unsubscribe", "Value": f"<{link}>"})
+            headers.append({"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"})
+        message: dict[str, Any] = {
+            "From": envelope.sender,
+            "To": copy.address,
+            "Subject": _CONTROL.sub(" ", self._title.fill(values))[:LONGEST_SUBJECT],
+            "Tag": f"issue-{envelope.issue.hex}",
+            "Metadata": {"delivery": key, "attempt": attempt.hex},
+            "Headers": headers,
+            "TrackOpens": False,
+            "TrackLinks": "None",
+            "MessageStream": envelope.stream,
+        }
+        if envelope.reply_to:
+            message["ReplyTo"] = envelope.reply_to
+        if self._html:
+            message["HtmlBody"] = self._html.fill(values)
+        if self._text:
+            message["TextBody"] = self._text.fill(values)
+        return message
+
+
+def _list_id(newsletter: str, domain: str) -> str:
+    """RFC 2919: a readable name and an id that never changes."""
+    if not newsletter.isascii():
+        return f"{Header(newsletter, 'utf-8').encode()} <letter.{domain}>"
+    quoted = newsletter.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted}" <letter.{domain}>'

@@ -1,0 +1,63 @@
+"""An attempt: one call for one batch, on record before its first byte leaves."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Attempt(models.Model):
+    """
+    Written and committed before the call; its id travels in every message of the call.
+
+    That is what makes an unknown end answerable: the provider is asked for this id.
+    """
+
+    class Result(models.TextChoices):
+        """How the call ended, as far as is known."""
+
+        ANSWERED = "answered", "the provider answered for every message"
+        REFUSED = "refused", "the provider refused the whole call"
+        NOT_SENT = "not_sent", "the call surely never reached the provider"
+        UNKNOWN = "unknown", "no usable answer; the provider is asked"
+
+    id = models.UUIDField(primary_key=True)
+    batch_id = models.BigIntegerField(help_text="A number only: batches are split and dropped.")
+    edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE, db_index=False)
+    stream = models.CharField(max_length=100)
+    epoch = models.PositiveIntegerField()
+    worker = models.UUIDField()
+    messages = models.PositiveIntegerField(help_text="Copies in the call.")
+    started_at = models.DateTimeField(db_default=Now())
+    deadline_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    result = models.CharField(max_length=10, choices=Result, null=True)
+    detail = models.TextField(blank=True)
+    accepted = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        db_table = "attempt"
+        constraints = [
+            models.CheckConstraint(
+                name="an_attempt_cannot_accept_more_than_it_carries",
+                condition=Q(accepted__lte=models.F("messages")),
+            ),
+            models.CheckConstraint(
+                name="an_answered_attempt_has_ended",
+                condition=~Q(result="answered") | Q(finished_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(name="attempt_of_edition", fields=["edition", "finished_at"]),
+            models.Index(name="attempt_of_batch", fields=["batch_id"]),
+            # Asked when a look-up's silence is weighed: what was accepted later on this stream?
+            models.Index(
+                name="attempt_accepted_later",
+                fields=["stream", "started_at"],
+                condition=Q(accepted__gt=0),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id.hex

@@ -1,0 +1,126 @@
+"""A batch: up to 500 deliveries of one edition that travel in one call, and the unit of a lease."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
+
+
+class Batch(models.Model):
+    """
+    What a worker claims. Every write to it repeats its state and its epoch (docs/states.md).
+
+    The counts are written in the transaction that changes the deliveries they count; an edition's
+    books are the sum over its batches, so a progress page never counts a million rows.
+    """
+
+    class State(models.TextChoices):
+        READY = "ready", "may be claimed once it is due"
+        CLAIMED = "claimed", "a worker prepares its call"
+        SENDING = "sending", "a call is on record and may have left"
+        UNKNOWN = "unknown", "the call's end is unknown; the provider will be asked"
+        LOOKING_UP = "looking_up", "a worker asks the provider"
+        PAUSED = "paused", "waits for a person"
+        PARKED = "parked", "what is left of it can only be decided by a person"
+        DONE = "done", "nothing is left to do"
+
+    # An edition's batches have the ids edition × 2^20 + number, so that INSERT … SELECT can
+    # number them without a sequence (delivery/queue/enqueue.py).
+    id = models.BigIntegerField(primary_key=True)
+    edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
+    pos = models.BigIntegerField(help_text="The place in line, fixed when the edition is enqueued.")
+    state = models.CharField(max_length=20, choices=State, default=State.READY)
+    epoch = models.PositiveIntegerField(
+        default=0, help_text="Grows with every claim, so that a worker that lost one is noticed."
+    )
+    owner = models.UUIDField(null=True, help_text="The worker that holds the lease.")
+    lease_until = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(
+        db_default=Now(), help_text="Not before this: the hold, the next try, the next look-up."
+    )
+    attempt = models.UUIDField(null=True, help_text="The attempt that is in the air or in doubt.")
+    tries = models.PositiveSmallIntegerField(
+        default=0, help_text="Tries that count, of every delivery that still waits here."
+    )
+    setbacks = models.PositiveIntegerField(
+        default=0, help_text="Put off in a row without a try that counts; paces the retries."
+    )
+    crashes = models.PositiveSmallIntegerField(
+        default=0, help_text="Workers that were lost while they held it."
+    )
+    doubt_since = models.DateTimeField(
+        null=True, help_text="Look-ups count from here: the attempt's end, or its deadline."
+    )
+    lookups = models.PositiveSmallIntegerField(
+        default=0, help_text="Look-ups of the attempt in doubt that said: not there."
+    )
+    reason = models.TextField(blank=True, help_text="Why it waits, in one sentence.")
+
+    size = models.PositiveIntegerField()
+    waiting = models.PositiveIntegerField()
+    sent = models.PositiveIntegerField(default=0)
+    unknown = models.PositiveIntegerField(default=0)
+    suppressed = models.PositiveIntegerField(default=0)
+    withdrawn = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    missed = models.PositiveIntegerField(
+        default=0, help_text="Of the failed: tries used up, or parked. A person must decide."
+    )
+
+    class Meta:
+        db_table = "batch"
+        constraints = [
+            models.CheckConstraint(
+                name="the_counts_of_a_batch_add_up",
+                condition=Q(
+                    size=F("waiting")
+                    + F("sent")
+                    + F("unknown")
+                    + F("suppressed")
+                    + F("withdrawn")
+                    + F("failed")
+                ),
+            ),
+            models.CheckConstraint(
+                name="the_missed_are_among_the_failed", condition=Q(missed__lte=F("failed"))
+            ),
+            models.CheckConstraint(name="a_batch_holds_at_most_500", condition=Q(size__lte=500)),
+            models.CheckConstraint(
+                name="a_lease_is_held_exactly_while_a_worker_works",
+                condition=(
+                    Q(state__in=["claimed", "sending", "looking_up"])
+                    & Q(lease_until__isnull=False, owner__isnull=False)
+                )
+                | (
+                    Q(state__in=["ready", "unknown", "paused", "parked", "done"])
+                    & Q(lease_until__isnull=True, owner__isnull=True)
+                ),
+            ),
+            models.CheckConstraint(
+                name="a_done_batch_has_nothing_open",
+                condition=~Q(state="done") | Q(waiting=0, unknown=0),
+            ),
+            models.CheckConstraint(
+                name="doubt_has_a_beginning",
+                condition=~Q(state__in=["unknown", "looking_up"]) | Q(doubt_since__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="a_call_is_made_under_an_attempt",
+                condition=~Q(state="sending") | Q(attempt__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(name="batch_in_line", fields=["pos", "id"], condition=Q(state="ready")),
+            models.Index(name="batch_in_doubt", fields=["due_at"], condition=Q(state="unknown")),
+            models.Index(
+                name="batch_under_lease",
+                fields=["lease_until"],
+                condition=Q(state__in=["claimed", "sending", "looking_up"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.pk} of edition {self.edition_id}"

@@ -1,0 +1,82 @@
+"""A delivery: one reader's copy of one edition. The ledger."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Outcome(models.TextChoices):
+    """What became of a copy. Explained for readers of the code in docs/states.md."""
+
+    WAITING = "waiting"
+    SENT = "sent", "accepted by the provider"
+    UNKNOWN = "unknown", "left, and no answer came; being asked about"
+    SUPPRESSED = "suppressed", "may not be mailed"
+    WITHDRAWN = "withdrawn", "left, or the edition was called back, before their copy"
+    FAILED = "failed", "refused address, or all tries used up"
+
+
+class Delivery(models.Model):
+    """
+    One reader's copy of one edition; its key is (issue, recipient, version).
+
+    Inserted once and updated once in the normal case. Only the key and the batch are indexed, so
+    that the update stays within the page (docs/decisions/0005). Address and name are those at the
+    time of publishing, so that a second try is the same mail. `sent` needs the provider's id; a
+    time without an id stays representable, because it has to be found and asked about (SPEC 6.5).
+    """
+
+    pk = models.CompositePrimaryKey("issue", "recipient", "version")
+    issue = models.ForeignKey(
+        "publishing.Issue",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+    recipient = models.ForeignKey(
+        "subscribers.Subscriber",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="deliveries",
+    )
+    version = models.PositiveIntegerField()
+    batch = models.ForeignKey(
+        "delivery.Batch", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    address = models.CharField(max_length=254)
+    name = models.CharField(max_length=256, blank=True)
+    outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
+    sent_at = models.DateTimeField(null=True, help_text="When the provider took it, by its clock.")
+    provider_message_id = models.CharField(max_length=100, null=True)
+    evidence = models.CharField(
+        max_length=10, null=True, help_text="What proves it: reply, lookup, webhook, operator."
+    )
+    reason = models.TextField(null=True, help_text="Why it failed or was not sent.")
+
+    class Meta:
+        db_table = "delivery"
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.CheckConstraint(
+                name="delivery_outcome_is_known", condition=Q(outcome__in=Outcome.values)
+            ),
+            models.CheckConstraint(
+                name="sent_only_with_a_provider_id_a_time_and_evidence",
+                condition=~Q(outcome="sent")
+                | Q(
+                    provider_message_id__isnull=False,
+                    sent_at__isnull=False,
+                    evidence__isnull=False,
+                ),
+            ),
+            models.CheckConstraint(
+                name="failed_always_says_why",
+                condition=~Q(outcome="failed") | Q(reason__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.issue_id}.{self.version}.{self.recipient_id}"

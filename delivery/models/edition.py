@@ -1,0 +1,104 @@
+"""An edition: what was published of an issue, frozen, and how its sending stands."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+
+class Edition(models.Model):
+    """
+    One version of one issue: what every copy is made from, and who may send it now.
+
+    The content never changes after publishing; a trigger of the first migration refuses it.
+    Whether an edition is held, sending or succeeded is not stored: `delivery/edition_state.py`
+    reads it off the batches, so it cannot disagree with them. Stored is only what a person or a
+    fault decided (`control`).
+    """
+
+    class Kind(models.TextChoices):
+        NEWSLETTER = "newsletter"
+        CONFIRMATION = "confirmation"
+
+    class Control(models.TextChoices):
+        """Who holds the edition back, if anyone."""
+
+        RUNNING = "running"
+        PAUSED = "paused", "paused by a person"
+        STOPPED = "stopped", "stopped by a fault of the account or the content"
+        CANCELLED = "cancelled"
+        CLOSED = "closed", "closed by a person who accepted what is left"
+
+    id = models.BigAutoField(primary_key=True)
+    issue = models.ForeignKey(
+        "publishing.Issue",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="editions",
+    )
+    version = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.NEWSLETTER)
+    stream = models.CharField(max_length=100)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="+",
+    )
+    idempotency_key = models.CharField(max_length=49, null=True)
+
+    title = models.CharField(max_length=500)
+    html_content = models.TextField(blank=True)
+    text_content = models.TextField(blank=True)
+    html_mail = models.TextField(blank=True, help_text="The HTML part with merge fields, framed.")
+    text_mail = models.TextField(blank=True, help_text="The text part with merge fields, footed.")
+    content_hash = models.BinaryField(help_text="SHA-256 of what the author wrote.")
+    archive_url = models.CharField(max_length=500, blank=True)
+
+    published_at = models.DateTimeField(db_default=Now())
+    held_until = models.DateTimeField(db_default=Now())
+    audience = models.PositiveIntegerField(default=0)
+
+    control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
+    control_reason = models.TextField(blank=True)
+    control_at = models.DateTimeField(null=True)
+    probing = models.BooleanField(
+        default=False, help_text="Resumed after a fault: one batch goes first, the rest waits."
+    )
+
+    class Meta:
+        db_table = "edition"
+        constraints = [
+            models.UniqueConstraint(
+                name="one_edition_per_issue_and_version", fields=["issue", "version"]
+            ),
+            # For good: the saved answer of a form expires, this does not (SPEC 4.8).
+            models.UniqueConstraint(
+                name="an_author_publishes_once_per_key", fields=["author", "idempotency_key"]
+            ),
+            models.CheckConstraint(name="versions_count_from_one", condition=Q(version__gte=1)),
+            models.CheckConstraint(
+                name="an_edition_has_text_or_html",
+                condition=~Q(html_mail="") | ~Q(text_mail=""),
+            ),
+            models.CheckConstraint(
+                name="an_edition_is_not_held_before_it_is_published",
+                condition=Q(held_until__gte=F("published_at")),
+            ),
+            models.CheckConstraint(
+                name="edition_control_is_known",
+                condition=Q(control__in=["running", "paused", "stopped", "cancelled", "closed"]),
+            ),
+            models.CheckConstraint(
+                name="a_stopped_edition_says_why",
+                condition=~Q(control="stopped") | ~Q(control_reason=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title}, version {self.version}"

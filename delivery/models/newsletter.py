@@ -1,0 +1,91 @@
+"""The newsletter: the one row that says in whose name mail goes out."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+
+def named_zone(value: str) -> None:
+    """Refuse what is not a zone of the tz database."""
+    if value not in available_timezones():
+        raise ValidationError(
+            f"“{value}” is not a time zone; a name such as Europe/Lisbon is expected."
+        )
+
+
+def one_line(value: str) -> None:
+    """Refuse control characters: the value goes into mail headers."""
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        raise ValidationError("This must be one line without control characters.")
+
+
+class NewsletterManager(models.Manager["Newsletter"]):
+    """Reads the one row."""
+
+    def the_one(self) -> Newsletter:
+        """The newsletter. A migration seeded it; whoever deleted it gets the defaults back."""
+        return self.get_or_create(pk=1)[0]
+
+
+class Newsletter(models.Model):
+    """
+    Name, tagline, postal address, time zone, language and reply-to of the newsletter.
+
+    There is exactly one row, seeded by migration. It stands in this app and not with the author's
+    pages, because every mail is composed from it and readers' pages show it.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    name = models.CharField(
+        max_length=100,
+        default="The Homing Letter",
+        validators=[one_line],
+        help_text="Stands at the head of every mail and page.",
+    )
+    tagline = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        validators=[one_line],
+        help_text="One line under the name on public pages.",
+    )
+    postal_address = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        help_text="Stands in the foot of every mail; the law of many countries asks for it.",
+    )
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        validators=[named_zone],
+        help_text="The zone of all times on the desk, such as Europe/Lisbon.",
+    )
+    language = models.CharField(
+        max_length=20,
+        default="en",
+        validators=[one_line],
+        help_text="The language of the letter, such as en or pt-PT; screen readers use it.",
+    )
+    reply_to = models.EmailField(
+        blank=True, default="", help_text="Where answers go; empty: to the sender."
+    )
+
+    objects = NewsletterManager()
+
+    class Meta:
+        db_table = "newsletter"
+        verbose_name = "newsletter"
+        constraints = [models.CheckConstraint(name="there_is_one_newsletter", condition=Q(id=1))]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The newsletter's time zone."""
+        return ZoneInfo(self.time_zone)

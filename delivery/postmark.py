@@ -1,0 +1,297 @@
+"""
+The Postmark client: one call, one answer as a value of `outcomes.py`. It never touches the
+database, never retries and never raises for what the network or the provider does.
+
+Three things `requests` does not do by itself, and why they are here:
+
+- A deadline for the whole call. Its `timeout` counts each read; a server that sends a byte a
+  minute would hold a batch for ever. A timer shuts the socket down at the deadline.
+- Not starting late. A process that was frozen between its decision and its first byte must not
+  write any more: the deadline is looked at again after connecting, just before the first byte.
+- Leaving the environment alone: proxies and `.netrc` could carry mail and token elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    MaxRetryError,
+    NameResolutionError,
+    NewConnectionError,
+)
+
+from delivery.classification import classify_call, classify_search
+from delivery.outcomes import (
+    CallAnswer,
+    CallUnanswered,
+    Found,
+    LookedUp,
+    LookUpAnswer,
+    NoInformation,
+    NotSent,
+)
+
+CONNECT_TIMEOUT_S = 10.0
+# The search shows at most this many a page, and a batch holds no more.
+PAGE = 500
+# An answer of 500 results is about 120 kB; nothing legitimate comes near this.
+LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+# What a network may do. Anything else is a fault of ours: it ends the call unanswered as well,
+# but loudly (delivery/worker.py), and the lease brings the batch back.
+FORESEEN = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
+
+
+def now_s() -> float:
+    """Seconds on a clock that also counts while the machine sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class TooLateToStartError(Exception):
+    """The deadline passed before the first byte was written: nothing has left."""
+
+
+@dataclass
+class _Call:
+    """One call in the air: when it must end, and the socket to shut down then."""
+
+    deadline_s: float
+    wrote: bool = False
+    over: bool = False
+    sock: socket.socket | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, sock: socket.socket | None) -> None:
+        """The connection is there: remember its socket, and refuse to write if time is up."""
+        with self.lock:
+            if self.over or now_s() >= self.deadline_s:
+                raise TooLateToStartError
+            self.sock = sock
+            self.wrote = True
+
+    def end(self) -> None:
+        """The deadline has come: whatever is in the socket dies with it."""
+        with self.lock:
+            self.over = True
+            if self.sock is not None:
+                # Not `self.sock.shutdown`: that of an SSLSocket takes the TLS layer from under the
+                # thread that reads, which then meets None instead of an end of file.
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+
+
+_current = threading.local()
+
+
+class _DeadlineMixin:
+    """A connection that shows its socket to the call under way before it writes."""
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is None:  # type: ignore[has-type]
+            self.connect()  # type: ignore[attr-defined]
+        call: _Call | None = getattr(_current, "call", None)
+        if call is not None:
+            call.take(self.sock)
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+
+class _Connection(_DeadlineMixin, HTTPConnection):
+    pass
+
+
+class _SecureConnection(_DeadlineMixin, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+class _Adapter(HTTPAdapter):
+    """Connections with a deadline; no retries of any kind."""
+
+    def __init__(self, deadline_s: float) -> None:
+        self._socket_options = list(HTTPConnection.default_socket_options)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Bytes that the peer never acknowledged must not arrive after the deadline.
+            unacknowledged_ms = max(1, int(deadline_s * 1000))
+            self._socket_options.append(
+                (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unacknowledged_ms)
+            )
+        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=1)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, socket_options=self._socket_options, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+
+
+def surely_not_sent(error: BaseException) -> bool:
+    """
+    Whether the request provably never reached the server.
+
+    True for what fails before a connection stands: name resolution, refusal, a timeout while
+    connecting, a certificate that is not accepted, or no time left to start.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, TooLateToStartError):
+            return True
+        seen = seen.__context__
+    inner = error.args[0] if error.args else None
+    if not isinstance(inner, MaxRetryError):
+        return False
+    reason = inner.reason
+    if isinstance(reason, (NewConnectionError, NameResolutionError, ConnectTimeoutError)):
+        return True
+    cause = reason.args[0] if reason is not None and reason.args else None
+    return isinstance(cause, ssl.SSLCertVerificationError)
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """Status, headers and body, as they came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Postmark:
+    """
+    A client for one Postmark server (or what speaks its API). One instance per thread.
+
+    `deadline_s` is the longest a call may take in all, from connecting to the last byte.
+    """
+
+    def __init__(self, base_url: str, token: str, *, deadline_s: float) -> None:
+        self._base_url = base_url
+        self._deadline_s = deadline_s
+        self._session = requests.Session()
+        self._session.trust_env = False
+        adapter = _Adapter(deadline_s)
+        self._session.mount("http://", adapter)
+        self._session.mount("https://", adapter)
+        self._session.headers.update(
+            {
+                "X-Postmark-Server-Token": token,
+                "Accept": "application/json",
+                "Content-Type": "application/json",
+                "User-Agent": "Homing",
+            }
+        )
+
+    def close(self) -> None:
+        """Close the idle connection."""
+        self._session.close()
+
+    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallAnswer:
+        """
+        Send one batch. `body` is the JSON array of the messages to `addresses`, in that order.
+
+        `deadline_at_s` is a reading of `now_s()`: not a byte is written after it.
+        """
+        answer = self._call("POST", "/email/batch", body, deadline_at_s)
+        if isinstance(answer, RawAnswer):
+            return classify_call(answer.status, answer.headers, answer.body, addresses)
+        return answer
+
+    def search(self, field_name: str, value: str, *, stream: str) -> LookUpAnswer:
+        """
+        Everything on `stream` whose metadata `field_name` is `value`, over all pages.
+
+        The stream must be named: a search without it looks at the transactional stream only.
+        """
+        found: list[Found] = []
+        for offset in range(0, 10_000, PAGE):
+            query = urlencode(
+                {
+                    "count": PAGE,
+                    "offset": offset,
+                    "messagestream": stream,
+                    f"metadata_{field_name}": value,
+                }
+            )
+            raw = self._call("GET", f"/messages/outbound?{query}", None, now_s() + self._deadline_s)
+            if not isinstance(raw, RawAnswer):
+                return NoInformation(raw.reason)
+            page = classify_search(raw.status, raw.headers, raw.body)
+            if isinstance(page, NoInformation):
+                return page
+            found.extend(page.found)
+            if len(page.found) < PAGE:
+                break
+        return LookedUp(tuple(found))
+
+    def unsubscribe_handling(self, stream: str) -> str | None:
+        """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""
+        raw = self._call(
+            "GET", f"/message-streams/{quote(stream, safe='')}", None, now_s() + self._deadline_s
+        )
+        if not isinstance(raw, RawAnswer) or raw.status != 200:
+            return None
+        try:
+            told = orjson.loads(raw.body)["SubscriptionManagementConfiguration"]
+            handling = told["UnsubscribeHandlingType"]
+        except (ValueError, KeyError, TypeError):
+            return None
+        return handling if isinstance(handling, str) else None
+
+    def _call(
+        self, method: str, path: str, body: bytes | None, deadline_at_s: float
+    ) -> RawAnswer | NotSent | CallUnanswered:
+        remaining = deadline_at_s - now_s()
+        if remaining <= 0:
+            return NotSent("The time for the call was over before it began.")
+        call = _Call(deadline_at_s)
+        timer = threading.Timer(remaining, call.end)
+        timer.daemon = True
+        _current.call = call
+        timer.start()
+        try:
+            with self._session.request(
+                method,
+                self._base_url + path,
+                data=body,
+                timeout=(min(CONNECT_TIMEOUT_S, remaining), remaining),
+                allow_redirects=False,
+                stream=True,
+            ) as response:
+                content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
+                if len(content) > LONGEST_ANSWER_BYTES:
+                    return CallUnanswered("Postmark's answer was longer than any answer is.")
+                return RawAnswer(response.status_code, response.headers, content)
+        except TooLateToStartError:
+            return NotSent("The time for the call was over before its first byte.")
+        except FORESEEN as error:
+            # A connection that failed half-way must not be used again.
+            self._session.close()
+            if not call.wrote or surely_not_sent(error):
+                return NotSent(f"No connection to Postmark ({type(error).__name__}).")
+            if call.over:
+                return CallUnanswered("No whole answer came before the deadline.")
+            return CallUnanswered(
+                f"The connection broke before the answer ({type(error).__name__})."
+            )
+        finally:
+            timer.cancel()
+            _current.call = None

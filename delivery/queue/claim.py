@@ -1,0 +1,134 @@
+"""Takes a batch from the line for a limited time, and gives it back unused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection, transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A batch in the hands of one worker. `epoch` proves it: a later claim has a higher one."""
+
+    batch: int
+    epoch: int
+    edition: int
+    tries: int
+    setbacks: int
+    crashes: int
+    lookups: int
+    attempt: UUID | None
+    waiting: int
+    probing: bool
+
+
+_COLUMNS = (
+    "batch.id, batch.epoch, edition_id, tries, setbacks, crashes, lookups, attempt, waiting, "
+    "(SELECT probing FROM edition WHERE edition.id = edition_id)"
+)
+
+
+def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
+    """
+    Take the next batch that is due, or None. The lease of `lease_s` seconds covers the time until
+    the call starts; whoever cannot start within it has lost the batch. `rate_per_s` is a ceiling
+    on copies per second over all workers: none is claimed before its turn.
+    """
+    if rate_per_s is None:
+        return _claim_next(worker, lease_s)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO pace VALUES (1, clock_timestamp()) ON CONFLICT DO NOTHING")
+        cursor.execute(
+            "SELECT 1 FROM pace WHERE next_claim_at <= clock_timestamp() FOR UPDATE SKIP LOCKED"
+        )
+        if cursor.fetchone() is None:
+            return None
+        claimed = _claim_next(worker, lease_s)
+        if claimed is not None:
+            cursor.execute(
+                """
+                UPDATE pace SET next_claim_at = greatest(next_claim_at, clock_timestamp()
+                    - interval '1 second') + make_interval(secs => %s)
+                """,
+                [claimed.waiting / rate_per_s],
+            )
+    return claimed
+
+
+def _claim_next(worker: UUID, lease_s: float) -> Claim | None:
+    return _claim(
+        f"""
+        WITH next AS (
+            SELECT id FROM batch
+            WHERE state = 'ready' AND due_at <= clock_timestamp()
+            ORDER BY pos, id LIMIT 1
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
+               lease_until = clock_timestamp() + make_interval(secs => %s)
+        FROM next WHERE batch.id = next.id
+        RETURNING {_COLUMNS}
+        """,  # noqa: S608 -- a constant
+        worker,
+        lease_s,
+    )
+
+
+def claim_look_up(worker: UUID, *, lease_s: float) -> Claim | None:
+    """Take the next batch in doubt whose look-up is due, or None."""
+    return _claim(
+        f"""
+        WITH next AS (
+            SELECT id FROM batch
+            WHERE state = 'unknown' AND due_at <= clock_timestamp()
+            ORDER BY due_at, id LIMIT 1
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
+               lease_until = clock_timestamp() + make_interval(secs => %s)
+        FROM next WHERE batch.id = next.id
+        RETURNING {_COLUMNS}
+        """,  # noqa: S608 -- a constant
+        worker,
+        lease_s,
+    )
+
+
+def _claim(statement: str, worker: UUID, lease_s: float) -> Claim | None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [worker, lease_s])
+        row = cursor.fetchone()
+    return Claim(*row) if row else None
+
+
+def release(claim: Claim) -> bool:
+    """Give back a batch whose call has not started. False if the claim was lost meanwhile."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE batch SET state = 'ready', owner = NULL, lease_until = NULL
+            WHERE id = %s AND state = 'claimed' AND epoch = %s
+            """,
+            [claim.batch, claim.epoch],
+        )
+        return cursor.rowcount == 1
+
+
+def next_due_at() -> datetime | None:
+    """When the next batch is due for a try or a look-up, or a lease ends; None if nothing will."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT min(at) FROM (
+                SELECT min(due_at) FROM batch WHERE state = 'ready'
+                UNION ALL SELECT min(due_at) FROM batch WHERE state = 'unknown'
+                UNION ALL SELECT min(lease_until) FROM batch
+                          WHERE state IN ('claimed', 'sending', 'looking_up')
+            ) AS due (at)
+            """
+        )
+        (at,) = cursor.fetchone()
+    return at

@@ -1,0 +1,89 @@
+"""Fills the queue: one delivery for each reader of an edition, cut into batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from delivery.models import Edition
+
+LARGEST_BATCH_BYTES = 20 * 1024 * 1024
+# Keys, headers, metadata and links of one message besides its content, generously.
+MESSAGE_OVERHEAD_BYTES = 2_000
+
+# An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
+# name the batch of a row by arithmetic and no two editions ever wait for one sequence.
+BATCHES_PER_EDITION = 1 << 20
+
+
+def first_batch_id(edition_id: int) -> int:
+    """The id of the first batch of an edition."""
+    return edition_id * BATCHES_PER_EDITION
+
+
+def batch_size_for(edition: Edition, most: int) -> int:
+    """
+    Messages per batch: `most`, or fewer where the content is so long that a call with them would
+    be estimated at over 20 MB. JSON writes some characters as two; that is counted in.
+    """
+    content = len(edition.html_mail.encode()) + len(edition.text_mail.encode())
+    message = MESSAGE_OVERHEAD_BYTES + content + content // 8
+    return max(1, min(most, LARGEST_BATCH_BYTES // message))
+
+
+def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, most: int) -> int:
+    """
+    Enqueue one delivery for each row of `audience`; return how many there are.
+
+    `audience` is a query of exactly (recipient id, address, name). `most` is the largest batch
+    wanted. Runs inside the caller's transaction: all of it is there after commit, or nothing.
+    The edition must be new. Raises `LookupError` if the audience needs more batches than fit.
+    """
+    size = batch_size_for(edition, most)
+    rows, parameters = audience.order_by().query.sql_with_params()
+    first = first_batch_id(edition.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome)
+            SELECT %s, recipient, %s, %s + (row_number() OVER (ORDER BY recipient) - 1) / %s,
+                   address, name, 'waiting'
+            FROM ({rows}) AS audience (recipient, address, name)
+            """,  # noqa: S608 -- the sub-query is compiled by the ORM, its values are parameters
+            [edition.issue_id, edition.version, first, size, *parameters],
+        )
+        count = cursor.rowcount
+        if count > size * BATCHES_PER_EDITION:
+            raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
+        # The place in line: behind nobody's back and nobody's front. A new edition begins where
+        # the line is being served now, so it goes one for one with those already under way.
+        # 0 is kept free for confirmation mail, which goes ahead of every newsletter.
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed,
+                               withdrawn, failed, missed)
+            SELECT %(first)s + number, %(edition)s,
+                   CASE WHEN %(ahead)s THEN 0 ELSE line.served + number END,
+                   'ready', 0, %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
+            FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
+                 LATERAL (SELECT least(%(size)s, %(count)s - number * %(size)s)) AS cut (copies),
+                 (SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
+                  WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0)
+                 AS line (served)
+            WHERE %(count)s > 0
+            """,
+            {
+                "first": first,
+                "edition": edition.pk,
+                "ahead": edition.kind == Edition.Kind.CONFIRMATION,
+                "held_until": edition.held_until,
+                "count": count,
+                "size": size,
+            },
+        )
+    Edition.objects.filter(pk=edition.pk).update(audience=count)
+    edition.audience = count
+    return count

@@ -1,0 +1,98 @@
+"""Writes what became of deliveries, and says how the counts of their batch change by it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import assert_never
+
+from django.db.backends.utils import CursorWrapper
+
+from delivery.retries import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
+
+_Row = tuple[str, str | None, datetime | None, str | None]
+
+
+def _row(fate: Fate) -> _Row:
+    """(outcome, provider id, the provider's time, reason)"""
+    match fate:
+        case Sent(message_id, at):
+            return "sent", message_id, at, None
+        case Suppressed(reason):
+            return "suppressed", None, None, reason
+        case Withdrawn(reason):
+            return "withdrawn", None, None, reason
+        case Failed(reason):
+            return "failed", None, None, reason
+        case Unknown():
+            return "unknown", None, None, None
+        case Waiting():
+            return "waiting", None, None, None
+        case _:
+            assert_never(fate)
+
+
+def counts_changed_by(fates: Mapping[int, Fate], *, was: str) -> Counter[str]:
+    """The change of each count of a batch when `fates` befall deliveries that were `was`."""
+    change = Counter(_row(fate)[0] for fate in fates.values())
+    change[was] -= len(fates)
+    change["missed"] = sum(
+        1 for fate in fates.values() if isinstance(fate, Failed) and not fate.refused
+    )
+    return change
+
+
+def write_fates(
+    cursor: CursorWrapper,
+    batch: int,
+    fates: Mapping[int, Fate],
+    *,
+    was: str,
+    evidence: str,
+) -> None:
+    """
+    Write `fates` (by recipient) to the deliveries of `batch`, which all had the outcome `was`.
+
+    A delivery in doubt keeps the marks it has; one that waits again loses them. Raises
+    `AssertionError` if a delivery did not have the outcome `was`, so that the transaction around
+    it is undone rather than the books broken.
+    """
+    if not fates:
+        return
+    recipients = list(fates)
+    rows = [_row(fate) for fate in fates.values()]
+    cursor.execute(
+        """
+        UPDATE delivery SET
+            outcome = fate.outcome,
+            provider_message_id = CASE WHEN fate.outcome = 'unknown'
+                THEN delivery.provider_message_id ELSE fate.message_id END,
+            sent_at = CASE
+                WHEN fate.outcome = 'sent' THEN coalesce(fate.at, clock_timestamp())
+                WHEN fate.outcome = 'unknown' THEN delivery.sent_at END,
+            evidence = CASE WHEN fate.outcome = 'sent' THEN %s END,
+            reason = fate.reason
+        FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::timestamptz[], %s::text[])
+             AS fate (recipient, outcome, message_id, at, reason),
+             batch JOIN edition ON edition.id = batch.edition_id
+        WHERE batch.id = %s
+          AND delivery.issue_id = edition.issue_id AND delivery.version = edition.version
+          AND delivery.recipient_id = fate.recipient
+          AND delivery.batch_id = batch.id AND delivery.outcome = %s
+        """,
+        [
+            evidence,
+            recipients,
+            [row[0] for row in rows],
+            [row[1] for row in rows],
+            [row[2] for row in rows],
+            [row[3] for row in rows],
+            batch,
+            was,
+        ],
+    )
+    if cursor.rowcount != len(fates):
+        raise AssertionError(
+            f"{cursor.rowcount} of {len(fates)} deliveries of batch {batch} were {was}"
+        )

@@ -1,0 +1,37 @@
+"""Which workers there are. For people who look; nothing depends on it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import connection
+
+# A worker that was killed cannot say good-bye; its row goes after a day.
+FORGET_AFTER = "1 day"
+
+
+def arrive(worker: uuid.UUID, *, host: str, pid: int) -> None:
+    """A worker begins."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [FORGET_AFTER]
+        )
+        cursor.execute(
+            """
+            INSERT INTO worker (id, started_at, heard_at, host, pid)
+            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s)
+            """,
+            [worker, host, pid],
+        )
+
+
+def heard_from(worker: uuid.UUID) -> None:
+    """A worker is still there."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE worker SET heard_at = clock_timestamp() WHERE id = %s", [worker])
+
+
+def leave(worker: uuid.UUID) -> None:
+    """A worker ends in good order."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

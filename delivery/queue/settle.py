@@ -1,0 +1,228 @@
+"""
+Settles a batch: writes what became of it, in one transaction guarded by the claim's epoch.
+
+A worker that lost its claim meanwhile changes nothing here; what it learned is kept as evidence.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from delivery import readers
+from delivery.models import Attempt
+from delivery.queue.claim import Claim
+from delivery.queue.control import end_probe, stop
+from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.split import halve, lock_edition
+from delivery.retries import Failed, Next, Sent, Settlement, Suppressed
+
+logger = logging.getLogger(__name__)
+
+
+def settle_call(
+    claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
+) -> bool:
+    """
+    Write down how the call of `attempt` ended. False if the claim was lost: then every acceptance
+    in it is kept as evidence, for the look-up that follows.
+    """
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        if _settle(cursor, claim, settlement, was="sending"):
+            _end_attempt(cursor, attempt, settlement, result)
+            return True
+        kept = _keep_evidence(cursor, attempt, claim, _acceptances(settlement), "reply")
+    logger.warning(
+        "the answer to attempt %s (%s) came after its claim was lost; %d acceptances are kept",
+        attempt.hex,
+        result,
+        kept,
+    )
+    return False
+
+
+def settle_look_up(claim: Claim, settlement: Settlement) -> bool:
+    """Write down what a look-up found. False if the claim was lost meanwhile."""
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        if not _settle(cursor, claim, settlement, was="looking_up"):
+            return False
+        if claim.attempt is not None:
+            found = sum(1 for _ in _acceptances(settlement))
+            cursor.execute(
+                "UPDATE attempt SET accepted = accepted + %s WHERE id = %s",
+                [found, claim.attempt],
+            )
+        again = (
+            (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
+        )
+        if _keep_evidence(cursor, claim.attempt, claim, again, "lookup"):
+            logger.critical(
+                "Postmark accepted more than one copy for %d readers of batch %d",
+                len(settlement.duplicates),
+                claim.batch,
+            )
+    return True
+
+
+def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
+    for recipient, fate in settlement.fates.items():
+        if isinstance(fate, Sent):
+            yield recipient, fate
+
+
+def _settle(cursor: CursorWrapper, claim: Claim, settlement: Settlement, *, was: str) -> bool:
+    """The guarded transition and all that hangs on it. False if the guard did not hold."""
+    # Only what comes back into line or stops the edition needs the lock; the common end does not.
+    needs_lock = (
+        was == "looking_up"
+        or claim.probing
+        or bool(settlement.stop_edition)
+        or settlement.next not in {Next.DONE, Next.ASK}
+    )
+    control = lock_edition(cursor, claim.edition) if needs_lock else "running"
+    if not _change_batch(cursor, claim, settlement, was, control):
+        return False
+    looked_up = was == "looking_up"
+    write_fates(
+        cursor,
+        claim.batch,
+        settlement.fates,
+        was="unknown" if looked_up else "waiting",
+        evidence="lookup" if looked_up else "reply",
+    )
+    refused = [
+        recipient
+        for recipient, fate in settlement.fates.items()
+        if isinstance(fate, Failed) and fate.refused
+    ]
+    if refused:
+        readers.registered().mark_refused(refused)
+    if settlement.next is Next.HALVE:
+        halve(cursor, claim.batch, claim.edition)
+    if settlement.stop_edition:
+        logger.error("edition %d stops: %s", claim.edition, settlement.stop_edition)
+        stop(cursor, claim.edition, settlement.stop_edition)
+    elif claim.probing and _was_judged(settlement):
+        end_probe(cursor, claim.edition)
+    return True
+
+
+def _was_judged(settlement: Settlement) -> bool:
+    """Whether the provider has judged the first batch after a fault, so that the rest may go."""
+    return settlement.next in {Next.DONE, Next.WAIT_FOR_A_PERSON} or any(
+        isinstance(fate, Sent | Suppressed | Failed) for fate in settlement.fates.values()
+    )
+
+
+def _change_batch(
+    cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
+) -> bool:
+    looked_up = was == "looking_up"
+    change = counts_changed_by(settlement.fates, was="unknown" if looked_up else "waiting")
+    in_line = "ready" if control == "running" else "paused"
+    match settlement.next:
+        case Next.ASK:
+            state = "unknown"
+        case Next.WAIT_FOR_A_PERSON:
+            state = "paused" if settlement.stop_edition else "parked"
+        case _:
+            state = in_line
+    values: dict[str, Any] = {
+        "batch": claim.batch,
+        "epoch": claim.epoch,
+        "was": was,
+        "state": state,
+        "delay": settlement.delay_s,
+        "lookup_after": settlement.lookup_after_s,
+        "asks": settlement.next is Next.ASK,
+        "new_doubt": settlement.next is Next.ASK and not looked_up,
+        "said_absent": int(settlement.said_absent),
+        "tries": int(settlement.counts_as_try),
+        "setbacks": settlement.new_setbacks,
+        "survived": not looked_up,
+        "reason": settlement.reason,
+        **{name: change[name] for name in COUNTED},
+    }
+    cursor.execute(_CHANGE_BATCH, values)
+    return cursor.rowcount == 1
+
+
+COUNTED = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed", "missed")
+
+# One statement, so that state and counts can never be seen apart. Whatever has nothing open is
+# done, whatever the decision named as next.
+_CHANGE_BATCH = f"""
+    WITH doubt AS (
+        SELECT id, CASE WHEN %(new_doubt)s THEN clock_timestamp()
+                        WHEN %(asks)s OR %(state)s = 'parked' THEN doubt_since END AS since,
+               waiting + %(waiting)s + unknown + %(unknown)s > 0 AS is_open
+        FROM batch WHERE id = %(batch)s
+    )
+    UPDATE batch SET
+        state = CASE WHEN is_open THEN %(state)s ELSE 'done' END,
+        owner = NULL, lease_until = NULL,
+        due_at = greatest(clock_timestamp() + make_interval(secs => %(delay)s),
+                          since + make_interval(secs => %(lookup_after)s)),
+        doubt_since = since,
+        attempt = CASE WHEN since IS NOT NULL THEN attempt END,
+        lookups = CASE WHEN %(asks)s AND NOT %(new_doubt)s THEN lookups + %(said_absent)s
+                       ELSE 0 END,
+        tries = tries + %(tries)s,
+        setbacks = %(setbacks)s,
+        crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
+        reason = CASE WHEN is_open THEN %(reason)s ELSE '' END,
+        {", ".join(f"{name} = {name} + %({name})s" for name in COUNTED)}
+    FROM doubt
+    WHERE batch.id = doubt.id AND state = %(was)s AND epoch = %(epoch)s
+"""  # noqa: S608 -- the names are constants
+
+
+def _end_attempt(
+    cursor: CursorWrapper, attempt: UUID, settlement: Settlement, result: Attempt.Result
+) -> None:
+    cursor.execute(
+        """
+        UPDATE attempt SET finished_at = clock_timestamp(), result = %s, detail = %s, accepted = %s
+        WHERE id = %s
+        """,
+        [result, settlement.reason, sum(1 for _ in _acceptances(settlement)), attempt],
+    )
+
+
+def _keep_evidence(
+    cursor: CursorWrapper,
+    attempt: UUID | None,
+    claim: Claim,
+    acceptances: Iterator[tuple[int, Sent]],
+    source: str,
+) -> int:
+    """Add a row of evidence for each acceptance; return how many were new."""
+    rows = list(acceptances)
+    if not rows:
+        return 0
+    cursor.execute(
+        """
+        INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, attempt,
+                              source, accepted_at, seen_at)
+        SELECT fact.message_id, edition.issue_id, fact.recipient, edition.version, %s, %s, fact.at,
+               clock_timestamp()
+        FROM unnest(%s::text[], %s::bigint[], %s::timestamptz[])
+             AS fact (message_id, recipient, at),
+             edition WHERE edition.id = %s
+        ON CONFLICT DO NOTHING
+        """,
+        [
+            attempt,
+            source,
+            [sent.message_id for _, sent in rows],
+            [recipient for recipient, _ in rows],
+            [sent.at for _, sent in rows],
+            claim.edition,
+        ],
+    )
+    return int(cursor.rowcount)

@@ -1,0 +1,150 @@
+"""
+Brings back what lost workers held. Every worker sweeps; none is a leader.
+
+Only an expired lease counts, by the database's clock, and every statement repeats the state, the
+epoch and the lease it saw: a worker that settles in between wins.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.split import halve, lock_edition
+from delivery.retries import AfterCrash, after_crash, parked_fate
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A batch whose lease has run out."""
+
+    batch: int
+    edition: int
+    epoch: int
+    state: str
+
+
+def sweep(*, first_lookup_after_s: float) -> int:
+    """
+    Bring back every batch whose lease has run out; return how many.
+
+    Claimed ones wait again: nothing left. Those in a call become unknown and are looked up
+    `first_lookup_after_s` after the call's deadline. Look-ups are done again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT id, edition_id, epoch, state FROM batch
+            WHERE state IN ('claimed', 'sending', 'looking_up')
+              AND lease_until <= clock_timestamp()
+            ORDER BY lease_until LIMIT %s
+            """,
+            [AT_A_TIME],
+        )
+        expired = [_Lost(*row) for row in cursor.fetchall()]
+    brought_back = 0
+    for lost in expired:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            match lost.state:
+                case "claimed":
+                    back = _claimed(cursor, lost)
+                case "sending":
+                    back = _sending(cursor, lost, first_lookup_after_s)
+                case _:
+                    back = _looking_up(cursor, lost)
+        if back:
+            brought_back += 1
+            logger.warning(
+                "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
+            )
+    return brought_back
+
+
+_STILL_LOST = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
+
+
+def _claimed(cursor: CursorWrapper, lost: _Lost) -> bool:
+    control = lock_edition(cursor, lost.edition)
+    cursor.execute(
+        f"""
+        UPDATE batch SET state = %s, owner = NULL, lease_until = NULL, crashes = crashes + 1
+        WHERE {_STILL_LOST}
+        RETURNING crashes, waiting
+        """,  # noqa: S608 -- a constant
+        ["ready" if control == "running" else "paused", lost.batch, lost.state, lost.epoch],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return False
+    crashes, waiting = row
+    match after_crash(crashes, waiting):
+        case AfterCrash.READY:
+            pass
+        case AfterCrash.HALVE:
+            halve(cursor, lost.batch, lost.edition)
+        case AfterCrash.PARK:
+            _park(cursor, lost.batch, crashes)
+    return True
+
+
+def _park(cursor: CursorWrapper, batch: int, crashes: int) -> None:
+    cursor.execute(
+        "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'", [batch]
+    )
+    fates = {row[0]: parked_fate(crashes) for row in cursor.fetchall()}
+    change = counts_changed_by(fates, was="waiting")
+    write_fates(cursor, batch, fates, was="waiting", evidence="")
+    cursor.execute(
+        """
+        UPDATE batch SET waiting = waiting + %s, failed = failed + %s, missed = missed + %s,
+               state = 'done'
+        WHERE id = %s
+        """,
+        [change["waiting"], change["failed"], change["missed"], batch],
+    )
+
+
+def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) -> bool:
+    """The call may have reached the provider: all of it is unknown until the provider is asked."""
+    cursor.execute(
+        f"""
+        UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,
+               crashes = crashes + 1, lookups = 0, unknown = unknown + waiting, waiting = 0,
+               doubt_since = deadline_at,
+               due_at = greatest(clock_timestamp(), deadline_at + make_interval(secs => %s)),
+               reason = 'The worker was lost during the call; Postmark is asked about it.'
+        FROM (SELECT id AS attempt_id, deadline_at FROM attempt) AS call
+        WHERE attempt_id = batch.attempt AND {_STILL_LOST}
+        RETURNING batch.attempt
+        """,  # noqa: S608 -- a constant
+        [first_lookup_after_s, lost.batch, lost.state, lost.epoch],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return False
+    cursor.execute(
+        "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
+        [lost.batch],
+    )
+    # Its end was not recorded and is not invented here; look-ups count from its deadline.
+    cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
+    return True
+
+
+def _looking_up(cursor: CursorWrapper, lost: _Lost) -> bool:
+    cursor.execute(
+        f"""
+        UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
+        WHERE {_STILL_LOST}
+        """,  # noqa: S608 -- a constant
+        [lost.batch, lost.state, lost.epoch],
+    )
+    return bool(cursor.rowcount)

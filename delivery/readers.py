@@ -1,0 +1,41 @@
+"""
+What delivery must know of readers, asked through a small interface.
+
+Delivery imports no other app. `newsletter_site/wiring.py` registers who answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class Readers(Protocol):
+    """The answers that delivery needs about recipients, by their ids."""
+
+    def no_longer_mailable(self, recipients: Sequence[int]) -> Mapping[int, str]:
+        """Who may not be mailed now: recipient → `withdrawn` or `suppressed`. One query."""
+        ...
+
+    def mark_refused(self, recipients: Sequence[int]) -> None:
+        """The provider refused these addresses for good. Runs in the settling transaction."""
+        ...
+
+    def unsubscribe_url(self, recipient: int) -> str:
+        """Where this reader leaves with one click; an absolute address."""
+        ...
+
+
+_registered: list[Readers] = []
+
+
+def register(readers: Readers) -> None:
+    """Make `readers` the one that is asked from now on."""
+    _registered[:] = [readers]
+
+
+def registered() -> Readers:
+    """Whom to ask. Raises `LookupError` if nobody was registered, which is a wiring fault."""
+    if not _registered:
+        raise LookupError("Nobody answers for readers: newsletter_site/wiring.py has not run.")
+    return _registered[0]

@@ -1,0 +1,387 @@
+"""
+What becomes of a batch after a call, a look-up or a lost worker.
+
+Pure decisions: values in, values out. The caller brings the dice (`jitter`, from 0 to 1) and the
+database brings the clock. `queue/` writes down what is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from delivery import outcomes
+
+# A firewall in front of the provider sometimes refuses a call or two and lets the next one pass;
+# after this many in a row it is a matter for a person.
+BLOCKED_CALLS_BEFORE_STOPPING = 3
+
+# A batch that was in the hands of this many lost workers is suspected of having ended them.
+CRASHES_BEFORE_SUSPICION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings that the decisions rest on. Times in seconds."""
+
+    retry_base_s: float
+    retry_cap_s: float
+    max_tries: int
+    lookup_after_s: tuple[float, ...]
+    resend_when_absent: bool
+
+
+# --- What becomes of one delivery ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """It was accepted; `at` is None where the provider named no time."""
+
+    message_id: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """It may not be mailed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The reader left before their copy did."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It cannot be mailed (`refused`), or all tries are used up, or it was parked."""
+
+    reason: str
+    refused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It may have been accepted; the provider is asked before anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """It was surely not accepted and waits for its next try."""
+
+
+Fate = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
+
+# --- What becomes of the batch ------------------------------------------------------------------
+
+
+class Next(StrEnum):
+    """What a batch does when its call or look-up is settled."""
+
+    DONE = "done"
+    TRY_AGAIN = "try again"
+    ASK = "ask the provider"
+    HALVE = "halve"
+    WAIT_FOR_A_PERSON = "wait for a person"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """
+    Everything that settling writes.
+
+    `fates` holds the deliveries whose outcome changes, by recipient; whoever is not in it stays as
+    it is. What comes next is due `delay_s` from now and, for a look-up of the schedule, not before
+    `lookup_after_s` from the beginning of the doubt. `counts_as_try` says whether the deliveries
+    that go on waiting have used up one try; `said_absent`, whether a look-up answered “not there”.
+    `duplicates` holds further acceptances of deliveries that are in `fates` already.
+    """
+
+    fates: Mapping[int, Fate]
+    next: Next
+    delay_s: float = 0.0
+    lookup_after_s: float = 0.0
+    counts_as_try: bool = False
+    reason: str = ""
+    stop_edition: str = ""
+    said_absent: bool = False
+    new_setbacks: int = 0
+    duplicates: Mapping[int, Sequence[Sent]] = field(default_factory=dict)
+
+
+def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
+    """
+    Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
+    And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
+    """
+    span = min(policy.retry_cap_s, policy.retry_base_s * 2 ** min(setbacks, 30))
+    return jitter * span
+
+
+def after_call(
+    answer: outcomes.CallAnswer,
+    recipients: Sequence[int],
+    *,
+    tries: int,
+    setbacks: int,
+    jitter: float,
+    policy: Policy,
+) -> Settlement:
+    """Decide what an answer to a call for `recipients`, in that order, leads to."""
+    match answer:
+        case outcomes.Answered(messages):
+            return _after_messages(messages, recipients, tries, setbacks, jitter, policy)
+        case outcomes.CallUnanswered(reason):
+            return Settlement(
+                fates={recipient: Unknown() for recipient in recipients},
+                next=Next.ASK,
+                lookup_after_s=policy.lookup_after_s[0],
+                reason=reason,
+            )
+        case outcomes.NotSent(reason):
+            return _put_off(reason, None, setbacks, jitter, policy)
+        case outcomes.PutOff(reason, retry_after_s):
+            return _put_off(reason, retry_after_s, setbacks, jitter, policy)
+        case outcomes.Blocked(reason, remedy):
+            if setbacks + 1 < BLOCKED_CALLS_BEFORE_STOPPING:
+                return _put_off(reason, None, setbacks, jitter, policy)
+            return _stop(outcomes.Fault(reason, remedy))
+        case outcomes.TooLarge(reason):
+            if len(recipients) > 1:
+                return Settlement(fates={}, next=Next.HALVE, reason=reason)
+            return _stop(
+                outcomes.Fault(reason, "Shorten the issue: a single copy of it is too large.")
+            )
+        case outcomes.CallFault(fault):
+            return _stop(fault)
+
+
+def _put_off(
+    reason: str, retry_after_s: float | None, setbacks: int, jitter: float, policy: Policy
+) -> Settlement:
+    """Nothing was judged: no try is used up, however long an outage lasts."""
+    delay = delay_after(setbacks, jitter, policy)
+    return Settlement(
+        fates={},
+        next=Next.TRY_AGAIN,
+        delay_s=max(delay, retry_after_s or 0.0),
+        reason=reason,
+        new_setbacks=setbacks + 1,
+    )
+
+
+def _stop(fault: outcomes.Fault) -> Settlement:
+    return Settlement(
+        fates={},
+        next=Next.WAIT_FOR_A_PERSON,
+        reason=fault.reason,
+        stop_edition=f"{fault.reason} {fault.remedy}",
+    )
+
+
+def _after_messages(
+    messages: Sequence[outcomes.MessageAnswer],
+    recipients: Sequence[int],
+    tries: int,
+    setbacks: int,
+    jitter: float,
+    policy: Policy,
+) -> Settlement:
+    fates: dict[int, Fate] = {}
+    faults: list[outcomes.Fault] = []
+    put_off: dict[int, str] = {}
+    in_doubt = ""
+    for recipient, message in zip(recipients, messages, strict=True):
+        match message:
+            case outcomes.Accepted(message_id, at):
+                fates[recipient] = Sent(message_id, at)
+            case outcomes.Inactive(reason):
+                fates[recipient] = Suppressed(reason)
+            case outcomes.Refused(reason):
+                fates[recipient] = Failed(reason, refused=True)
+            case outcomes.Unanswered(reason):
+                fates[recipient] = Unknown()
+                in_doubt = in_doubt or reason
+            case outcomes.NotNow(reason):
+                put_off[recipient] = reason
+            case outcomes.Fault():
+                faults.append(message)
+    stop = f"{faults[0].reason} {faults[0].remedy}" if faults else ""
+    if in_doubt:
+        # Those put off in the same call wait until the doubt is settled and then go together.
+        return Settlement(
+            fates=fates,
+            next=Next.ASK,
+            lookup_after_s=policy.lookup_after_s[0],
+            reason=in_doubt,
+            stop_edition=stop,
+        )
+    if faults:
+        return Settlement(
+            fates=fates, next=Next.WAIT_FOR_A_PERSON, reason=faults[0].reason, stop_edition=stop
+        )
+    if not put_off:
+        return Settlement(fates=fates, next=Next.DONE)
+    if tries + 1 >= policy.max_tries:
+        used_up = {
+            recipient: Failed(f"All {policy.max_tries} tries are used up. Last: {why}", False)
+            for recipient, why in put_off.items()
+        }
+        return Settlement(fates=fates | used_up, next=Next.DONE)
+    return Settlement(
+        fates=fates,
+        next=Next.TRY_AGAIN,
+        delay_s=delay_after(setbacks, jitter, policy),
+        counts_as_try=True,
+        reason=next(iter(put_off.values())),
+        new_setbacks=setbacks + 1,
+    )
+
+
+def after_look_up(
+    answer: outcomes.LookUpAnswer,
+    in_doubt: Mapping[str, int],
+    *,
+    convincing: bool,
+    lookups: int,
+    tries: int,
+    setbacks: int,
+    crashes: int,
+    jitter: float,
+    policy: Policy,
+) -> Settlement:
+    """
+    Decide what a look-up leads to.
+
+    `in_doubt` maps the delivery's key to its recipient. `lookups` counts the earlier ones that
+    said “not there”. `convincing` is false where something accepted later is not listed either:
+    then the search lags, and its silence says nothing (SPEC 6.4).
+    """
+    if isinstance(answer, outcomes.NoInformation):
+        delay = delay_after(setbacks, jitter, policy)
+        return Settlement(
+            fates={},
+            next=Next.ASK,
+            delay_s=max(delay, answer.retry_after_s or 0.0),
+            reason=answer.reason,
+            new_setbacks=setbacks + 1,
+        )
+    fates: dict[int, Fate] = {}
+    duplicates: dict[int, list[Sent]] = {}
+    for found in answer.found:
+        recipient = in_doubt.get(found.delivery)
+        if recipient is None:
+            continue
+        if recipient in fates:
+            duplicates.setdefault(recipient, []).append(Sent(found.message_id, found.at))
+        else:
+            fates[recipient] = Sent(found.message_id, found.at)
+    absent = [recipient for recipient in in_doubt.values() if recipient not in fates]
+    if not absent:
+        return Settlement(
+            fates=fates,
+            next=Next.DONE,
+            duplicates=duplicates,
+            stop_edition=_twice(duplicates),
+        )
+    if not convincing:
+        return Settlement(
+            fates=fates,
+            next=Next.ASK,
+            delay_s=delay_after(setbacks, jitter, policy),
+            reason="The provider's search does not show later mail yet; it is asked again.",
+            new_setbacks=setbacks + 1,
+            duplicates=duplicates,
+        )
+    if lookups + 1 < len(policy.lookup_after_s):
+        return Settlement(
+            fates=fates,
+            next=Next.ASK,
+            lookup_after_s=policy.lookup_after_s[lookups + 1],
+            reason="Not found by the provider's search yet, which proves nothing this early.",
+            said_absent=True,
+            duplicates=duplicates,
+        )
+    if not policy.resend_when_absent:
+        return Settlement(
+            fates=fates,
+            next=Next.WAIT_FOR_A_PERSON,
+            reason="No answer came, Postmark's search does not show them, and they may not be "
+            "sent again by themselves: a person decides.",
+            said_absent=True,
+            duplicates=duplicates,
+        )
+    return _absent(fates, absent, tries, crashes, policy, duplicates)
+
+
+def _twice(duplicates: Mapping[int, Sequence[Sent]]) -> str:
+    """The sentence that stops an edition of which somebody got two copies."""
+    if not duplicates:
+        return ""
+    return (
+        f"Postmark accepted more than one copy for {len(duplicates)} of its readers. "
+        "Compare Postmark's activity with the record before resuming."
+    )
+
+
+def _absent(
+    fates: dict[int, Fate],
+    absent: Sequence[int],
+    tries: int,
+    crashes: int,
+    policy: Policy,
+    duplicates: Mapping[int, Sequence[Sent]],
+) -> Settlement:
+    """The provider surely does not have these: they wait again, and a try is used up."""
+    if tries + 1 >= policy.max_tries:
+        why = f"All {policy.max_tries} tries are used up. Last: no answer, and not found since."
+        used_up = {recipient: Failed(why, refused=False) for recipient in absent}
+        return Settlement(
+            fates=fates | used_up, next=Next.DONE, said_absent=True, duplicates=duplicates
+        )
+    parked = crashes >= CRASHES_BEFORE_SUSPICION and len(absent) == 1
+    if parked:
+        return Settlement(
+            fates=fates | {absent[0]: parked_fate(crashes)},
+            next=Next.DONE,
+            said_absent=True,
+            duplicates=duplicates,
+        )
+    waits: dict[int, Fate] = {recipient: Waiting() for recipient in absent}
+    return Settlement(
+        fates=fates | waits,
+        next=Next.HALVE if crashes >= CRASHES_BEFORE_SUSPICION else Next.TRY_AGAIN,
+        counts_as_try=True,
+        reason="No answer came and the provider surely does not have them: they go again.",
+        said_absent=True,
+        duplicates=duplicates,
+    )
+
+
+def parked_fate(crashes: int) -> Failed:
+    """The fate of a delivery that was alone in its batch and lost its worker again and again."""
+    return Failed(
+        f"Parked: it was alone in its batch when {crashes} workers in a row were lost.",
+        refused=False,
+    )
+
+
+class AfterCrash(StrEnum):
+    """What becomes of a batch whose worker was lost before its call."""
+
+    READY = "ready"
+    HALVE = "halve"
+    PARK = "park"
+
+
+def after_crash(crashes: int, waiting: int) -> AfterCrash:
+    """Decide, after the `crashes`-th lost worker, about a batch with `waiting` deliveries."""
+    if crashes < CRASHES_BEFORE_SUSPICION:
+        return AfterCrash.READY
+    return AfterCrash.HALVE if waiting > 1 else AfterCrash.PARK

@@ -1,0 +1,94 @@
+"""Working until nothing more will happen by itself, with progress and totals."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Protocol
+
+from delivery.books import Books
+from delivery.edition_state import WAITS_FOR_A_PERSON, reason_of, state_of
+from delivery.queue.books import all_books
+from delivery.queue.claim import next_due_at
+
+OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+# Often enough to be watched, seldom enough to be read in a log.
+LINE_EVERY_S = 5.0
+
+
+class Output(Protocol):
+    """Where lines go; a management command's stderr is one."""
+
+    def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over the editions that were open at the start, and whether a person is awaited."""
+
+    editions: int
+    counts: Counter[str]
+    waits_for_a_person: bool
+    reasons: tuple[str, ...]
+
+    def by_outcome(self) -> dict[str, int | bool]:
+        """The counts as one JSON object."""
+        return {
+            "editions": self.editions,
+            "audience": self.counts["audience"],
+            **{outcome: self.counts[outcome] for outcome in OUTCOMES},
+        }
+
+
+def totals_of(all_of_them: list[Books]) -> Totals:
+    """Add up the books of several editions."""
+    counts: Counter[str] = Counter()
+    for books in all_of_them:
+        counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
+    waiting = [books for books in all_of_them if state_of(books) in WAITS_FOR_A_PERSON]
+    return Totals(
+        editions=len(all_of_them),
+        counts=counts,
+        waits_for_a_person=bool(waiting),
+        reasons=tuple(f"{books.title}: {reason_of(books)}" for books in waiting),
+    )
+
+
+class Watch:
+    """Watches the editions that are open now until they have come to rest."""
+
+    def __init__(self, output: Output, *, is_terminal: bool) -> None:
+        self._output = output
+        self._is_terminal = is_terminal
+        self._editions = [books.edition for books in all_books(open_only=True)]
+        self._last_line_at = -LINE_EVERY_S
+
+    def nothing_more_will_happen(self) -> bool:
+        """Whether no batch anywhere waits for its time, a worker or an answer. Shows progress."""
+        self._show_progress()
+        return next_due_at() is None
+
+    def totals(self) -> Totals:
+        """The counts now; says what waits for a person."""
+        totals = totals_of(all_books(among=self._editions))
+        if self._is_terminal:
+            self._output.write("")
+        for reason in totals.reasons:
+            self._output.write(f"Waits for a person. {reason}")
+        return totals
+
+    def _show_progress(self) -> None:
+        pause = 0.0 if self._is_terminal else LINE_EVERY_S
+        if time.monotonic() - self._last_line_at < pause:
+            return
+        self._last_line_at = time.monotonic()
+        counts = totals_of(all_books(among=self._editions)).counts
+        line = f"{counts['sent']:,} of {counts['audience']:,} sent"
+        for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
+            if counts[outcome]:
+                line += f", {counts[outcome]:,} {outcome}"
+        if self._is_terminal:
+            self._output.write(f"\r\x1b[K{line}", ending="")
+        else:
+            self._output.write(line)

@@ -1,0 +1,156 @@
+"""
+The worker: several threads that repeat one step, and one that watches over them.
+
+Any number of workers share one database; none is a leader. What a worker holds it holds under a
+lease, so that losing it at any instruction loses nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import signal
+import socket
+import threading
+import uuid
+from collections.abc import Callable
+from types import FrameType
+
+from django.conf import settings
+from django.db import connection
+
+from delivery import chores, retries
+from delivery.dispatch import (
+    Dispatcher,
+    Timing,
+    policy_from_settings,
+    postmark_from_settings,
+)
+from delivery.queue import presence
+from delivery.queue.sweep import sweep
+
+logger = logging.getLogger(__name__)
+
+POLL_AT_MOST_S = 1.0
+SWEEP_EVERY_S = 5.0
+LONGEST_PAUSE_S = 60.0
+
+
+class Worker:
+    """One running `deliver`. `concurrency` calls are in the air at most."""
+
+    def __init__(self, *, concurrency: int, poll_s: float = POLL_AT_MOST_S) -> None:
+        self.id = uuid.uuid4()
+        self._concurrency = concurrency
+        self._timing = Timing.from_settings()
+        self._policy = policy_from_settings()
+        self._poll_s = poll_s
+        self._stopping = threading.Event()
+        self._random = random.Random()
+
+    # --- Stopping ------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Claim nothing more, give back what has not started, let calls in the air finish."""
+        self._stopping.set()
+
+    def stop_on_signals(self) -> None:
+        """The first SIGTERM or Ctrl-C stops gracefully, the second at once."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._stopping.is_set():
+            # Not sys.exit: threads with calls in the air would be waited for. Their batches come
+            # back by their leases and are looked up.
+            os._exit(128 + number)
+        self.stop()
+
+    # --- Working -------------------------------------------------------------------------------
+
+    def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
+        """
+        Work until stopped, or until `until()` says that nothing more will happen by itself.
+
+        Returns when every call in the air has been settled.
+        """
+        presence.arrive(self.id, host=socket.gethostname()[:255], pid=os.getpid())
+        threads = [
+            threading.Thread(target=self._work, name=f"call-{number}", daemon=True)
+            for number in range(self._concurrency)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            self._watch(until)
+        finally:
+            self.stop()
+            for thread in threads:
+                thread.join()
+            presence.leave(self.id)
+
+    def _watch(self, until: Callable[[], bool]) -> None:
+        """Sweep, report, do the chores, until stopped."""
+        failures = 0
+        since_sweep = SWEEP_EVERY_S
+        while not self._stopping.is_set():
+            try:
+                if since_sweep >= min(SWEEP_EVERY_S, self._timing.lease_s):
+                    presence.heard_from(self.id)
+                    sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
+                    chores.do_all()
+                    since_sweep = 0.0
+                if until():
+                    return
+                failures = 0
+            except Exception:
+                failures += 1
+                logger.exception("the watch over the queue failed; it goes on after a pause")
+                _forget_connection()
+            pause = self._pause(failures)
+            since_sweep += pause
+            self._stopping.wait(pause)
+
+    def _work(self) -> None:
+        """Repeat one step; sleep only when nothing is due."""
+        postmark = postmark_from_settings()
+        dispatcher = Dispatcher(
+            self.id, postmark, timing=self._timing, policy=self._policy, roll=self._random.random
+        )
+        failures = 0
+        try:
+            while not self._stopping.is_set():
+                try:
+                    did_something = dispatcher.step(self._stopping.is_set)
+                    failures = 0
+                    if did_something:
+                        continue
+                except Exception:
+                    failures += 1
+                    logger.exception("a step failed; what it held comes back by its lease")
+                    _forget_connection()
+                self._stopping.wait(self._pause(failures))
+        finally:
+            postmark.close()
+            connection.close()
+
+    def _pause(self, failures: int) -> float:
+        """Seconds to wait: a poll with jitter, or longer and longer after failures in a row."""
+        if failures == 0:
+            return self._poll_s * self._random.uniform(0.5, 1.0)
+        policy = retries.Policy(self._poll_s, LONGEST_PAUSE_S, 1, (0.0,), True)
+        return max(self._poll_s / 2, retries.delay_after(failures, self._random.random(), policy))
+
+
+def _forget_connection() -> None:
+    """A connection that failed must not be used again; the next statement opens a new one."""
+    try:
+        connection.close()
+    except Exception:
+        logger.exception("closing a broken database connection failed")
+
+
+def worker_from_settings(concurrency: int | None = None) -> Worker:
+    """A worker as the operator configured it."""
+    return Worker(concurrency=concurrency or settings.DELIVERY_CONCURRENCY)

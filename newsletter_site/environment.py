@@ -1,0 +1,134 @@
+"""
+How one variable of the environment becomes one value.
+
+A wrong value stops the program with one sentence that names the variable, says what was found
+and what is expected. Only `settings.py` calls this; nothing else reads the environment.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from email.utils import parseaddr
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+TRUE_WORDS = {"1", "true", "yes", "on"}
+FALSE_WORDS = {"0", "false", "no", "off", ""}
+
+
+def stop(name: str, found: str, expected: str) -> NoReturn:
+    """End the program with one sentence about the variable `name`."""
+    sys.exit(f"homing: {name} is {found}; expected {expected}.")
+
+
+class Environment:
+    """Typed reading of environment variables. `values` is normally `os.environ`."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def __contains__(self, name: str) -> bool:
+        return bool(self.values.get(name, "").strip())
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value without surrounding blanks; the default when unset or blank."""
+        return self.values.get(name, "").strip() or default
+
+    def required(self, name: str, reason: str) -> str:
+        """The value; stops the program with `reason` when unset or blank."""
+        if name not in self:
+            stop(name, "not set", reason)
+        return self.text(name)
+
+    def secret(self, name: str) -> str:
+        """The value as it stands. Refusals about it never repeat it."""
+        return self.values.get(name, "")
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A yes or no: `1/true/yes/on` or `0/false/no/off`."""
+        if name not in self:
+            return default
+        word = self.text(name).lower()
+        if word in TRUE_WORDS:
+            return True
+        if word in FALSE_WORDS:
+            return False
+        stop(name, repr(self.text(name)), "one of 1, true, yes, on, 0, false, no, off")
+
+    def whole(self, name: str, default: int, *, least: int, most: int) -> int:
+        """A whole number from `least` to `most`."""
+        found = self.text(name, str(default))
+        if not re.fullmatch(r"[0-9]{1,9}", found) or not least <= int(found) <= most:
+            stop(name, repr(found), f"a whole number from {least} to {most}")
+        return int(found)
+
+    def seconds(self, name: str, default: float, *, least: float = 0.0) -> float:
+        """A number of seconds, fractions allowed, at least `least` and at most a year."""
+        return self._seconds(name, self.text(name, str(default)), least)
+
+    def seconds_list(self, name: str, default: str) -> tuple[float, ...]:
+        """Comma-separated numbers of seconds, each later than the one before."""
+        found = self.text(name, default)
+        parts = [part.strip() for part in found.split(",")]
+        times = tuple(self._seconds(name, part, 0.0) for part in parts)
+        if list(times) != sorted(set(times)):
+            stop(name, repr(found), "seconds that grow, such as 60,300,900")
+        return times
+
+    def _seconds(self, name: str, found: str, least: float) -> float:
+        if not re.fullmatch(r"[0-9]{1,8}(\.[0-9]{1,6})?", found) or not (
+            least <= float(found) <= 31_536_000
+        ):
+            more = f" of at least {least:g}" if least else ""
+            stop(name, repr(found), f"a number of seconds{more}, such as 30 or 0.5")
+        return float(found)
+
+    def optional_rate(self, name: str) -> float | None:
+        """A number above zero, or None when unset."""
+        if name not in self:
+            return None
+        found = self.text(name)
+        if not re.fullmatch(r"[0-9]{1,8}(\.[0-9]{1,6})?", found) or float(found) <= 0:
+            stop(name, repr(found), "messages per second above 0, or unset for no ceiling")
+        return float(found)
+
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`."""
+        found = self.text(name, default)
+        if found not in choices:
+            stop(name, repr(found), " or ".join(choices))
+        return found
+
+    def matching(self, name: str, default: str, fits: Callable[[str], bool], expected: str) -> str:
+        """A text that `fits`; otherwise the program stops saying what is `expected`."""
+        found = self.text(name, default)
+        if not fits(found):
+            stop(name, repr(found), expected)
+        return found
+
+    def url(self, name: str, default: str) -> str:
+        """An http or https address without a slash at its end."""
+        found = self.text(name, default)
+        try:
+            parts = urlsplit(found)
+            _ = parts.port
+        except ValueError:
+            stop(name, repr(found), "an address such as https://letter.example.org")
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+            stop(name, repr(found), "an address such as https://letter.example.org")
+        if parts.username or parts.password:
+            stop(name, "an address with a user or password in it", "one without")
+        return found.rstrip("/")
+
+    def folder(self, name: str, default: Path) -> Path:
+        """A folder as an absolute path; `~` is expanded."""
+        return Path(self.text(name, str(default))).expanduser().absolute()
+
+
+def is_mailbox(value: str) -> bool:
+    """Whether the text is one address, with or without a display name."""
+    _, address = parseaddr(value)
+    return bool(re.fullmatch(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+", address)) and "\n" not in value

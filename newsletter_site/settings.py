@@ -1,0 +1,242 @@
+"""
+Django's settings, and the only place that reads the environment.
+
+Every variable, its default and its reason stand in docs/configuration.md.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+from psycopg import IsolationLevel
+
+from newsletter_site import embedded_postgres
+from newsletter_site.environment import Environment, is_mailbox, stop
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = Environment(os.environ)
+
+# --- Which Homing is this? -------------------------------------------------------------------
+# A bare checkout is for development; any of these three says that somebody runs it for real.
+DEBUG = env.flag(
+    "DEBUG",
+    not any(name in env for name in ("DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN")),
+)
+HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
+SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
+if not DEBUG and not SITE_URL.startswith("https://"):
+    stop("SITE_URL", repr(SITE_URL), "an https address, because links in mail start with it")
+
+
+def _development_secret_key(data_dir: Path) -> str:
+    """The key of a development checkout: made once, kept where only its owner can read it."""
+    path = data_dir / "secret_key"
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = path.with_name(f"secret_key.{os.getpid()}")
+        if not path.exists():
+            # Written aside and linked: of two processes that start at once, both read one key.
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(50))
+            try:
+                os.link(fresh, path)
+            except FileExistsError:
+                pass
+            finally:
+                fresh.unlink()
+        return path.read_text().strip()
+    except OSError as error:
+        stop("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a folder to write in")
+
+
+SECRET_KEY = (
+    env.secret("SECRET_KEY")
+    if "SECRET_KEY" in env
+    else _development_secret_key(HOMING_DATA_DIR)
+    if DEBUG
+    else env.required("SECRET_KEY", "a long random text, because DEBUG is off")
+)
+# Links in mail are signed for years: when the key changes, the old one goes here.
+SECRET_KEY_FALLBACKS = [key for key in env.text("SECRET_KEY_FALLBACKS").split(",") if key]
+ALLOWED_HOSTS = [host for host in env.text("ALLOWED_HOSTS").replace(" ", "").split(",") if host]
+if not ALLOWED_HOSTS:
+    ALLOWED_HOSTS = [urlsplit(SITE_URL).hostname or "", "127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(SITE_URL))]
+
+# --- Apps ------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "newsletter_site",
+    "publishing",
+    "subscribers",
+    "delivery",
+    "idempotency",
+    "postmark_sandbox",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+]
+OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempotency")
+MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
+AUTH_USER_MODEL = "newsletter_site.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "newsletter_site.content_security_policy.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "newsletter_site.urls"
+WSGI_APPLICATION = "newsletter_site.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Database --------------------------------------------------------------------------------
+if "DATABASE_URL" in env:
+    try:
+        DATABASES = {"default": environ.Env.db_url_config(env.text("DATABASE_URL"))}
+    except (ImproperlyConfigured, ValueError, KeyError):
+        # The value may hold a password: it is not repeated.
+        stop("DATABASE_URL", "not readable", "postgres://user:password@host:5432/name")
+    if DATABASES["default"].get("ENGINE") != "django.db.backends.postgresql":
+        stop("DATABASE_URL", "not a PostgreSQL address", "postgres://user:password@host:5432/name")
+else:
+    DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
+DATABASES["default"].update(
+    CONN_HEALTH_CHECKS=True,
+    CONN_MAX_AGE=60,
+    # Behind a pooler in transaction mode a cursor may be looked for on another connection.
+    DISABLE_SERVER_SIDE_CURSORS=True,
+)
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    # The claim of a posted form relies on READ COMMITTED (SPEC 4.9): asked for, not assumed.
+    isolation_level=IsolationLevel.READ_COMMITTED,
+    # Prepared statements live on one server connection; a pooler hands out another.
+    prepare_threshold=None,
+    connect_timeout=10,
+)
+
+# --- Sign-in ---------------------------------------------------------------------------------
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "admin:login"
+
+# --- Security --------------------------------------------------------------------------------
+TRUST_PROXY = env.flag("TRUST_PROXY", False)
+if TRUST_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
+SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = not DEBUG
+# One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
+
+# --- Language, time, files -------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+
+# --- Postmark --------------------------------------------------------------------------------
+POSTMARK_SERVER_TOKEN = env.secret("POSTMARK_SERVER_TOKEN").strip()
+if not POSTMARK_SERVER_TOKEN and not DEBUG:
+    env.required("POSTMARK_SERVER_TOKEN", "the token of a Postmark server, because DEBUG is off")
+_IN_SANDBOX = DEBUG and not POSTMARK_SERVER_TOKEN
+POSTMARK_SERVER_TOKEN = POSTMARK_SERVER_TOKEN or "sandbox"
+POSTMARK_BASE_URL = env.url(
+    "POSTMARK_BASE_URL",
+    "http://127.0.0.1:8025" if _IN_SANDBOX else "https://api.postmarkapp.com",
+)
+POSTMARK_BROADCAST_STREAM = env.text("POSTMARK_BROADCAST_STREAM", "broadcast")
+POSTMARK_TRANSACTIONAL_STREAM = env.text("POSTMARK_TRANSACTIONAL_STREAM", "outbound")
+POSTMARK_WEBHOOK_USER = env.text("POSTMARK_WEBHOOK_USER")
+POSTMARK_WEBHOOK_PASSWORD = env.secret("POSTMARK_WEBHOOK_PASSWORD")
+FROM_EMAIL = env.matching(
+    "FROM_EMAIL",
+    "Homing <letter@example.org>",
+    lambda value: is_mailbox(value) and len(value) <= 255,
+    "one address such as Homing <letter@example.org>, at most 255 characters",
+)
+UNSUBSCRIBE_HANDLING = env.choice("UNSUBSCRIBE_HANDLING", "own", ("own", "postmark"))
+
+# --- Publishing and delivery -----------------------------------------------------------------
+PUBLISH_HOLD_S = env.seconds("PUBLISH_HOLD_S", 30)
+DELIVERY_BATCH_SIZE = env.whole("DELIVERY_BATCH_SIZE", 200, least=1, most=500)
+DELIVERY_CONCURRENCY = env.whole("DELIVERY_CONCURRENCY", 4, least=1, most=64)
+DELIVERY_RATE_PER_S = env.optional_rate("DELIVERY_RATE_PER_S")
+DELIVERY_HTTP_DEADLINE_S = env.seconds("DELIVERY_HTTP_DEADLINE_S", 120, least=0.1)
+DELIVERY_LEASE_S = env.seconds("DELIVERY_LEASE_S", 30, least=0.1)
+DELIVERY_LOOKUP_AFTER_S = env.seconds_list("DELIVERY_LOOKUP_AFTER_S", "60,300,900")
+DELIVERY_UNKNOWN_POLICY = env.choice("DELIVERY_UNKNOWN_POLICY", "resend", ("resend", "hold"))
+DELIVERY_RETRY_BASE_S = env.seconds("DELIVERY_RETRY_BASE_S", 5)
+DELIVERY_RETRY_CAP_S = env.seconds("DELIVERY_RETRY_CAP_S", 900)
+DELIVERY_MAX_ATTEMPTS = env.whole("DELIVERY_MAX_ATTEMPTS", 10, least=1, most=1000)
+if DELIVERY_RETRY_CAP_S < DELIVERY_RETRY_BASE_S:
+    stop(
+        "DELIVERY_RETRY_CAP_S",
+        repr(env.text("DELIVERY_RETRY_CAP_S", "900")),
+        f"at least DELIVERY_RETRY_BASE_S, which is {DELIVERY_RETRY_BASE_S:g}",
+    )
+
+# --- Posted forms ----------------------------------------------------------------------------
+IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)
+IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
+
+METRICS_TOKEN = env.secret("METRICS_TOKEN")
+
+# --- Logs ------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": "INFO", "propagate": True} for name in OUR_APPS
+    },
+}

@@ -1,0 +1,13 @@
+"""Which address leads where."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+urlpatterns = [
+    path("admin/newsletters/", include("publishing.urls")),
+    path("admin/", admin.site.urls),
+    path("archive/", include("publishing.archive_urls")),
+    path("", include("subscribers.urls")),
+    path("", RedirectView.as_view(pattern_name="archive:index"), name="home"),
+]

@@ -1,0 +1,6 @@
+"""The archive, below /archive/."""
+
+from django.urls import URLPattern
+
+app_name = "archive"
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,6 @@
+"""The author's addresses, below /admin/newsletters/."""
+
+from django.urls import URLPattern
+
+app_name = "desk"
+urlpatterns: list[URLPattern] = []
