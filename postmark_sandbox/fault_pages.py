@@ -1,0 +1,189 @@
+"""The only place for the page of faults: what is in force, and a form to set another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postmark_sandbox.answers import Answer, see_other
+from postmark_sandbox.faults import KINDS, BadFault, Rule
+from postmark_sandbox.frame import framed, glyph
+from postmark_sandbox.markup import Markup, counted, fill, joined
+from postmark_sandbox.request import Request
+
+if TYPE_CHECKING:
+    from postmark_sandbox.sandbox import Sandbox
+
+# The form's fields, in order: name, label, a word about it, what stands in it at first.
+FIELDS = (
+    ("calls", "For how many calls", "(empty: for every one)", "1"),
+    ("probability", "Chance", "(0 to 1; empty: always)", ""),
+    ("seed", "Seed", "(the same seed, the same faults)", "1789"),
+    ("recipient", "Only with this recipient", "", ""),
+    ("seconds", "Seconds", "(for slow, stalled and late)", ""),
+    ("k", "k", "(for the first k)", ""),
+    ("code", "ErrorCode", "(for refusals)", ""),
+    ("retry_after", "Retry-After", "(for 429, in seconds)", ""),
+)
+
+
+def faults_page(sandbox: Sandbox, wrong: str = "", given: dict[str, str] | None = None) -> Answer:
+    """`GET /faults`."""
+    rules = sandbox.faults.all()
+    live = [rule for rule in rules if not rule.spent()]
+    held = sandbox.gate.held
+    content = fill(
+        PAGE,
+        title=counted(len(live), "fault", "faults") + " in force" if live else "No fault in force",
+        sentence=_sentence(live, held),
+        rules=_rules(rules),
+        release=_release(held),
+        error=fill('<p class="error" id="wrong" role="alert">{text}</p>', text=wrong)
+        if wrong
+        else Markup(""),
+        kinds=_kinds((given or {}).get("kind", "")),
+        fields=joined(
+            [
+                fill(
+                    FIELD,
+                    name=name,
+                    label=label,
+                    hint=hint,
+                    value=value if given is None else given.get(name, ""),
+                )
+                for name, label, hint, value in FIELDS
+            ]
+        ),
+    )
+    return framed(sandbox, "Faults", content, 422 if wrong else 200)
+
+
+def set_fault(sandbox: Sandbox, request: Request) -> Answer:
+    """`POST /faults`: back to the page, or the page with what is wrong and what was typed."""
+    form = request.form()
+    kind = form.get("kind", "")
+    known = KINDS[kind].takes if kind in KINDS else {}
+    data: dict[str, object] = {"kind": kind}
+    for name, text in form.items():
+        if name == "calls":
+            data[name] = text.strip() or None
+        elif text.strip() and (name in known or name in ("probability", "seed", "recipient")):
+            data[name] = text.strip()
+    try:
+        sandbox.faults.set(data)
+    except BadFault as wrong:
+        return faults_page(sandbox, str(wrong), form)
+    return see_other("/faults")
+
+
+def clear_faults(sandbox: Sandbox, request: Request) -> Answer:
+    """`POST /faults/clear`: one fault, or all of them."""
+    number = request.form().get("id", "")
+    sandbox.faults.clear(int(number) if number.isascii() and number.isdigit() else None)
+    return see_other("/faults")
+
+
+def release(sandbox: Sandbox, request: Request) -> Answer:
+    """`POST /faults/release`: lets go of the calls that are held."""
+    sandbox.gate.release("close" if request.form().get("outcome") == "close" else "answer")
+    return see_other("/faults")
+
+
+def _sentence(live: list[Rule], held: int) -> Markup:
+    if held:
+        text = f"{counted(held, 'call is', 'calls are')} being held until you release them."
+        return fill("{glyph} {text}", glyph=glyph("unknown", "doubt"), text=text)
+    if not live:
+        return Markup("Every call is answered as it should be.")
+    first = KINDS[live[0].kind].label
+    more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other', 'others')}"
+    text = f"On request, calls go wrong: {first[0].lower()}{first[1:]}{more}."
+    return fill("{glyph} {text}", glyph=glyph("attention", "doubt"), text=text)
+
+
+def _rules(rules: list[Rule]) -> Markup:
+    if not rules:
+        return Markup('<p class="quiet">None. Set one below.</p>')
+    rows = [
+        fill(
+            RULE,
+            label=KINDS[rule.kind].label,
+            kind=rule.kind,
+            when=_when(rule),
+            fired=f"hit {rule.fired:,} of {rule.watched:,}" + (", done" if rule.spent() else ""),
+            id=rule.id,
+        )
+        for rule in rules
+    ]
+    return fill(RULES, rows=joined(rows))
+
+
+def _when(rule: Rule) -> str:
+    words = []
+    if rule.nth is not None:
+        words.append(f"call number {rule.nth}")
+    elif rule.every is not None:
+        words.append(f"every {rule.every}. call")
+    if rule.probability is not None:
+        words.append(f"chance {rule.probability:g}, seed {rule.seed}")
+    if rule.calls is not None:
+        words.append(f"{counted(rule.calls, 'call', 'calls')} at most")
+    elif not words:
+        words.append("every call")
+    words += [f"{name} {value}" for name, value in rule.settings.items() if value not in (None, "")]
+    if rule.recipient:
+        words.append(f"to {rule.recipient}")
+    return "; ".join([*words, " and ".join(rule.paths)])
+
+
+def _release(held: int) -> Markup:
+    if not held:
+        return Markup("")
+    return fill(RELEASE, number=counted(held, "call", "calls"))
+
+
+def _kinds(chosen: str) -> Markup:
+    return joined(
+        [
+            fill(
+                '<option value="{name}"{selected}>{label}</option>',
+                name=name,
+                selected=Markup(" selected") if name == chosen else Markup(""),
+                label=kind.label,
+            )
+            for name, kind in KINDS.items()
+        ]
+    )
+
+
+PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{release}</header>
+<section class="sec" aria-labelledby="now"><header><h2 id="now">In force</h2>
+<p class="small quiet">First that fits, hits</p></header>
+<div class="stack">{rules}</div></section>
+<section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
+<p class="small quiet">For the next calls</p></header>
+<form class="stack" method="post" action="/faults">{error}
+<div class="two">
+<div class="field"><label for="kind">What goes wrong</label>
+<select id="kind" name="kind">
+{kinds}
+</select></div>
+{fields}</div>
+<p class="acts"><button class="btn">Set this fault</button>
+<a class="btn risk" href="/empty">Empty the inbox…</a></p></form></section>"""
+FIELD = """<div class="field"><label for="{name}">{label} <span class="quiet">{hint}</span></label>
+<input id="{name}" name="{name}" value="{value}" autocomplete="off"></div>"""
+RULES = """<div class="scroll" tabindex="0" role="region" aria-label="Faults in force">
+<table class="grid"><thead><tr><th scope="col">Fault</th><th scope="col">When</th>
+<th scope="col">So far</th><th scope="col"><span class="hide">Clear</span></th></tr></thead>
+<tbody>
+{rows}
+</tbody></table></div>
+<form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>"""
+RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code></th>
+<td>{when}</td><td class="nowrap">{fired}</td>
+<td class="num"><form method="post" action="/faults/clear">
+<input type="hidden" name="id" value="{id}"><button class="btn mini">Clear</button></form>
+</td></tr>"""
+RELEASE = """<form class="acts" method="post" action="/faults/release">
+<button class="btn" name="outcome" value="answer">Answer {number}</button>
+<button class="btn risk" name="outcome" value="close">Hang up on {number}</button></form>"""

@@ -1,0 +1,26 @@
+"""`manage.py sandbox`: the same program as `python -m postmark_sandbox`."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from postmark_sandbox.command_line import add_options, run
+
+
+class Command(BaseCommand):
+    """Runs the sandbox until SIGTERM or Ctrl-C."""
+
+    help = "Runs a local server that speaks Postmark's API and keeps every message it accepts."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Takes the options of the sandbox itself."""
+        add_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Runs it; the exit code is the sandbox's own."""
+        code = run(options)
+        if code:
+            sys.exit(code)
