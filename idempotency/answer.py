@@ -29,7 +29,7 @@ class Answer:
     messages: tuple[ShownMessage, ...]
 
 
-class CannotBeReplayed(TypeError):
+class CannotBeReplayedError(TypeError):
     """A view answered with something that must not, or cannot, be given a second time."""
 
 
@@ -45,8 +45,8 @@ def answer_of(
     Take down what a view answered, without cookies and without the CSRF header.
 
     Cookies belong to the browser that got them: the session's may have changed since, and a
-    replay may go to another browser of the same user. Raises CannotBeReplayed if the token that
-    was posted with the form stands in the body or in a header.
+    replay may go to another browser of the same user. Raises CannotBeReplayedError if the token
+    that was posted with the form stands in the body or in a header.
     """
     never_saved = {"set-cookie", _name_of(settings.CSRF_HEADER_NAME)}
     answer = Answer(
@@ -62,7 +62,7 @@ def answer_of(
     token = request.POST.get("csrfmiddlewaretoken", "").encode()
     parts = (answer.body, *(value for _, value in answer.headers))
     if len(token) >= SHORTEST_TOKEN and any(token in part for part in parts):
-        raise CannotBeReplayed(
+        raise CannotBeReplayedError(
             "The view answered with the CSRF token of the form. Answer without it."
         )
     return answer

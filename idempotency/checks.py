@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
-from django.db import DEFAULT_DB_ALIAS
 
 from idempotency.isolation import ADVICE, REASON, isolation_fault
 
@@ -14,5 +13,5 @@ from idempotency.isolation import ADVICE, REASON, isolation_fault
 @register("idempotency")
 def check_isolation_level(**kwargs: Any) -> list[CheckMessage]:
     """Refuse any level but READ COMMITTED. Reads the settings only: no database is asked."""
-    fault = isolation_fault(settings.DATABASES[DEFAULT_DB_ALIAS].get("OPTIONS", {}))
+    fault = isolation_fault(settings.DATABASES)
     return [Error(f"{fault} {REASON}", hint=ADVICE, id="idempotency.E001")] if fault else []

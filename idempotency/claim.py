@@ -17,7 +17,7 @@ from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
 from idempotency.answer import Answer
-from idempotency.isolation import ADVICE, REASON, WrongIsolation
+from idempotency.isolation import ADVICE, REASON, WrongIsolationError
 from idempotency.saved_answers import saved_answer
 
 # Each one who waits holds a server connection, and a person clicks no more often than this.
@@ -70,7 +70,7 @@ def claim(
     Claim a key for this post, inside the transaction that will hold the work and its answer.
 
     Waits at most `wait_s` seconds in all for an earlier post to end. After Busy the transaction
-    is marked for rollback. Raises WrongIsolation unless it runs at READ COMMITTED.
+    is marked for rollback. Raises WrongIsolationError unless it runs at READ COMMITTED.
     """
     timeout_before, seated = _prepare(user_id, key)
     if not seated:
@@ -126,7 +126,7 @@ def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
         )
         isolation, statement_timeout, _, _, seated = cursor.fetchone()
     if isolation != "read committed":
-        raise WrongIsolation(
+        raise WrongIsolationError(
             f"The transaction of a posted form runs at {isolation.upper()}. {REASON} {ADVICE}"
         )
     return statement_timeout, seated

@@ -2,7 +2,7 @@
 Expiry: forgets old answers.
 
 It can never let work be done twice: what the work made must know its key for good, and raise
-KeyUsedForOtherContent or answer as it did before (docs/idempotency.md).
+OtherContentError or answer as it did before (docs/idempotency.md).
 """
 
 from __future__ import annotations

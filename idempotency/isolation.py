@@ -22,13 +22,13 @@ REASON = (
 ADVICE = "Set OPTIONS['isolation_level'] of the database to psycopg.IsolationLevel.READ_COMMITTED."
 
 
-class WrongIsolation(ImproperlyConfigured):
+class WrongIsolationError(ImproperlyConfigured):
     """The database is not used at READ COMMITTED. It is a fault in the settings, not in a form."""
 
 
-def isolation_fault(options: Mapping[str, Any]) -> str | None:
-    """Say in one sentence what is wrong with a database's OPTIONS, or None if nothing is."""
-    asked = options.get("isolation_level")
+def isolation_fault(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Say in one sentence what is wrong with the setting DATABASES, or None if nothing is."""
+    asked = databases[DEFAULT_DB_ALIAS].get("OPTIONS", {}).get("isolation_level")
     if asked == IsolationLevel.READ_COMMITTED:
         return None
     if asked is None:
@@ -41,10 +41,10 @@ def isolation_fault(options: Mapping[str, Any]) -> str | None:
 
 def refuse_wrong_isolation() -> None:
     """
-    Raise WrongIsolation, with the reason, unless every connection asks for READ COMMITTED.
+    Raise WrongIsolationError, with the reason, unless every connection asks for READ COMMITTED.
 
     For entry points that run no system checks, such as a web server's `wsgi.py`.
     """
-    fault = isolation_fault(settings.DATABASES[DEFAULT_DB_ALIAS].get("OPTIONS", {}))
+    fault = isolation_fault(settings.DATABASES)
     if fault:
-        raise WrongIsolation(f"{fault} {REASON} {ADVICE}")
+        raise WrongIsolationError(f"{fault} {REASON} {ADVICE}")

@@ -21,7 +21,7 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import SimpleTemplateResponse
 
-from idempotency.answer import CannotBeReplayed, answer_of, is_worth_remembering, response_from
+from idempotency.answer import CannotBeReplayedError, answer_of, is_worth_remembering, response_from
 from idempotency.claim import Busy, Fresh, OtherContent, Replay, claim, earlier_post
 from idempotency.csrf_token import watching_the_csrf_token
 from idempotency.fingerprint import fingerprint_of
@@ -39,7 +39,7 @@ P = ParamSpec("P")
 Page = Callable[[HttpRequest, F, str], HttpResponse]
 
 
-class KeyUsedForOtherContent(Exception):
+class OtherContentError(Exception):
     """
     Raised by the work: it knows the key from an earlier form with other content.
 
@@ -156,13 +156,13 @@ def _claim_and_work(
                 transaction.set_rollback(True)
                 return done
             if token_was_used:
-                raise CannotBeReplayed(
+                raise CannotBeReplayedError(
                     "The view used the CSRF token in its answer, which is one browser's alone. "
                     "Answer without a form, or with a redirect to the page that holds it."
                 )
             save_answer(user_id, key, answer_of(request, done.response, done.messages))
             return done
-    except KeyUsedForOtherContent:
+    except OtherContentError:
         return OtherContent()
 
 
@@ -171,7 +171,7 @@ def _do(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done, b
     with keeping_back_messages(request) as kept_back, watching_the_csrf_token(request) as token:
         response: Any = work()
         if not isinstance(response, HttpResponse):
-            raise CannotBeReplayed(
+            raise CannotBeReplayedError(
                 f"The view answered with {type(response).__name__}, which cannot be saved. "
                 "Answer with an HttpResponse that holds its whole body."
             )

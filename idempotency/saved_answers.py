@@ -17,6 +17,18 @@ from idempotency.answer import Answer
 from idempotency.header_pairs import FROM_TWO_ARRAYS, NAMES, VALUES
 from idempotency.shown_messages import ShownMessage
 
+# Joined from constants of this app; what a user gave goes in as parameters.
+READ = (
+    "SELECT request_fingerprint, response_status_code, response_body, messages,"  # noqa: S608
+    f" {NAMES}, {VALUES}"
+    " FROM idempotency WHERE user_id = %s AND idempotency_key = %s"
+)
+SAVE = (
+    "UPDATE idempotency SET response_status_code = %s, response_body = %s, messages = %s,"  # noqa: S608
+    f" response_headers = {FROM_TWO_ARRAYS}"
+    " WHERE user_id = %s AND idempotency_key = %s AND response_status_code IS NULL"
+)
+
 
 @dataclass(frozen=True)
 class SavedAnswer:
@@ -26,26 +38,21 @@ class SavedAnswer:
     answer: Answer
 
 
-class AnswerWasNotSaved(RuntimeError):
+class BrokenClaimError(RuntimeError):
     """The row of a claim is not as the claim left it."""
 
 
 def saved_answer(user_id: UUID, key: str) -> SavedAnswer | None:
     """Return what was answered to this user's form with this key, or None if nothing is known."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT request_fingerprint, response_status_code, response_body, messages,"
-            f" {NAMES}, {VALUES}"
-            " FROM idempotency WHERE user_id = %s AND idempotency_key = %s",
-            [user_id, key],
-        )
+        cursor.execute(READ, [user_id, key])
         row = cursor.fetchone()
     if row is None:
         return None
     fingerprint, status, body, messages, names, values = row
     if status is None:
         # Claim and answer are committed together, so this row was made by other hands.
-        raise AnswerWasNotSaved(
+        raise BrokenClaimError(
             f"The idempotency row of user {user_id} with key {key!r} has no answer, although it is"
             " committed. Delete the row, and the form can be posted again."
         )
@@ -64,13 +71,11 @@ def save_answer(user_id: UUID, key: str, answer: Answer) -> None:
     """
     Save the answer in the row that the open transaction has claimed.
 
-    Raises AnswerWasNotSaved if that row is not there or holds an answer already.
+    Raises BrokenClaimError if that row is not there or holds an answer already.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE idempotency SET response_status_code = %s, response_body = %s, messages = %s,"
-            f" response_headers = {FROM_TWO_ARRAYS}"
-            " WHERE user_id = %s AND idempotency_key = %s AND response_status_code IS NULL",
+            SAVE,
             [
                 answer.status,
                 answer.body,
@@ -82,7 +87,7 @@ def save_answer(user_id: UUID, key: str, answer: Answer) -> None:
             ],
         )
         if cursor.rowcount != 1:
-            raise AnswerWasNotSaved(
+            raise BrokenClaimError(
                 f"The claim of user {user_id} on key {key!r} is gone or answered already."
                 " The work must leave the table idempotency alone."
             )

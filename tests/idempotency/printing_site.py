@@ -17,10 +17,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 
 from idempotency.key import fresh_key
-from idempotency.safe_to_retry import KeyUsedForOtherContent, safe_to_retry
+from idempotency.safe_to_retry import OtherContentError, safe_to_retry
 
-# A number for an advisory lock: a test that holds it keeps the work from going on.
-GATE = 7_301
+# The advisory lock that is gate 0; gate 1 is the next number. A test that holds one keeps the
+# work from going on.
+FIRST_GATE = 7_301
 
 TABLE = """
     CREATE TABLE leaflet (
@@ -37,10 +38,17 @@ def _nothing(request: HttpRequest) -> HttpResponse | None:
 during_work: Callable[[HttpRequest], HttpResponse | None] = _nothing
 
 
-def wait_at_the_gate(request: HttpRequest) -> None:
-    """Wait in the database while a test holds the gate."""
+def wait_at_the_gate(request: HttpRequest, number: int = 0) -> None:
+    """Wait in the database while a test keeps this gate closed."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [GATE])
+        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [FIRST_GATE + number])
+
+
+def titles() -> list[str]:
+    """Return the title of every leaflet that was printed."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT title FROM leaflet ORDER BY title")
+        return [title for (title,) in cursor.fetchall()]
 
 
 class LeafletForm(forms.Form):
@@ -83,7 +91,7 @@ def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: st
                 "INSERT INTO leaflet VALUES (%s, %s, %s, %s)", [request.user.pk, key, *content]
             )
         elif printed != content:
-            raise KeyUsedForOtherContent
+            raise OtherContentError
     messages.success(request, "The leaflet is printed.", extra_tags="paper")
     answer = during_work(request)
     if answer is not None:

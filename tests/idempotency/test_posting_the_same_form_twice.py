@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib import messages
 from django.contrib.messages import get_messages
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
@@ -12,11 +13,11 @@ from django.template import engines
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeData, mark_safe
 
-from idempotency.answer import CannotBeReplayed
+from idempotency.answer import CannotBeReplayedError
 from idempotency.claim import seats
 from idempotency.models import PostedForm
-from idempotency.saved_answers import AnswerWasNotSaved
-from tests.idempotency.conftest import titles
+from idempotency.saved_answers import BrokenClaimError
+from tests.idempotency.printing_site import LeafletForm, titles
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -67,7 +68,7 @@ def test_a_message_keeps_being_html_or_plain_text_in_a_replay(browser, during_wo
 
     def is_html():
         """Say for each message on the next page whether a template would leave it as it is."""
-        request = again.client.get("/printed/").wsgi_request
+        request = again.next_page().wsgi_request
         return [isinstance(m.message, SafeData) for m in get_messages(request)]
 
     assert is_html() == [False, True, False]
@@ -119,7 +120,7 @@ def test_cookies_are_neither_saved_nor_given_again(browser, during_work):
 
 
 def test_a_set_cookie_header_and_a_csrf_header_of_the_view_are_not_saved(browser, during_work):
-    during_work(lambda request: HttpResponse(headers={"Set-Cookie": "a=b", "X-CSRFToken": "token"}))
+    during_work(lambda _: HttpResponse(headers={"Set-Cookie": "a=b", "X-CSRFToken": "token"}))
     browser.post()
     second = browser.window().post()
 
@@ -139,8 +140,6 @@ def test_the_same_form_is_answered_the_same_even_if_it_would_no_longer_be_valid(
     browser, monkeypatch
 ):
     browser.post(title="A title of some length")
-    from tests.idempotency.printing_site import LeafletForm
-
     monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [refuse_everything])
 
     assert browser.window().post(title="A title of some length").status_code == 303
@@ -148,8 +147,6 @@ def test_the_same_form_is_answered_the_same_even_if_it_would_no_longer_be_valid(
 
 
 def refuse_everything(value):
-    from django.core.exceptions import ValidationError
-
     raise ValidationError("Nothing is valid any more.")
 
 
@@ -220,14 +217,14 @@ def test_a_form_with_errors_is_shown_again_and_claims_nothing(browser):
 
 @pytest.mark.parametrize("method", ["get", "head", "put", "delete", "options"])
 def test_only_posts_are_taken(browser, method):
-    answer = getattr(browser.client, method)("/leaflets/")
+    answer = getattr(browser.client, method)("/leaflets/", secure=True)
 
     assert answer.status_code == 405
     assert answer["Allow"] == "POST"
 
 
 def test_nobody_posts_without_signing_in(browser, client):
-    answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"})
+    answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"}, secure=True)
 
     assert answer.status_code == 403
     assert titles() == []
@@ -320,7 +317,7 @@ def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(browser, duri
     assert titles() == []
     assert not PostedForm.objects.exists()
 
-    during_work(lambda request: None)
+    during_work(lambda _: None)
     assert browser.post("k").status_code == 303
     assert titles() == ["Hello"]
 
@@ -344,7 +341,7 @@ def test_success_is_not_announced_when_the_commit_fails(browser, during_work):
 
 @pytest.mark.parametrize("status", [400, 404, 409, 500, 503])
 def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(browser, during_work, status):
-    during_work(lambda request: HttpResponse("No.", status=status))
+    during_work(lambda _: HttpResponse("No.", status=status))
     answer = browser.post("k")
 
     assert (answer.status_code, answer.content) == (status, b"No.")
@@ -354,7 +351,7 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(browser, during
 
 @pytest.mark.parametrize("status", [200, 201, 204, 302, 303])
 def test_an_answer_that_is_a_success_is_remembered(browser, during_work, status):
-    during_work(lambda request: HttpResponse(status=status))
+    during_work(lambda _: HttpResponse(status=status))
 
     assert browser.post("k").status_code == browser.window().post("k").status_code == status
     assert titles() == ["Hello"]
@@ -364,9 +361,9 @@ def test_an_answer_that_is_a_success_is_remembered(browser, during_work, status)
 
 
 def test_an_answer_that_streams_is_refused_and_nothing_is_done(browser, during_work):
-    during_work(lambda request: StreamingHttpResponse([b"a"]))
+    during_work(lambda _: StreamingHttpResponse([b"a"]))
 
-    with pytest.raises(CannotBeReplayed, match="StreamingHttpResponse"):
+    with pytest.raises(CannotBeReplayedError, match="StreamingHttpResponse"):
         browser.post()
     assert titles() == []
 
@@ -374,7 +371,7 @@ def test_an_answer_that_streams_is_refused_and_nothing_is_done(browser, during_w
 def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(browser, during_work):
     during_work(lambda request: HttpResponse(get_token(request)))
 
-    with pytest.raises(CannotBeReplayed, match="CSRF"):
+    with pytest.raises(CannotBeReplayedError, match="CSRF"):
         browser.post()
     assert titles() == []
 
@@ -383,7 +380,7 @@ def test_a_template_with_a_csrf_token_is_refused_before_the_commit(browser, duri
     template = engines["django"].from_string("{% csrf_token %}")
     during_work(lambda request: TemplateResponse(request, template))
 
-    with pytest.raises(CannotBeReplayed, match="CSRF"):
+    with pytest.raises(CannotBeReplayedError, match="CSRF"):
         browser.post()
     assert titles() == []
 
@@ -393,9 +390,9 @@ TOKEN = "t" * 64
 
 @pytest.mark.parametrize("answer", [{"content": f"a {TOKEN}"}, {"headers": {"X-Back": TOKEN}}])
 def test_an_answer_that_repeats_the_posted_csrf_token_is_refused(browser, during_work, answer):
-    during_work(lambda request: HttpResponse(**answer))
+    during_work(lambda _: HttpResponse(**answer))
 
-    with pytest.raises(CannotBeReplayed, match="CSRF"):
+    with pytest.raises(CannotBeReplayedError, match="CSRF"):
         browser.post(csrfmiddlewaretoken=TOKEN)
     assert titles() == []
 
@@ -418,9 +415,9 @@ def test_a_token_that_was_used_before_the_view_is_no_concern_of_the_answer(brows
 
 
 def test_work_that_takes_its_own_claim_away_is_refused(browser, during_work):
-    during_work(lambda request: forget_the_answer())
+    during_work(lambda _: forget_the_answer())
 
-    with pytest.raises(AnswerWasNotSaved):
+    with pytest.raises(BrokenClaimError):
         browser.post()
     assert titles() == []
 
@@ -430,7 +427,7 @@ def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(brow
         user=browser.author, idempotency_key="k", request_fingerprint=b"made by other hands"
     )
 
-    with pytest.raises(AnswerWasNotSaved, match="no answer"):
+    with pytest.raises(BrokenClaimError, match="no answer"):
         browser.post("k")
 
 
@@ -448,7 +445,7 @@ def test_the_wait_does_not_bound_the_work(browser, during_work, settings):
     found = []
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '77s'")
-    during_work(lambda request: found.append(setting("statement_timeout")))
+    during_work(lambda _: found.append(setting("statement_timeout")))
     try:
         browser.post()
     finally:

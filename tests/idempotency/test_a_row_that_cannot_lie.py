@@ -1,0 +1,102 @@
+"""What the table refuses, whoever writes to it."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import IntegrityError, connection
+
+from idempotency.key import BadKey, key_given
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def insert():
+    """Write one row by hand, whole unless a column is given otherwise."""
+    author = get_user_model().objects.create_user(username="author")
+
+    def run(**columns: object) -> None:
+        row = {
+            "user_id": author.pk,
+            "idempotency_key": "k",
+            "request_fingerprint": b"",
+            "response_status_code": 303,
+            "response_headers": "{}",
+            "response_body": b"",
+            "messages": "[]",
+            **columns,
+        }
+        names, places = ", ".join(row), ", ".join(["%s"] * len(row))
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO idempotency ({names}) VALUES ({places})", list(row.values())
+            )
+
+    return run
+
+
+def test_a_whole_row_is_taken(insert):
+    insert()
+
+
+def test_a_row_without_any_answer_is_taken_because_a_claim_is_one(insert):
+    insert(response_status_code=None, response_headers=None, response_body=None, messages=None)
+
+
+@pytest.mark.parametrize(
+    "missing", ["response_status_code", "response_headers", "response_body", "messages"]
+)
+def test_an_answer_is_saved_whole_or_not_at_all(insert, missing):
+    with pytest.raises(IntegrityError, match="an_answer_is_saved_whole_or_not_at_all"):
+        insert(**{missing: None})
+
+
+@pytest.mark.parametrize("status", [199, 400, 500])
+def test_only_an_answer_to_committed_work_is_saved(insert, status):
+    with pytest.raises(IntegrityError, match="only_an_answer_to_committed_work_is_saved"):
+        insert(response_status_code=status)
+
+
+@pytest.mark.parametrize("key", ["", "a" * 50, "ü", "a\n", "a\tb", " a", "a ", "\x7f"])
+def test_the_table_refuses_the_keys_that_the_app_refuses(insert, key):
+    assert isinstance(key_given([key], None), BadKey)
+    with pytest.raises(IntegrityError, match="a_key_is_1_to_49_printable_ascii_characters"):
+        insert(idempotency_key=key)
+
+
+@pytest.mark.parametrize("key", ["a", "~", "!", "a" * 49, "two words", "a\\b[c]"])
+def test_the_table_takes_the_keys_that_the_app_takes(insert, key):
+    assert key_given([key], None) == key
+    insert(idempotency_key=key)
+
+
+def test_the_columns_are_those_of_the_contract():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
+            " WHERE attrelid = 'idempotency'::regclass AND attnum > 0 ORDER BY attname"
+        )
+        columns = dict(cursor.fetchall())
+        cursor.execute(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint"
+            " WHERE conrelid = 'idempotency'::regclass AND contype = 'p'"
+        )
+        primary_key = cursor.fetchone()
+
+    assert columns == {
+        "user_id": "uuid",
+        "idempotency_key": "text",
+        "request_fingerprint": "bytea",
+        "response_status_code": "smallint",
+        "response_headers": "header_pair[]",
+        "response_body": "bytea",
+        "messages": "jsonb",
+        "created_at": "timestamp with time zone",
+    }
+    assert primary_key == ("PRIMARY KEY (user_id, idempotency_key)",)
+
+
+def test_the_migrations_say_all_that_the_models_say():
+    call_command("makemigrations", "idempotency", check=True, dry_run=True, verbosity=0)

@@ -1,0 +1,128 @@
+"""What becomes of a claim when the web process that holds it is gone: real processes, killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.idempotency.onlooker import PATIENCE_S
+from tests.idempotency.printing_site import titles
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.idempotency.printing_site"),
+]
+
+ROOT = Path(__file__).parents[2]
+
+
+class WebProcess:
+    """A process that posts the form and then holds its claim, as it is told."""
+
+    def __init__(self, browser, database_url, hold):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.idempotency.web_process", hold],
+            cwd=ROOT,
+            env={**os.environ, "DATABASE_URL": database_url},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        session = browser.client.cookies["sessionid"].value
+        print(json.dumps({"session": session}), file=self.process.stdin, flush=True)
+
+    def says(self) -> str:
+        return self.process.stdout.readline().strip()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def web_process(browser, database_url) -> Iterator[Callable[[str], WebProcess]]:
+    """Start web processes that post the form of the one author, and leave none behind."""
+    started = []
+
+    def start(hold: str) -> WebProcess:
+        started.append(WebProcess(browser, database_url, hold))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end()
+
+
+def test_killed_between_two_statements_it_frees_the_key(browser, posts, onlooker, web_process):
+    first = web_process("idle")
+    assert first.says() == "claimed"
+    second = posts.start(browser.window().post)
+    onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    first.send(signal.SIGKILL)
+
+    assert second.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
+    browser, posts, onlooker, web_process, settings
+):
+    # The statement cannot end by itself: its gate stays closed until the second post is answered.
+    settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
+    with onlooker.closed_gate():
+        first = web_process("at the gate")
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = posts.start(browser.window().post)
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+        first.send(signal.SIGKILL)
+
+        assert second.result(timeout=PATIENCE_S / 2).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def test_killed_while_it_waits_for_another_post_it_frees_its_seat(
+    browser, posts, onlooker, web_process
+):
+    with onlooker.closed_gate():
+        first = web_process("at the gate")
+        onlooker.until(onlooker.at_a_gate, 1)
+        waiting = [web_process("at the gate") for _ in range(3)]
+        onlooker.until(onlooker.waiting_for_the_first, 3)
+        assert browser.window().post().status_code == 409
+
+        waiting[0].send(signal.SIGKILL)
+        onlooker.until(onlooker.waiting_for_the_first, 2)
+
+        again = posts.start(browser.window().post)
+        onlooker.until(onlooker.waiting_for_the_first, 3)
+        assert first.process.poll() is None
+    assert again.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
+    browser, posts, onlooker, web_process, settings
+):
+    settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
+    first = web_process("idle")
+    assert first.says() == "claimed"
+    first.send(signal.SIGSTOP)
+
+    second = posts.start(browser.window().post)
+
+    assert second.result(timeout=PATIENCE_S / 2).status_code == 303
+    assert titles() == ["Hello"]

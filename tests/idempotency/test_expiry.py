@@ -1,0 +1,70 @@
+"""Old answers are forgotten, and only those."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+
+from idempotency import expiry
+from idempotency.expiry import expire
+from idempotency.models import PostedForm
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def author():
+    return get_user_model().objects.create_user(username="author")
+
+
+def remember(author, key: str, age: str) -> None:
+    """Put a row into the table that was made so long ago, by the database's clock."""
+    PostedForm.objects.create(user=author, idempotency_key=key, request_fingerprint=b"")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE idempotency SET created_at = clock_timestamp() - %s::interval"
+            " WHERE idempotency_key = %s",
+            [age, key],
+        )
+
+
+def keys() -> set[str]:
+    return set(PostedForm.objects.values_list("idempotency_key", flat=True))
+
+
+def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
+    settings.IDEMPOTENCY_TTL_DAYS = 30
+    remember(author, "young", "29 days 23 hours")
+    remember(author, "old", "30 days 1 hour")
+
+    assert expire() == 1
+    assert keys() == {"young"}
+    assert expire() == 0
+
+
+def test_many_rows_go_piece_by_piece(author, monkeypatch):
+    monkeypatch.setattr(expiry, "PIECE", 2)
+    for number in range(5):
+        remember(author, f"old-{number}", "1000 days")
+
+    assert expire() == 5
+    assert keys() == set()
+
+
+def test_a_row_that_another_run_is_deleting_is_left_to_it(author, onlooker):
+    remember(author, "old", "1000 days")
+    remember(author, "held", "1000 days")
+    with onlooker.db.transaction():
+        onlooker.one("SELECT 1 FROM idempotency WHERE idempotency_key = 'held' FOR UPDATE")
+
+        assert expire() == 1
+    assert keys() == {"held"}
+
+
+def test_an_author_who_is_deleted_takes_the_rows_along(author):
+    remember(author, "k", "1 day")
+
+    author.delete()
+
+    assert keys() == set()

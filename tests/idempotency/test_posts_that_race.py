@@ -1,0 +1,268 @@
+"""What posts with one key do when they arrive at the same time: threads that really race."""
+
+from __future__ import annotations
+
+from threading import Barrier, Lock
+
+import pytest
+from django.db import connection
+
+from idempotency.claim import MOST_WAITING, seats
+from idempotency.models import PostedForm
+from tests.idempotency.onlooker import PATIENCE_S
+from tests.idempotency.printing_site import LeafletForm, titles, wait_at_the_gate
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.urls("tests.idempotency.printing_site"),
+]
+
+PRINTED = [[25, "The leaflet is printed.", "paper success"]]
+
+
+def answers(futures):
+    return [future.result(timeout=PATIENCE_S) for future in futures]
+
+
+class FailingWork:
+    """Work that waits at a gate of its own, the n-th piece at gate n, and then fails or not."""
+
+    def __init__(self, *fails):
+        self.fails = fails
+        self.begun = 0
+        self._lock = Lock()
+
+    def __call__(self, request):
+        with self._lock:
+            number, self.begun = self.begun, self.begun + 1
+        wait_at_the_gate(request, number)
+        if self.fails[number]:
+            raise RuntimeError("The paper is out.")
+
+
+def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(browser, posts):
+    start = Barrier(20, timeout=PATIENCE_S)
+
+    def post(window):
+        connection.ensure_connection()
+        start.wait()
+        return window.post("k")
+
+    windows = [browser.window() for _ in range(20)]
+    first_answers = answers([posts.start(lambda w=window: post(w)) for window in windows])
+
+    assert titles() == ["Hello"]
+    assert {answer.status_code for answer in first_answers} <= {303, 409}
+    assert 303 in {answer.status_code for answer in first_answers}
+    for answer in first_answers:
+        if answer.status_code == 409:
+            assert int(answer["Retry-After"]) > 0
+            assert browser.window().post("k").status_code == 303
+    assert len({a.content for a in first_answers if a.status_code == 303}) == 1
+    assert titles() == ["Hello"]
+
+
+def test_20_posts_of_20_keys_do_20_pieces_of_work(browser, posts):
+    start = Barrier(20, timeout=PATIENCE_S)
+
+    def post(window, number):
+        connection.ensure_connection()
+        start.wait()
+        return window.post(f"key-{number}", title=f"{number:02}")
+
+    windows = [browser.window() for _ in range(20)]
+    given = answers(
+        [posts.start(lambda w=window, n=n: post(w, n)) for n, window in enumerate(windows)]
+    )
+
+    assert [answer.status_code for answer in given] == [303] * 20
+    assert titles() == [f"{number:02}" for number in range(20)]
+
+
+def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
+    browser, posts, onlooker, during_work
+):
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(browser.window().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        waiting = [posts.start(browser.window().post) for _ in range(MOST_WAITING)]
+        onlooker.until(onlooker.waiting_for_the_first, MOST_WAITING)
+
+        # The first is still at work, so whoever has an answer has not waited for it.
+        late = answers([posts.start(browser.window().post) for _ in range(16)])
+        assert onlooker.at_a_gate() == 1
+        assert onlooker.waiting_for_the_first() == MOST_WAITING
+
+    assert MOST_WAITING == 3
+    assert [answer.status_code for answer in late] == [409] * 16
+    assert [answer.status_code for answer in answers([first, *waiting])] == [303] * 4
+    assert titles() == ["Hello"]
+
+
+def test_a_post_that_gets_409_keeps_its_text_and_its_key(browser, posts, onlooker):
+    take_all_seats(onlooker, browser.author, "k")
+
+    answer = browser.post("k", text="A long text")
+
+    assert answer.status_code == 409
+    assert answer["Retry-After"] == "1"
+    assert answer.json()["form"]["text"] == "A long text"
+    assert answer.json()["key"] == "k"
+    assert browser.messages() == []
+    assert not PostedForm.objects.exists()
+
+
+def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(
+    browser, new_browser, onlooker
+):
+    take_all_seats(onlooker, browser.author, "k")
+
+    assert browser.post("K").status_code == 303
+    assert new_browser().post("k").status_code == 303
+
+
+def test_whoever_waits_shows_the_message_of_the_first(browser, posts, onlooker, during_work):
+    during_work(wait_at_the_gate)
+    second = browser.window()
+    with onlooker.closed_gate():
+        first = posts.start(browser.post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        waiting = posts.start(second.post)
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    assert [answer.status_code for answer in answers([first, waiting])] == [303, 303]
+    assert browser.messages() == second.messages() == PRINTED
+
+
+def test_when_the_first_fails_a_waiting_post_becomes_the_first(
+    browser, posts, onlooker, during_work
+):
+    during_work(FailingWork(True, False))
+    with onlooker.closed_gate():
+        first = posts.start(browser.window().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = posts.start(browser.window().post)
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    assert first.result(timeout=PATIENCE_S).status_code == 500
+    assert second.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
+    browser, posts, onlooker, during_work
+):
+    during_work(FailingWork(True, True, True, True, False))
+    with onlooker.closed_gate():
+        tries = [posts.start(browser.window().post) for _ in range(4)]
+        onlooker.until(onlooker.waiting_for_the_first, 3)
+
+    assert [answer.status_code for answer in answers(tries)] == [500] * 4
+    assert titles() == []
+    assert browser.post().status_code == 303
+    assert titles() == ["Hello"]
+
+
+def test_a_post_waits_no_longer_than_allowed(browser, posts, onlooker, during_work, settings):
+    settings.IDEMPOTENCY_WAIT_S = 0.25
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(browser.window().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+
+        second = browser.window().post()
+        assert onlooker.at_a_gate() == 1
+
+    assert (second.status_code, second["Retry-After"]) == (409, "1")
+    assert second.json()["key"] == "a-key"
+    assert answers([first])[0].status_code == 303
+    assert browser.window().post().status_code == 303
+
+
+def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
+    browser, posts, onlooker, during_work, settings
+):
+    # The first takes two thirds of the wait, and so does the second: each wait alone is short
+    # enough, both together are not. Time is what this is about, so the database's clock runs.
+    settings.IDEMPOTENCY_WAIT_S = 3
+    work = FailingWork(True, True, True, True)
+    during_work(work)
+    onlooker.close_gate(0)
+    onlooker.close_gate(1)
+    first = posts.start(browser.window().post)
+    onlooker.until(onlooker.at_a_gate, 1)
+    waiting = [posts.start(browser.window().post) for _ in range(3)]
+    onlooker.until(onlooker.waiting_for_the_first, 3)
+
+    onlooker.one("SELECT pg_sleep(2)::text")
+    onlooker.open_gate(0)
+    assert first.result(timeout=PATIENCE_S).status_code == 500
+    onlooker.until(onlooker.at_a_gate, 1)
+    onlooker.one("SELECT pg_sleep(2)::text")
+    onlooker.open_gate(1)
+
+    assert sorted(answer.status_code for answer in answers(waiting)) == [409, 409, 500]
+    assert work.begun == 2
+
+
+def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
+    browser, posts, onlooker, during_work
+):
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(lambda: browser.post(title="First"))
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = browser.window()
+        waiting = posts.start(lambda: second.post(title="Second", text="Their edit"))
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    given = answers([first, waiting])
+    assert [answer.status_code for answer in given] == [303, 422]
+    assert given[1].json()["form"]["text"] == "Their edit"
+    assert second.messages() == []
+    assert titles() == ["First"]
+
+
+def test_other_content_that_arrives_meanwhile_is_taken_when_the_first_fails(
+    browser, posts, onlooker, during_work
+):
+    during_work(FailingWork(True, False))
+    with onlooker.closed_gate():
+        first = posts.start(lambda: browser.window().post(title="First"))
+        onlooker.until(onlooker.at_a_gate, 1)
+        waiting = posts.start(lambda: browser.window().post(title="Second"))
+        onlooker.until(onlooker.waiting_for_the_first, 1)
+
+    assert first.result(timeout=PATIENCE_S).status_code == 500
+    assert waiting.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Second"]
+
+
+def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
+    browser, posts, onlooker, monkeypatch
+):
+    # The post has looked for a saved answer and found none. Before it asks for a seat another one
+    # commits, and those who waited for that one still hold the seats. A form that takes long to
+    # validate gives the test the time for it.
+    slow = [True]
+
+    def validate(value):
+        if slow and slow.pop():
+            wait_at_the_gate(None)
+
+    monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [validate])
+    with onlooker.closed_gate():
+        late = posts.start(browser.window().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        assert browser.window().post().status_code == 303
+        take_all_seats(onlooker, browser.author, "a-key")
+
+    assert late.result(timeout=PATIENCE_S).status_code == 303
+    assert titles() == ["Hello"]
+
+
+def take_all_seats(onlooker, author, key):
+    """Hold every seat at a key, as the first post and three that wait do."""
+    for number in seats(author.pk, key):
+        onlooker.one("SELECT pg_advisory_lock(%s)::text", number)

@@ -1,0 +1,47 @@
+"""
+A web process for the tests to kill: `python -m tests.idempotency.web_process HOLD`.
+
+It reads the author's session from its input, posts the form of the printing site, and holds the
+claim: `idle` says "claimed" and does nothing between two statements, `at the gate` is in the
+middle of a statement that waits for the test's gate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import django
+
+
+def main(hold: str) -> None:
+    """Post the form once."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
+    django.setup()
+
+    from django.conf import settings
+    from django.test import Client
+    from django.test.utils import setup_test_environment
+
+    from tests.idempotency import printing_site
+    from tests.idempotency.browser import Browser
+
+    def say_so_and_do_nothing(request: object) -> None:
+        print("claimed", flush=True)
+        sys.stdin.readline()
+
+    setup_test_environment()
+    settings.ROOT_URLCONF = "tests.idempotency.printing_site"
+    settings.IDEMPOTENCY_WAIT_S = 60
+    printing_site.during_work = {
+        "idle": say_so_and_do_nothing,
+        "at the gate": printing_site.wait_at_the_gate,
+    }[hold]
+    client = Client()
+    client.cookies["sessionid"] = json.loads(sys.stdin.readline())["session"]
+    Browser(client, author=None).post()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
