@@ -1,0 +1,9 @@
+"""The app that keeps the list: who reads, who left, who may not be mailed."""
+
+from django.apps import AppConfig
+
+
+class SubscribersConfig(AppConfig):
+    """Readers, their leaving, suppressions and imports."""
+
+    name = "subscribers"

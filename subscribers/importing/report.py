@@ -1,0 +1,103 @@
+"""What an import says about itself: counts that add up, and the rows it left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import astuple, dataclass, field
+
+from subscribers.models import LeftOutRow
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """
+    What became of the rows of a file; each row counts once.
+
+    `added`: on the list now. `known`: on the list before, left as they were. `duplicates`: the
+    same address stood further up in the file. `skipped`: that person left, bounced or complained.
+    `rejected`: no reader that can be mailed.
+    """
+
+    added: int = 0
+    known: int = 0
+    duplicates: int = 0
+    skipped: int = 0
+    rejected: int = 0
+
+    @property
+    def rows(self) -> int:
+        """All of them together."""
+        return sum(astuple(self))
+
+    def __add__(self, more: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(more), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A row that does not go onto the list. `email`: what stood there, cut when long."""
+
+    line: int
+    result: str
+    email: str
+    reason: str
+
+    @classmethod
+    def rejected(cls, line: int, email: str, reason: str) -> LeftOut:
+        """A row without a reader that can be mailed."""
+        return cls(line, LeftOutRow.Result.REJECTED.value, email, reason)
+
+    @classmethod
+    def skipped(cls, line: int, email: str, reason: str) -> LeftOut:
+        """A row of somebody whom an import does not bring back."""
+        return cls(line, LeftOutRow.Result.SKIPPED.value, email, reason)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the row itself is at fault."""
+        return self.result == LeftOutRow.Result.REJECTED
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import is: rows so far, and bytes of the file read of how many."""
+
+    rows: int
+    bytes_read: int
+    size: int
+
+    @property
+    def percent(self) -> int:
+        """How much of the file was read, from 0 to 100."""
+        return 100 * self.bytes_read // max(self.size, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """
+    What an import did, or would do.
+
+    `import_id` is None for a dry run of a file that was not imported yet. `created` is False for
+    a dry run and when the same content had been imported before; then all numbers are those of
+    the first time, and `confirmed` is what was stated then.
+    """
+
+    import_id: int | None
+    created: bool
+    confirmed: bool
+    counts: Counts
+    skipped_because: Counter[str] = field(default_factory=Counter)
+
+    def as_json(self) -> dict[str, int | bool | None]:
+        """The keys of SPEC 3.2; the last five add up to `rows`."""
+        counts = self.counts
+        return {
+            "import": self.import_id,
+            "created": self.created,
+            "rows": counts.rows,
+            "added": counts.added,
+            "known": counts.known,
+            "duplicates": counts.duplicates,
+            "skipped": counts.skipped,
+            "rejected": counts.rejected,
+        }

@@ -1,0 +1,49 @@
+"""An import's report in words, for a terminal or a log. Pure: from values to lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from subscribers.importing.report import ImportReport, LeftOut
+
+WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
+WITHOUT_CONSENT = "pending; they get nothing until they confirm"
+
+
+def report_lines(
+    report: ImportReport, filename: str, *, dry_run: bool, confirmed: bool
+) -> Iterator[str]:
+    """The report: what was done, and a ledger that ends in its sum."""
+    if report.import_id is not None and not report.created:
+        yield (
+            f"The content of {filename} was imported before, as import {report.import_id}. "
+            "Nothing was done now; these are the numbers of that time."
+        )
+        if confirmed != report.confirmed:
+            stated = "with" if report.confirmed else "without"
+            yield f"That import was made {stated} --confirmed, and that is how it stays."
+    elif dry_run:
+        yield f"A dry run of {filename}: nothing has changed."
+    else:
+        yield f"{filename} was imported as import {report.import_id}."
+    counts = report.counts
+    yield _line("added", counts.added, WITH_CONSENT if report.confirmed else WITHOUT_CONSENT)
+    yield _line("known", counts.known, "on the list before; left as they were")
+    yield _line("duplicates", counts.duplicates, "the same address stood further up in the file")
+    yield _line("skipped", counts.skipped, "an import brings nobody back")
+    for reason, count in sorted(report.skipped_because.items()):
+        yield f"{'':26}{count:,} of them: {reason}"
+    yield _line("rejected", counts.rejected, "no reader that can be mailed")
+    yield _line("rows", counts.rows, "the sum")
+
+
+def left_out_lines(shown: Sequence[LeftOut], count: int, result: str) -> Iterator[str]:
+    """The first rows that were left out, and how many more there are."""
+    for row in shown:
+        yield f"line {row.line} {result}: {row.email or '(no address)'}: {row.reason}"
+    if count > len(shown):
+        yield f"and {count - len(shown):,} more rows {result}"
+
+
+def _line(word: str, count: int, meaning: str) -> str:
+    return f"  {word:<12}{count:>10,}  {meaning}"

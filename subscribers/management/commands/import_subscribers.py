@@ -1,0 +1,98 @@
+"""`manage.py import_subscribers FILE.csv`: readers from a CSV file onto the list."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
+from subscribers.importing.rejects_file import RejectsFile
+from subscribers.importing.wording import left_out_lines, report_lines
+
+SHOWN = 10  # rows of each kind; --rejects writes all
+ROWS_BETWEEN_PLAIN_LINES = 100_000
+
+
+class Command(BaseCommand):
+    """Reads options, calls `import_file`, prints its report. The last line is JSON."""
+
+    help = "Import readers from a CSV file with the columns email and name."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The options of SPEC 3.2."""
+        parser.add_argument("file", metavar="FILE.csv", type=Path)
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would happen and change nothing"
+        )
+        parser.add_argument(
+            "--confirmed",
+            action="store_true",
+            help="state that these readers gave their consent elsewhere; it goes on record",
+        )
+        parser.add_argument(
+            "--rejects",
+            metavar="FILE",
+            type=Path,
+            help="write the rejected rows to this CSV file: line, email, reason",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Import one file, or exit 1 with one sentence and nothing changed."""
+        path: Path = options["file"]
+        rejects: Path | None = options["rejects"]
+        self.rejected: list[LeftOut] = []
+        self.skipped: list[LeftOut] = []
+        self.rejects_file: RejectsFile | None = None
+        self.rows_at_last_line = 0
+        if rejects and rejects.exists() and path.exists() and rejects.samefile(path):
+            raise CommandError("--rejects names the file that is imported; name another one.")
+        try:
+            with ExitStack() as stack:
+                if rejects:
+                    self.rejects_file = stack.enter_context(RejectsFile(rejects))
+                report = import_file(
+                    path,
+                    confirmed=options["confirmed"],
+                    dry_run=options["dry_run"],
+                    on_left_out=self._take_left_out,
+                    on_progress=self._show_progress,
+                )
+        except UnreadableFileError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        except OSError as error:
+            raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
+        finally:
+            if self.stderr.isatty():
+                self.stderr.write("\r\033[K", ending="")
+        for line in report_lines(
+            report, path.name, dry_run=options["dry_run"], confirmed=options["confirmed"]
+        ):
+            self.stdout.write(line)
+        for rows, count, result in (
+            (self.skipped, report.counts.skipped, "skipped"),
+            (self.rejected, report.counts.rejected, "rejected"),
+        ):
+            for line in left_out_lines(rows, count, result):
+                self.stdout.write(line)
+        self.stdout.write(json.dumps(report.as_json()))
+
+    def _take_left_out(self, row: LeftOut) -> None:
+        if row.is_rejected and self.rejects_file:
+            self.rejects_file.write(row)
+        shown = self.rejected if row.is_rejected else self.skipped
+        if len(shown) < SHOWN:
+            shown.append(row)
+
+    def _show_progress(self, progress: Progress) -> None:
+        done = f"{progress.rows:,} rows, {progress.percent} % of the file"
+        if self.stderr.isatty():
+            self.stderr.write(f"\r{done}", ending="")
+            self.stderr.flush()
+        elif progress.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
+            self.rows_at_last_line = progress.rows
+            self.stderr.write(done)

@@ -1,0 +1,67 @@
+"""A suppression: an address we must not mail, and why."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower, Now
+
+# RFC 5321 4.5.3.1.3: a path has 256 octets, of which two are its angle brackets.
+LONGEST_ADDRESS = 254
+
+
+class Suppression(models.Model):
+    """
+    One address that is not mailed, whoever it belongs to and whatever state they are in.
+
+    What stands here came from the mail itself or from a person at the desk: the provider reported
+    a hard bounce or a complaint, somebody left on the provider's own page without being known
+    here, or an operator shut the address out. A reader who leaves on our page is not entered;
+    that is their state (see `Subscriber`). It is a one-way ratchet: no import takes a row away.
+
+    Addresses are compared byte by byte (collation C): they are ASCII, and a unique index on them
+    cannot break when an operating system changes its collations under a running database.
+    """
+
+    class Reason(models.TextChoices):
+        """Why the address is shut out."""
+
+        BOUNCE = "bounce", "mail to it bounces"
+        COMPLAINT = "complaint", "its owner called the letter spam"
+        UNSUBSCRIBE = "unsubscribe", "its owner left on the provider's page"
+        MANUAL = "manual", "an operator shut it out"
+
+    class Origin(models.TextChoices):
+        """Who said so."""
+
+        PROVIDER = "provider"
+        OPERATOR = "operator"
+
+    id = models.BigAutoField(primary_key=True)
+    address_key = models.CharField(
+        max_length=LONGEST_ADDRESS, db_collation="C", help_text="The address, case-folded."
+    )
+    reason = models.CharField(max_length=11, choices=Reason)
+    origin = models.CharField(max_length=8, choices=Origin)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "suppression"
+        constraints = [
+            models.UniqueConstraint(name="one_suppression_per_address", fields=["address_key"]),
+            models.CheckConstraint(
+                name="a_suppressed_address_is_case_folded",
+                condition=Q(address_key=Lower(F("address_key"))),
+            ),
+            models.CheckConstraint(
+                name="suppression_reason_is_known",
+                condition=Q(reason__in=["bounce", "complaint", "unsubscribe", "manual"]),
+            ),
+            models.CheckConstraint(
+                name="suppression_origin_is_known",
+                condition=Q(origin__in=["provider", "operator"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"suppression {self.pk} ({self.reason})"

@@ -1,0 +1,67 @@
+"""What delivery asks about readers, answered from the list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.conf import settings
+from django.db import connection
+
+from delivery.models.delivery import Outcome
+from subscribers.models import Subscriber
+from subscribers.unsubscribe_token import token_for
+
+# One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
+# cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
+# their address is also suppressed: their own word is the better reason.
+NO_LONGER_MAILABLE = """
+    SELECT recipient,
+           CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
+                ELSE %s END
+      FROM unnest(%s::bigint[]) AS recipient
+      LEFT JOIN subscriber ON subscriber.id = recipient
+     WHERE subscriber.id IS NULL
+        OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
+        OR EXISTS (SELECT FROM suppression WHERE address_key = subscriber.email_key)
+"""
+
+
+class RegisteredReaders:
+    """Implements `delivery.readers.Readers`; `newsletter_site` registers it."""
+
+    def no_longer_mailable(self, recipients: Sequence[int]) -> Mapping[int, str]:
+        """
+        Who of `recipients` may not be mailed now, in one query: id → outcome.
+
+        `withdrawn`: left, or is no longer held here. `suppressed`: bounced, complained, or the
+        address stands on the suppression list. A pending reader is not named: a confirmation
+        mail is for them.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(
+                NO_LONGER_MAILABLE,
+                [Outcome.WITHDRAWN.value, Outcome.SUPPRESSED.value, list(recipients)],
+            )
+            return dict(cursor.fetchall())
+
+    def mark_refused(self, recipients: Sequence[int]) -> None:
+        """
+        Mark readers `bounced` whose address the provider refuses. Runs in the caller's
+        transaction; who left or complained keeps that state.
+        """
+        mailable = (Subscriber.State.CONFIRMED, Subscriber.State.PENDING)
+        # Locked in one order, so that two batches that settle at once cannot block each other.
+        refused = (
+            Subscriber.objects.select_for_update()
+            .filter(id__in=list(recipients), state__in=mailable)
+            .order_by("id")
+            .values("id")
+        )
+        Subscriber.objects.filter(id__in=refused, state__in=mailable).update(
+            state=Subscriber.State.BOUNCED
+        )
+
+    def unsubscribe_url(self, recipient: int) -> str:
+        """Where this reader leaves with one click: an absolute address that never redirects."""
+        # Not reverse(): it is called once for every copy of an issue. A test holds them equal.
+        return f"{settings.SITE_URL}/unsubscribe/{token_for(recipient)}/"

@@ -1,0 +1,14 @@
+"""The readers' pages, and where they are."""
+
+from django.urls import path
+
+from subscribers.views import Unsubscribe
+
+app_name = "subscribers"
+
+urlpatterns = [
+    path("unsubscribe/<str:token>/", Unsubscribe.as_view(), name="unsubscribe"),
+    # A link that lost its last slash on the way works too: a redirect would turn the one-click
+    # POST of a mail program into a GET (RFC 8058, section 3.1 forbids it).
+    path("unsubscribe/<str:token>", Unsubscribe.as_view()),
+]
