@@ -90,6 +90,8 @@ def _careful(typed: str) -> Address | Refusal:
         return Refusal(
             f"The address has {len(typed)} characters; at most {LONGEST_ADDRESS} are allowed."
         )
+    if typed.count("@") > 1:
+        return Refusal("There is more than one @-sign.")
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
     except EmailNotValidError as refusal:
