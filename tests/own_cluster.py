@@ -10,8 +10,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from newsletter_site.embedded_postgres import locks, prepare_data_dir, users
-from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
+from newsletter_site.embedded_postgres import locks, prepare_data_dir, server, users
+from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_folder import private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
@@ -61,9 +61,8 @@ def clear_abandoned(runs: Path) -> None:
 
 
 def remove(data_dir: Path) -> None:
-    """Stop the server in `data_dir`, if one is up, and remove its files wherever they are."""
-    cluster: Cluster = cluster_in(data_dir, durable=False)
-    with locks.held(cluster.gate, cluster.user):
-        users.stop_if_unused(cluster)
+    """Stop the server in `data_dir`, whoever uses it, and remove its files wherever they are."""
+    cluster = cluster_in(data_dir, durable=False)
+    server.stop(cluster)
     for folder in (cluster.socket_dir, cluster.home, data_dir):
         shutil.rmtree(folder, ignore_errors=True)

@@ -9,8 +9,8 @@ from psycopg import OperationalError as ConnectionFailure
 
 from newsletter_site.embedded_postgres import address, users
 from newsletter_site.embedded_postgres.client import DatabaseClient
-from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
 from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
+from newsletter_site.embedded_postgres.joining import joined_cluster
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -18,32 +18,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     client_class = DatabaseClient
 
-    def join(self) -> Cluster:
-        """Join the users of the server that the settings name; Django's error if it cannot start."""
-        wanted = self.settings_dict["EMBEDDED_POSTGRES"]
-        try:
-            cluster = cluster_in(wanted["data_dir"], wanted["durable"])
-            users.join(cluster, wanted["name"])
-        except EmbeddedPostgresError as error:
-            raise OperationalError(str(error)) from error
-        return cluster
-
     def get_connection_params(self) -> dict[str, Any]:
         """Every parameter given, so that PGHOST and its friends cannot leak in."""
         params = super().get_connection_params()
-        server = address.parameters(self.join().socket_dir, params["dbname"])
-        return server | params
+        cluster = joined_cluster(self.settings_dict)
+        return address.parameters(cluster.socket_dir, params["dbname"]) | params
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
         """Connect; where the server has died meanwhile, start it again first."""
-        cluster = self.join()
+        cluster = joined_cluster(self.settings_dict)
         try:
-            return super().get_new_connection(conn_params)
+            return self.connect_once(conn_params)
         except ConnectionFailure as failure:
             try:
-                started = users.restart(cluster)
+                users.bring_back(cluster)
             except EmbeddedPostgresError as error:
                 raise OperationalError(str(error)) from failure
-            if not started:
-                raise
-            return super().get_new_connection(conn_params)
+            return self.connect_once(conn_params)
+
+    def connect_once(self, conn_params: dict[str, Any]) -> Connection[Any]:
+        """Connect as Django does."""
+        connection: Connection[Any] = super().get_new_connection(conn_params)
+        return connection

@@ -1,6 +1,7 @@
 """The only place that knows where PostgreSQL's programs are: in the wheel, else on the system."""
 
 import importlib.util
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -76,19 +77,19 @@ def system_folders() -> Iterator[Path]:
 
 def has_programs(folder: Path) -> bool:
     """Whether `folder` holds what is needed to run a server."""
-    return all((folder / program).exists() for program in PROGRAMS)
+    return all(os.access(folder / program, os.X_OK) for program in PROGRAMS)
 
 
 def version_in_path(folder: Path) -> int:
     """The version that a path such as /usr/lib/postgresql/17/bin names; 0 if it names none."""
     numbers = re.findall(r"\d+", str(folder))
-    return int(numbers[0]) if numbers else 0
+    return int(numbers[-1]) if numbers else 0
 
 
 def major_version(folder: Path, user: ServerUser) -> int | None:
     """The major version of the programs in `folder`; None if `user` cannot run them."""
     try:
-        answer = run_as(user, [folder / "postgres", "--version"])
+        answer = run_as(user, folder / "postgres", "--version")
     except OSError:  # The user may not enter the folder.
         return None
     found = re.search(r"(\d+)", answer.stdout)

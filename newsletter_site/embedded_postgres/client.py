@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from django.db.backends.postgresql import client
 
 from newsletter_site.embedded_postgres import address
+from newsletter_site.embedded_postgres.joining import joined_cluster
 
 
 class DatabaseClient(client.DatabaseClient):
@@ -13,7 +14,7 @@ class DatabaseClient(client.DatabaseClient):
 
     def runshell(self, parameters: Iterable[str]) -> None:
         """Join the server's users, then hand the terminal to psql until it ends."""
-        cluster = self.connection.join()
+        cluster = joined_cluster(self.connection.settings_dict)
         self.connection.settings_dict.update(
             HOST=str(cluster.socket_dir), PORT=str(address.PORT), USER=address.SUPERUSER
         )

@@ -19,14 +19,12 @@ def make_data_directory(cluster: Cluster) -> None:
         return
     begun = cluster.home / "data.new"
     shutil.rmtree(begun, ignore_errors=True)
-    locale = ["--locale=C.UTF-8"]
+    locale: tuple[str, ...] = ("--locale=C.UTF-8",)
     if cluster.binaries.major >= BUILTIN_LOCALES_SINCE:
-        locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-    answer = run_as(
-        cluster.user,
-        [cluster.binaries / "initdb", "-D", begun, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8"]
-        + ["--no-sync", *locale],
-    )
+        locale = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+    identity = ("-U", SUPERUSER, "-A", "trust", "-E", "UTF8")
+    initdb = cluster.binaries / "initdb"
+    answer = run_as(cluster.user, initdb, "-D", begun, *identity, *locale, "--no-sync")
     if answer.returncode != 0:
         said = " ".join((answer.stderr or answer.stdout).split())[-500:]
         raise EmbeddedPostgresError(f"PostgreSQL could not be set up in {cluster.home}: {said}")

@@ -16,8 +16,8 @@ from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
 from newsletter_site.embedded_postgres.initdb import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 
-TRIES = 20
-TRY_S = 0.5
+START_S = 10.0
+TRY_S = 0.5  # After so much silence it is launched again.
 RECOVERY_S = 120.0  # A server that says "starting up" is replaying its log after a crash.
 POLL_S = 0.02
 LONGEST_LOG = 5_000_000
@@ -58,11 +58,11 @@ def start(cluster: Cluster) -> None:
         return
     make_data_directory(cluster)
     keep_log_short(cluster)
-    for _ in range(TRIES):
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
         launch(cluster)
         if comes_up(cluster):
             return
-    stop(cluster)  # If one runs that does not answer, it is of no use to anyone.
     last_words = cluster.log.read_text(errors="replace").splitlines()[-3:]
     raise EmbeddedPostgresError(
         f"PostgreSQL did not start in {cluster.home}; the last lines of {cluster.log.name} there: "
@@ -94,17 +94,17 @@ def launch(cluster: Cluster) -> None:
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:
         settings |= FORGETFUL_SETTINGS
-    command = [cluster.binaries / "postgres", "-D", cluster.data]
-    for name, value in settings.items():
-        command += ["-c", f"{name}={value}"]
+    options = [text for name, value in settings.items() for text in ("-c", f"{name}={value}")]
+    postgres = cluster.binaries / "postgres"
     script = '("$@"; :) </dev/null >>"$0" 2>&1 &'
-    run_as(cluster.user, ["/bin/sh", "-c", script, cluster.log, *command])
+    shell = ("/bin/sh", "-c", script, cluster.log)
+    run_as(cluster.user, *shell, postgres, "-D", cluster.data, *options)
 
 
 def stop(cluster: Cluster) -> None:
     """Stop the server cleanly and wait for its end; nothing happens if it is not up."""
-    stopping = ["stop", "-D", cluster.data, "-m", "fast", "-w", "-t", "60", "-s"]
-    run_as(cluster.user, [cluster.binaries / "pg_ctl", *stopping])
+    pg_ctl = cluster.binaries / "pg_ctl"
+    run_as(cluster.user, pg_ctl, "stop", "-D", cluster.data, "-m", "fast", "-w", "-t", "60", "-s")
 
 
 def make_database(cluster: Cluster, name: str) -> None:

@@ -7,7 +7,6 @@ chosen user cannot enter a place, another place is taken (see `cluster` and `bin
 import os
 import pwd
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ def server_user(data_dir: Path) -> ServerUser:
     )
 
 
-def run_as(user: ServerUser, command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run `command` as `user` to its end, away from our terminal, folder and environment."""
     identity: dict[str, Any] = {}
     if not user.is_us:
@@ -77,4 +76,4 @@ def run_as(user: ServerUser, command: Sequence[str | Path]) -> subprocess.Comple
 
 def can_enter(user: ServerUser, folder: Path) -> bool:
     """Whether `user` may pass through `folder` and every folder above it."""
-    return run_as(user, ["/bin/sh", "-c", 'cd -- "$1"', "sh", folder]).returncode == 0
+    return run_as(user, "/bin/sh", "-c", 'cd -- "$1"', "sh", folder).returncode == 0

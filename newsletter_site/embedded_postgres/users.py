@@ -1,10 +1,11 @@
-"""The only place that knows which servers this process uses: joining starts one, leaving may stop it.
+"""The only place that knows which servers this process uses.
 
-Two lock files order it. `users` is held by every using process, together, until it ends; so a
-killed one is gone at once. `gate` is held alone, for a moment, by whoever joins or leaves. The
-last to leave finds `users` free while it holds the gate, and stops the server before it lets go: a
-newcomer waits at the gate and then starts it again. One that was killed as the last leaves the
-server running; the next process to leave stops it.
+Joining starts a server and leaving as the last stops it. Two lock files order that. `users` is held
+by every using process, together, until it ends; so a killed one is gone at once. `gate` is held
+alone, for a moment, by whoever joins or leaves. The last to leave finds `users` free while it
+holds the gate, and stops the server before it lets go: a newcomer waits at the gate and then
+starts it again. One that was killed as the last leaves the server running; the next process to
+leave stops it.
 """
 
 import atexit
@@ -43,13 +44,13 @@ def join(cluster: Cluster, database: str | None = None) -> None:
             joined[cluster] = lock
 
 
-def restart(cluster: Cluster) -> bool:
-    """Bring the server back if it is down; False if it was up all along."""
+def bring_back(cluster: Cluster) -> None:
+    """Start the server again if it is down, for one who is a user of it already.
+
+    Raises EmbeddedPostgresError if it cannot be started.
+    """
     with guard, locks.held(cluster.gate, cluster.user):
-        if server.is_up(cluster):
-            return False
         server.start(cluster)
-        return True
 
 
 def leave(cluster: Cluster) -> None:

@@ -1,0 +1,108 @@
+"""Data folders and programs for the tests of the embedded PostgreSQL."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsletter_site.embedded_postgres import server
+from newsletter_site.embedded_postgres.cluster import cluster_in
+from tests import own_cluster
+
+PROGRAM = Path(__file__).with_name("connecting_program.py")
+
+
+class Program:
+    """A running `connecting_program.py`."""
+
+    def __init__(
+        self,
+        *data_dirs: Path,
+        durable: bool = False,
+        packages: Path = own_cluster.ROOT,
+        **environment: str,
+    ) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, PROGRAM, packages, "durable" if durable else "forgetful", *data_dirs],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(own_cluster.ROOT), **environment},
+        )
+
+    def tell(self, do: str, **arguments: Any) -> None:
+        """Ask without waiting for the answer."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        """The next answer."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, self.process.communicate()[1]
+        return json.loads(line)
+
+    def ask(self, do: str, **arguments: Any) -> Any:
+        """Ask and wait for the answer."""
+        self.tell(do, **arguments)
+        return self.hear()
+
+    def query(self, text: str, alias: str = "one") -> Any:
+        """The first value of the first row."""
+        found = self.ask("sql", text=text, alias=alias)
+        assert isinstance(found, list), found
+        return found[0]
+
+    def end(self) -> str:
+        """Let it end the ordinary way; what it wrote to stderr."""
+        errors = self.process.communicate()[1]
+        assert self.process.returncode == 0, errors
+        return errors
+
+    def kill(self) -> None:
+        """End it with kill -9."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A data folder of one test, in a place that any user may enter; gone with the test."""
+    folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    own_cluster.remove(folder)
+
+
+@pytest.fixture
+def program() -> Iterator[Callable[..., Program]]:
+    """Starts programs that do not outlive the test."""
+    started: list[Program] = []
+
+    def start(*arguments: Any, **options: Any) -> Program:
+        started.append(Program(*arguments, **options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.kill()
+
+
+def is_up(data_dir: Path) -> bool:
+    """Whether the server of `data_dir` takes connections."""
+    return server.is_up(cluster_in(data_dir, durable=False))
+
+
+def server_pid(data_dir: Path) -> int:
+    """The process id of the server that a test started in `data_dir`."""
+    pid_file = cluster_in(data_dir, durable=False).data / "postmaster.pid"
+    return int(pid_file.read_text().splitlines()[0])

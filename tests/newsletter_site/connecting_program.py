@@ -1,0 +1,96 @@
+"""A program that uses the embedded PostgreSQL, as a web process or a worker would.
+
+The tests start it, talk to it over its pipes, and end or kill it. It reads one JSON object a line
+and answers each with one JSON value a line; at the end of its input it exits like any program.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import django
+from django.conf import settings
+
+
+def main(packages: str, durable: str, *data_dirs: str) -> None:
+    """Serve the databases `one`, `two` … of the data folders given."""
+    sys.path.insert(0, packages)
+    from newsletter_site.embedded_postgres import database_settings
+
+    entries = [database_settings(Path(path), durable=durable == "durable") for path in data_dirs]
+    settings.configure(DATABASES={"default": {}} | dict(zip(("one", "two"), entries, strict=False)))
+    django.setup()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    for line in sys.stdin:
+        print(json.dumps(answer(**json.loads(line))), flush=True)
+
+
+def answer(do: str, **arguments: Any) -> Any:
+    """Do one thing that a test asks for."""
+    return {"sql": sql, "fork": fork, "cycle": cycle, "become": become, "shell": shell}[do](
+        **arguments
+    )
+
+
+def sql(text: str, alias: str = "one") -> Any:
+    """Run a statement; its first row, or the error's text after hanging up."""
+    from django.db import OperationalError, connections
+
+    try:
+        with connections[alias].cursor() as cursor:
+            cursor.execute(text)
+            return cursor.fetchone() if cursor.description else None
+    except OperationalError as error:
+        connections[alias].close()
+        return {"error": str(error)}
+
+
+def fork() -> int:
+    """Fork a child that ends the ordinary way; its exit code."""
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def cycle(times: int) -> list[Any]:
+    """Arrive and leave again, many times; what each query answered."""
+    from django.db import connections
+
+    from newsletter_site.embedded_postgres import users
+
+    answers = []
+    for number in range(times):
+        answers.append(sql(f"SELECT {number}"))
+        connections.close_all()
+        users.leave_all()
+    return answers
+
+
+def become(uid: int, gid: int) -> int:
+    """Give root away and be a normal user from here on."""
+    os.setgroups([])
+    os.setgid(gid)
+    os.setuid(uid)
+    return os.geteuid()
+
+
+def shell(text: str) -> int:
+    """What `manage.py dbshell -- -c TEXT` does; psql's output goes to stderr."""
+    from django.db import connections
+
+    client = connections["one"].client
+    out = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        client.runshell(["-At", "-c", text])
+    finally:
+        os.dup2(out, 1)
+    return 0
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

