@@ -22,7 +22,7 @@ def pins(lock: str) -> dict[str, str]:
 
 def without_marker(pin: str) -> str:
     """Version and hashes, without the machines it is for: a richer lock may be for more."""
-    return re.sub(r" ;[^\\]*", "", pin)
+    return re.sub(r" ;[^\\]*(?= )", "", pin)
 
 
 def asked_for(lock: str) -> set[str]:

@@ -1,0 +1,47 @@
+# The everyday commands of Homing. `make` alone lists them; the words behind ## are the list.
+
+PYTHON := .venv/bin/python
+
+.PHONY: help check format-check lint types migrations-check imports test demo format audit lock tools
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: format-check lint types migrations-check imports test ## everything that has to hold before a commit
+
+format-check: tools ## is the code formatted?
+	$(PYTHON) -m ruff format --check .
+
+lint: tools ## common mistakes
+	$(PYTHON) -m ruff check .
+
+types: tools ## types of delivery, idempotency and publishing, strictly
+	DEBUG=on $(PYTHON) -m mypy
+
+migrations-check: tools ## does a model lack its migration?
+	DEBUG=on $(PYTHON) manage.py makemigrations --check --dry-run
+
+imports: tools ## do imports run one way?
+	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+test: ## the tests
+	./homing test
+
+demo: ## the main job end to end, then the site stays up
+	./homing demo
+
+format: tools ## format the code and repair what can be repaired
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+audit: tools ## are there known holes in the locked packages?
+	$(PYTHON) -m pip_audit --require-hashes --disable-pip --requirement requirements/test.txt
+
+lock: ## lock the newest allowed versions again (needs uv)
+	for name in production demo test; do \
+	    uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes \
+	        --no-emit-index-url --no-header requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	done
+
+tools:
+	@./homing test --version
