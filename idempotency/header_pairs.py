@@ -17,20 +17,14 @@ if TYPE_CHECKING:
 else:
     Field = models.Field
 
-# Takes two parameters: the names (text[]) and the values (bytea[]).
+# Takes two parameters: the names (text[]) and the values (bytea[]). unnest reads an array out in
+# storage order, so headers come back in the order in which the view set them.
 FROM_TWO_ARRAYS = (
-    "ARRAY(SELECT ROW(name, value)::header_pair "
-    "FROM unnest(%s::text[], %s::bytea[]) WITH ORDINALITY AS pair(name, value, place) "
-    "ORDER BY place)"
+    "ARRAY(SELECT ROW(name, value)::header_pair"
+    " FROM unnest(%s::text[], %s::bytea[]) AS pair(name, value))"
 )
-NAMES = (
-    "ARRAY(SELECT name FROM unnest(response_headers) "
-    "WITH ORDINALITY AS pair(name, value, place) ORDER BY place)"
-)
-VALUES = (
-    "ARRAY(SELECT value FROM unnest(response_headers) "
-    "WITH ORDINALITY AS pair(name, value, place) ORDER BY place)"
-)
+NAMES = "ARRAY(SELECT name FROM unnest(response_headers))"
+VALUES = "ARRAY(SELECT value FROM unnest(response_headers))"
 
 
 class HeaderPairsField(Field):

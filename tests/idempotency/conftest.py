@@ -1,4 +1,4 @@
-"""Authors with browsers, and what the tests of races need."""
+"""Authors who are signed in, and what the tests of races need."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from django.db import connection
 from django.test import Client
 
 from tests.idempotency import printing_site
-from tests.idempotency.browser import Browser
 from tests.idempotency.onlooker import Onlooker, Posts
+from tests.idempotency.window import Window
 
 
 @pytest.fixture
-def leaflets(transactional_db: None) -> Iterator[None]:
-    """Make the table of the printing site for one test."""
+def leaflets(transactional_db: None, settings: Any) -> Iterator[None]:
+    """Make the printing site and its table for one test."""
+    settings.ROOT_URLCONF = printing_site.__name__
+    settings.MIDDLEWARE = printing_site.MIDDLEWARE
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS leaflet")
         cursor.execute(printing_site.TABLE)
@@ -29,22 +31,22 @@ def leaflets(transactional_db: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def new_browser(leaflets: None) -> Callable[[], Browser]:
+def sign_in(leaflets: None) -> Callable[[], Window]:
     """Sign a new author in."""
 
-    def sign_in() -> Browser:
+    def sign_in() -> Window:
         author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex[:8]}")
         client = Client()
         client.force_login(author)
-        return Browser(client, author)
+        return Window(client, author)
 
     return sign_in
 
 
 @pytest.fixture
-def browser(new_browser: Callable[[], Browser]) -> Browser:
-    """The browser of an author who is signed in."""
-    return new_browser()
+def window(sign_in: Callable[[], Window]) -> Window:
+    """The first window of an author who is signed in."""
+    return sign_in()
 
 
 @pytest.fixture

@@ -23,6 +23,15 @@ from idempotency.safe_to_retry import OtherContentError, safe_to_retry
 # work from going on.
 FIRST_GATE = 7_301
 
+# What a site needs for its forms, and no more.
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+
 TABLE = """
     CREATE TABLE leaflet (
         author_id uuid, key text, title text, text text,

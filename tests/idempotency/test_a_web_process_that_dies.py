@@ -15,10 +15,7 @@ import pytest
 from tests.idempotency.onlooker import PATIENCE_S
 from tests.idempotency.printing_site import titles
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.idempotency.printing_site"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 class WebProcess:
     """A process that posts the form and then holds its claim, as it is told."""
 
-    def __init__(self, browser, database_url, hold):
+    def __init__(self, window, database_url, hold):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.idempotency.web_process", hold],
             cwd=ROOT,
@@ -35,7 +32,7 @@ class WebProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
-        session = browser.client.cookies["sessionid"].value
+        session = window.client.cookies["sessionid"].value
         print(json.dumps({"session": session}), file=self.process.stdin, flush=True)
 
     def says(self) -> str:
@@ -52,12 +49,12 @@ class WebProcess:
 
 
 @pytest.fixture
-def web_process(browser, database_url) -> Iterator[Callable[[str], WebProcess]]:
+def web_process(window, database_url) -> Iterator[Callable[[str], WebProcess]]:
     """Start web processes that post the form of the one author, and leave none behind."""
     started = []
 
     def start(hold: str) -> WebProcess:
-        started.append(WebProcess(browser, database_url, hold))
+        started.append(WebProcess(window, database_url, hold))
         return started[-1]
 
     yield start
@@ -65,10 +62,10 @@ def web_process(browser, database_url) -> Iterator[Callable[[str], WebProcess]]:
         process.end()
 
 
-def test_killed_between_two_statements_it_frees_the_key(browser, posts, onlooker, web_process):
+def test_killed_between_two_statements_it_frees_the_key(window, posts, onlooker, web_process):
     first = web_process("idle")
     assert first.says() == "claimed"
-    second = posts.start(browser.window().post)
+    second = posts.start(window.another().post)
     onlooker.until(onlooker.waiting_for_the_first, 1)
 
     first.send(signal.SIGKILL)
@@ -78,14 +75,14 @@ def test_killed_between_two_statements_it_frees_the_key(browser, posts, onlooker
 
 
 def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
-    browser, posts, onlooker, web_process, settings
+    window, posts, onlooker, web_process, settings
 ):
     # The statement cannot end by itself: its gate stays closed until the second post is answered.
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
     with onlooker.closed_gate():
         first = web_process("at the gate")
         onlooker.until(onlooker.at_a_gate, 1)
-        second = posts.start(browser.window().post)
+        second = posts.start(window.another().post)
         onlooker.until(onlooker.waiting_for_the_first, 1)
 
         first.send(signal.SIGKILL)
@@ -95,19 +92,19 @@ def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
 
 
 def test_killed_while_it_waits_for_another_post_it_frees_its_seat(
-    browser, posts, onlooker, web_process
+    window, posts, onlooker, web_process
 ):
     with onlooker.closed_gate():
         first = web_process("at the gate")
         onlooker.until(onlooker.at_a_gate, 1)
         waiting = [web_process("at the gate") for _ in range(3)]
         onlooker.until(onlooker.waiting_for_the_first, 3)
-        assert browser.window().post().status_code == 409
+        assert window.another().post().status_code == 409
 
         waiting[0].send(signal.SIGKILL)
         onlooker.until(onlooker.waiting_for_the_first, 2)
 
-        again = posts.start(browser.window().post)
+        again = posts.start(window.another().post)
         onlooker.until(onlooker.waiting_for_the_first, 3)
         assert first.process.poll() is None
     assert again.result(timeout=PATIENCE_S).status_code == 303
@@ -115,14 +112,14 @@ def test_killed_while_it_waits_for_another_post_it_frees_its_seat(
 
 
 def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
-    browser, posts, onlooker, web_process, settings
+    window, posts, onlooker, web_process, settings
 ):
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
     first = web_process("idle")
     assert first.says() == "claimed"
     first.send(signal.SIGSTOP)
 
-    second = posts.start(browser.window().post)
+    second = posts.start(window.another().post)
 
     assert second.result(timeout=PATIENCE_S / 2).status_code == 303
     assert titles() == ["Hello"]

@@ -52,14 +52,13 @@ def test_the_fault_names_the_level_also_where_it_is_given_as_a_number(level):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.urls("tests.idempotency.printing_site")
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
-def test_the_claim_refuses_a_connection_with_a_stricter_level(browser, level):
+def test_the_claim_refuses_a_connection_with_a_stricter_level(window, level):
     connection.ensure_connection()
     connection.connection.isolation_level = level
     try:
         with pytest.raises(WrongIsolationError, match=level.name.replace("_", " ")):
-            browser.post()
+            window.post()
     finally:
         connection.close()
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib import messages
 from django.contrib.messages import get_messages
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
 from django.template import engines
@@ -19,10 +19,7 @@ from idempotency.models import PostedForm
 from idempotency.saved_answers import BrokenClaimError
 from tests.idempotency.printing_site import LeafletForm, titles
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.idempotency.printing_site"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PRINTED = [[25, "The leaflet is printed.", "paper success"]]
 
@@ -35,9 +32,9 @@ def all_headers(response):
 # --- The same form again ------------------------------------------------------------------------
 
 
-def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(browser):
-    first = browser.post()
-    second = browser.window().post()
+def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(window):
+    first = window.post()
+    second = window.another().post()
 
     assert titles() == ["Hello"]
     assert first.status_code == second.status_code == 303
@@ -47,23 +44,23 @@ def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(b
     assert second["Content-Type"] == "text/plain; charset=latin-1"
 
 
-def test_a_replay_shows_the_same_message_again(browser):
-    browser.post()
-    again = browser.window()
+def test_a_replay_shows_the_same_message_again(window):
+    window.post()
+    again = window.another()
     again.post()
 
-    assert browser.messages() == PRINTED
+    assert window.messages() == PRINTED
     assert again.messages() == PRINTED
 
 
-def test_a_message_keeps_being_html_or_plain_text_in_a_replay(browser, during_work):
+def test_a_message_keeps_being_html_or_plain_text_in_a_replay(window, during_work):
     def say(request):
         messages.info(request, mark_safe("<b>bold</b>"))
         messages.info(request, "<b>plain</b>")
 
     during_work(say)
-    browser.post()
-    again = browser.window()
+    window.post()
+    again = window.another()
     again.post()
 
     def is_html():
@@ -75,114 +72,114 @@ def test_a_message_keeps_being_html_or_plain_text_in_a_replay(browser, during_wo
 
 
 def test_a_message_that_the_answer_shows_itself_is_in_the_body_and_not_repeated(
-    browser, during_work
+    window, during_work
 ):
     during_work(
         lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
     )
-    first, again = browser.post(), browser.window()
+    first, again = window.post(), window.another()
     second = again.post()
 
     assert first.content == second.content == b"The leaflet is printed."
     assert again.messages() == []
 
 
-def test_older_messages_are_not_saved_with_an_answer_and_not_lost(browser, during_work):
-    browser.post("an-older-key")
+def test_older_messages_are_not_saved_with_an_answer_and_not_lost(window, during_work):
+    window.post("an-older-key")
     during_work(
         lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
     )
 
-    assert browser.post().content == b"The leaflet is printed."
-    assert browser.messages() == PRINTED
+    assert window.post().content == b"The leaflet is printed."
+    assert window.messages() == PRINTED
 
 
-def test_a_header_that_the_view_took_away_stays_away(browser, during_work):
+def test_a_header_that_the_view_took_away_stays_away(window, during_work):
     def answer(request):
         response = HttpResponse(b"\x00\xff")
         del response["Content-Type"]
         return response
 
     during_work(answer)
-    first, second = browser.post(), browser.window().post()
+    first, second = window.post(), window.another().post()
 
     assert all_headers(first) == all_headers(second)
     assert not second.has_header("Content-Type")
     assert second.content == b"\x00\xff"
 
 
-def test_cookies_are_neither_saved_nor_given_again(browser, during_work):
-    first, second = browser.post(), browser.window().post()
+def test_cookies_are_neither_saved_nor_given_again(window, during_work):
+    first, second = window.post(), window.another().post()
 
     assert first.cookies["printed"].value == "yes"
     assert "printed" not in second.cookies
     assert b"printed=yes" not in stored()
 
 
-def test_a_set_cookie_header_and_a_csrf_header_of_the_view_are_not_saved(browser, during_work):
+def test_a_set_cookie_header_and_a_csrf_header_of_the_view_are_not_saved(window, during_work):
     during_work(lambda _: HttpResponse(headers={"Set-Cookie": "a=b", "X-CSRFToken": "token"}))
-    browser.post()
-    second = browser.window().post()
+    window.post()
+    second = window.another().post()
 
     assert not second.has_header("Set-Cookie")
     assert not second.has_header("X-CSRFToken")
 
 
-def test_a_replay_needs_no_seat_and_no_transaction(browser, onlooker):
-    browser.post("k")
-    for number in seats(browser.author.pk, "k"):
+def test_a_replay_needs_no_seat_and_no_transaction(window, onlooker):
+    window.post("k")
+    for number in seats(window.author.pk, "k"):
         onlooker.one("SELECT pg_advisory_lock(%s)::text", number)
 
-    assert browser.window().post("k").status_code == 303
+    assert window.another().post("k").status_code == 303
 
 
 def test_the_same_form_is_answered_the_same_even_if_it_would_no_longer_be_valid(
-    browser, monkeypatch
+    window, monkeypatch
 ):
-    browser.post(title="A title of some length")
+    window.post(title="A title of some length")
     monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [refuse_everything])
 
-    assert browser.window().post(title="A title of some length").status_code == 303
-    assert browser.window().post("another-key", title="Any other").status_code == 200
+    assert window.another().post(title="A title of some length").status_code == 303
+    assert window.another().post("another-key", title="Any other").status_code == 200
 
 
 def refuse_everything(value):
     raise ValidationError("Nothing is valid any more.")
 
 
-def test_line_ends_do_not_make_it_another_form(browser):
-    browser.post(text="one\r\ntwo")
+def test_line_ends_do_not_make_it_another_form(window):
+    window.post(text="one\r\ntwo")
 
-    assert browser.window().post(text="one\ntwo").status_code == 303
+    assert window.another().post(text="one\ntwo").status_code == 303
 
 
-def test_the_csrf_token_does_not_make_it_another_form(browser):
-    browser.post(csrfmiddlewaretoken="a" * 64)
+def test_the_csrf_token_does_not_make_it_another_form(window):
+    window.post(csrfmiddlewaretoken="a" * 64)
 
-    assert browser.window().post(csrfmiddlewaretoken="b" * 64).status_code == 303
+    assert window.another().post(csrfmiddlewaretoken="b" * 64).status_code == 303
 
 
 # --- Keys ---------------------------------------------------------------------------------------
 
 
-def test_keys_belong_to_their_user(browser, new_browser):
-    browser.post("k", title="Mine")
-    other = new_browser()
+def test_keys_belong_to_their_user(window, sign_in):
+    window.post("k", title="Mine")
+    other = sign_in()
 
     assert other.post("k", title="Theirs").status_code == 303
     assert titles() == ["Mine", "Theirs"]
     assert other.messages() == PRINTED
 
 
-def test_the_key_may_come_from_the_header(browser):
-    browser.post(key=None, header="k")
+def test_the_key_may_come_from_the_header(window):
+    window.post(key=None, header="k")
 
-    assert browser.window().post("k").status_code == 303
+    assert window.another().post("k").status_code == 303
     assert titles() == ["Hello"]
 
 
-def test_two_different_keys_get_400_and_nothing_is_done(browser):
-    answer = browser.post("k", header="another")
+def test_two_different_keys_get_400_and_nothing_is_done(window):
+    answer = window.post("k", header="another")
 
     assert answer.status_code == 400
     assert "two different idempotency keys" in answer.content.decode()
@@ -190,8 +187,8 @@ def test_two_different_keys_get_400_and_nothing_is_done(browser):
 
 
 @pytest.mark.parametrize("key", [None, "", "a" * 50, "ü", " k"])
-def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(browser, key):
-    answer = browser.post(key)
+def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(window, key):
+    answer = window.post(key)
 
     assert answer.status_code == 400
     assert "idempotency key" in answer.content.decode()
@@ -202,8 +199,8 @@ def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(browser, key):
 # --- Validate first, claim second ---------------------------------------------------------------
 
 
-def test_a_form_with_errors_is_shown_again_and_claims_nothing(browser):
-    answer = browser.post("k", title="", text="A long text")
+def test_a_form_with_errors_is_shown_again_and_claims_nothing(window):
+    answer = window.post("k", title="", text="A long text")
 
     assert answer.status_code == 200
     assert answer.json()["form"]["text"] == "A long text"
@@ -211,37 +208,37 @@ def test_a_form_with_errors_is_shown_again_and_claims_nothing(browser):
     assert "title" in answer.json()["errors"]
     assert not PostedForm.objects.exists()
 
-    assert browser.post("k", title="Mended").status_code == 303
+    assert window.post("k", title="Mended").status_code == 303
     assert titles() == ["Mended"]
 
 
 @pytest.mark.parametrize("method", ["get", "head", "put", "delete", "options"])
-def test_only_posts_are_taken(browser, method):
-    answer = getattr(browser.client, method)("/leaflets/", secure=True)
+def test_only_posts_are_taken(window, method):
+    answer = getattr(window.client, method)("/leaflets/")
 
     assert answer.status_code == 405
     assert answer["Allow"] == "POST"
 
 
-def test_nobody_posts_without_signing_in(browser, client):
-    answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"}, secure=True)
+def test_nobody_posts_without_signing_in(window, client):
+    answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"})
 
     assert answer.status_code == 403
     assert titles() == []
 
 
-def test_the_rest_of_the_address_reaches_the_view(browser):
-    browser.url = "/leaflets/corner-shop/"
+def test_the_rest_of_the_address_reaches_the_view(window):
+    window.url = "/leaflets/corner-shop/"
 
-    assert browser.post().status_code == 303
+    assert window.post().status_code == 303
 
 
 # --- The same key with other content ------------------------------------------------------------
 
 
-def test_other_content_under_the_same_key_gets_422_and_changes_nothing(browser):
-    browser.post("k", title="First")
-    again = browser.window()
+def test_other_content_under_the_same_key_gets_422_and_changes_nothing(window):
+    window.post("k", title="First")
+    again = window.another()
     answer = again.post("k", title="Second", text="Their edit")
 
     assert answer.status_code == 422
@@ -249,30 +246,30 @@ def test_other_content_under_the_same_key_gets_422_and_changes_nothing(browser):
     assert again.messages() == []
     assert answer.json()["form"]["text"] == "Their edit"
     assert answer.json()["used"] == "k"
-    assert browser.window().post(answer.json()["key"], title="Second").status_code == 303
+    assert window.another().post(answer.json()["key"], title="Second").status_code == 303
     assert titles() == ["First", "Second"]
 
 
-def test_the_first_answer_is_still_known_after_a_post_with_other_content(browser):
-    browser.post("k", title="First")
-    browser.window().post("k", title="Second")
+def test_the_first_answer_is_still_known_after_a_post_with_other_content(window):
+    window.post("k", title="First")
+    window.another().post("k", title="Second")
 
-    assert browser.window().post("k", title="First").status_code == 303
+    assert window.another().post("k", title="First").status_code == 303
 
 
-def test_the_same_key_on_another_path_gets_422(browser):
-    browser.post("k")
-    other = browser.window()
+def test_the_same_key_on_another_path_gets_422(window):
+    window.post("k")
+    other = window.another()
     other.url = "/leaflets/corner-shop/"
 
     assert other.post("k").status_code == 422
     assert titles() == ["Hello"]
 
 
-def test_other_content_with_errors_is_shown_with_its_errors(browser):
-    browser.post("k")
+def test_other_content_with_errors_is_shown_with_its_errors(window):
+    window.post("k")
 
-    assert browser.window().post("k", title="").status_code == 200
+    assert window.another().post("k", title="").status_code == 200
 
 
 # --- The back button, long after ----------------------------------------------------------------
@@ -282,20 +279,20 @@ def forget_the_answer() -> None:
     PostedForm.objects.all().delete()
 
 
-def test_after_its_answer_has_expired_the_same_form_is_answered_by_what_it_made(browser):
-    browser.post("k")
+def test_after_its_answer_has_expired_the_same_form_is_answered_by_what_it_made(window):
+    window.post("k")
     forget_the_answer()
-    again = browser.window().post("k")
+    again = window.another().post("k")
 
     assert again.status_code == 303
     assert titles() == ["Hello"]
     assert PostedForm.objects.count() == 1
 
 
-def test_after_its_answer_has_expired_other_content_still_gets_422(browser):
-    browser.post("k", title="First")
+def test_after_its_answer_has_expired_other_content_still_gets_422(window):
+    window.post("k", title="First")
     forget_the_answer()
-    again = browser.window()
+    again = window.another()
     answer = again.post("k", title="Second")
 
     assert answer.status_code == 422
@@ -307,22 +304,22 @@ def test_after_its_answer_has_expired_other_content_still_gets_422(browser):
 # --- Only committed work is remembered ----------------------------------------------------------
 
 
-def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(browser, during_work):
+def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(window, during_work):
     def fail(request):
         raise RuntimeError("The paper is out.")
 
     during_work(fail)
     with pytest.raises(RuntimeError, match="paper"):
-        browser.post("k")
+        window.post("k")
     assert titles() == []
     assert not PostedForm.objects.exists()
 
     during_work(lambda _: None)
-    assert browser.post("k").status_code == 303
+    assert window.post("k").status_code == 303
     assert titles() == ["Hello"]
 
 
-def test_success_is_not_announced_when_the_commit_fails(browser, during_work):
+def test_success_is_not_announced_when_the_commit_fails(window, during_work):
     def break_the_commit(request):
         # A constraint that PostgreSQL looks at when it commits.
         with connection.cursor() as cursor:
@@ -333,16 +330,16 @@ def test_success_is_not_announced_when_the_commit_fails(browser, during_work):
 
     during_work(break_the_commit)
     with pytest.raises(IntegrityError):
-        browser.post("k")
+        window.post("k")
 
     assert titles() == []
-    assert browser.messages() == []
+    assert window.messages() == []
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 500, 503])
-def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(browser, during_work, status):
+def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_work, status):
     during_work(lambda _: HttpResponse("No.", status=status))
-    answer = browser.post("k")
+    answer = window.post("k")
 
     assert (answer.status_code, answer.content) == (status, b"No.")
     assert titles() == []
@@ -350,38 +347,38 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(browser, during
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 302, 303])
-def test_an_answer_that_is_a_success_is_remembered(browser, during_work, status):
+def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
     during_work(lambda _: HttpResponse(status=status))
 
-    assert browser.post("k").status_code == browser.window().post("k").status_code == status
+    assert window.post("k").status_code == window.another().post("k").status_code == status
     assert titles() == ["Hello"]
 
 
 # --- Answers that cannot be given again ---------------------------------------------------------
 
 
-def test_an_answer_that_streams_is_refused_and_nothing_is_done(browser, during_work):
+def test_an_answer_that_streams_is_refused_and_nothing_is_done(window, during_work):
     during_work(lambda _: StreamingHttpResponse([b"a"]))
 
     with pytest.raises(CannotBeReplayedError, match="StreamingHttpResponse"):
-        browser.post()
+        window.post()
     assert titles() == []
 
 
-def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(browser, during_work):
+def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(window, during_work):
     during_work(lambda request: HttpResponse(get_token(request)))
 
     with pytest.raises(CannotBeReplayedError, match="CSRF"):
-        browser.post()
+        window.post()
     assert titles() == []
 
 
-def test_a_template_with_a_csrf_token_is_refused_before_the_commit(browser, during_work):
+def test_a_template_with_a_csrf_token_is_refused_before_the_commit(window, during_work):
     template = engines["django"].from_string("{% csrf_token %}")
     during_work(lambda request: TemplateResponse(request, template))
 
     with pytest.raises(CannotBeReplayedError, match="CSRF"):
-        browser.post()
+        window.post()
     assert titles() == []
 
 
@@ -389,46 +386,53 @@ TOKEN = "t" * 64
 
 
 @pytest.mark.parametrize("answer", [{"content": f"a {TOKEN}"}, {"headers": {"X-Back": TOKEN}}])
-def test_an_answer_that_repeats_the_posted_csrf_token_is_refused(browser, during_work, answer):
+def test_an_answer_that_repeats_the_posted_csrf_token_is_refused(window, during_work, answer):
     during_work(lambda _: HttpResponse(**answer))
 
     with pytest.raises(CannotBeReplayedError, match="CSRF"):
-        browser.post(csrfmiddlewaretoken=TOKEN)
+        window.post(csrfmiddlewaretoken=TOKEN)
     assert titles() == []
 
 
-def test_a_template_is_finished_before_it_is_saved(browser, during_work):
+def test_a_template_is_finished_before_it_is_saved(window, during_work):
     template = engines["django"].from_string("{{ word }}")
     during_work(lambda request: TemplateResponse(request, template, {"word": "Done"}))
 
-    assert browser.post().content == browser.window().post().content == b"Done"
+    assert window.post().content == window.another().post().content == b"Done"
 
 
-def test_a_token_that_was_used_before_the_view_is_no_concern_of_the_answer(browser):
+def test_a_token_that_was_used_before_the_view_is_no_concern_of_the_answer(window):
     # Django's own check of the token, on a request like a real browser's.
-    window = browser.window(enforce_csrf_checks=True)
+    strict = window.another(enforce_csrf_checks=True)
     token = "a" * 32
-    window.client.cookies["csrftoken"] = token
+    strict.client.cookies["csrftoken"] = token
 
-    assert window.post(csrfmiddlewaretoken=token).status_code == 303
-    assert window.post("another", csrfmiddlewaretoken="b" * 32).status_code == 403
+    assert strict.post(csrfmiddlewaretoken=token).status_code == 303
+    assert strict.post("another", csrfmiddlewaretoken="b" * 32).status_code == 403
 
 
-def test_work_that_takes_its_own_claim_away_is_refused(browser, during_work):
+def test_work_that_takes_its_own_claim_away_is_refused(window, during_work):
     during_work(lambda _: forget_the_answer())
 
     with pytest.raises(BrokenClaimError):
-        browser.post()
+        window.post()
     assert titles() == []
 
 
-def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(browser):
+def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(window):
     PostedForm.objects.create(
-        user=browser.author, idempotency_key="k", request_fingerprint=b"made by other hands"
+        user=window.author, idempotency_key="k", request_fingerprint=b"made by other hands"
     )
 
     with pytest.raises(BrokenClaimError, match="no answer"):
-        browser.post("k")
+        window.post("k")
+
+
+def test_it_refuses_to_work_inside_another_transaction(window):
+    # The others would wait for that one to end, and what is answered might still be undone.
+    with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
+        window.post()
+    assert titles() == []
 
 
 # --- What the work finds ------------------------------------------------------------------------
@@ -440,14 +444,14 @@ def setting(name: str) -> str:
         return cursor.fetchone()[0]
 
 
-def test_the_wait_does_not_bound_the_work(browser, during_work, settings):
+def test_the_wait_does_not_bound_the_work(window, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     found = []
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '77s'")
     during_work(lambda _: found.append(setting("statement_timeout")))
     try:
-        browser.post()
+        window.post()
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET statement_timeout")
@@ -455,18 +459,23 @@ def test_the_wait_does_not_bound_the_work(browser, during_work, settings):
     assert found == ["77s"]
 
 
-BOUNDS = (
-    "statement_timeout",
-    "client_connection_check_interval",
-    "idle_in_transaction_session_timeout",
-)
+def bounds_of_the_connection():
+    """What bounds a statement or a transaction here, and where each value was set."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, setting, source FROM pg_settings WHERE name IN ("
+            "'statement_timeout', 'client_connection_check_interval',"
+            " 'idle_in_transaction_session_timeout') ORDER BY name"
+        )
+        return cursor.fetchall()
 
 
-def test_nothing_is_left_on_the_connection_so_it_may_be_shared_behind_a_pooler(browser):
-    before = [setting(name) for name in BOUNDS]
-    browser.post()
+def test_nothing_is_left_on_the_connection_so_it_may_be_shared_behind_a_pooler(window):
+    before = bounds_of_the_connection()
+    window.post()
 
-    assert [setting(name) for name in BOUNDS] == before
+    assert len(before) == 3
+    assert bounds_of_the_connection() == before
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
         assert cursor.fetchone() == (0,)

@@ -12,10 +12,7 @@ from idempotency.models import PostedForm
 from tests.idempotency.onlooker import PATIENCE_S
 from tests.idempotency.printing_site import LeafletForm, titles, wait_at_the_gate
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.urls("tests.idempotency.printing_site"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PRINTED = [[25, "The leaflet is printed.", "paper success"]]
 
@@ -40,7 +37,7 @@ class FailingWork:
             raise RuntimeError("The paper is out.")
 
 
-def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(browser, posts):
+def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(window, posts):
     start = Barrier(20, timeout=PATIENCE_S)
 
     def post(window):
@@ -48,8 +45,8 @@ def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(browser, p
         start.wait()
         return window.post("k")
 
-    windows = [browser.window() for _ in range(20)]
-    first_answers = answers([posts.start(lambda w=window: post(w)) for window in windows])
+    windows = [window.another() for _ in range(20)]
+    first_answers = answers([posts.start(lambda w=each: post(w)) for each in windows])
 
     assert titles() == ["Hello"]
     assert {answer.status_code for answer in first_answers} <= {303, 409}
@@ -57,12 +54,12 @@ def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(browser, p
     for answer in first_answers:
         if answer.status_code == 409:
             assert int(answer["Retry-After"]) > 0
-            assert browser.window().post("k").status_code == 303
+            assert window.another().post("k").status_code == 303
     assert len({a.content for a in first_answers if a.status_code == 303}) == 1
     assert titles() == ["Hello"]
 
 
-def test_20_posts_of_20_keys_do_20_pieces_of_work(browser, posts):
+def test_20_posts_of_20_keys_do_20_pieces_of_work(window, posts):
     start = Barrier(20, timeout=PATIENCE_S)
 
     def post(window, number):
@@ -70,27 +67,25 @@ def test_20_posts_of_20_keys_do_20_pieces_of_work(browser, posts):
         start.wait()
         return window.post(f"key-{number}", title=f"{number:02}")
 
-    windows = [browser.window() for _ in range(20)]
-    given = answers(
-        [posts.start(lambda w=window, n=n: post(w, n)) for n, window in enumerate(windows)]
-    )
+    windows = [window.another() for _ in range(20)]
+    given = answers([posts.start(lambda w=each, n=n: post(w, n)) for n, each in enumerate(windows)])
 
     assert [answer.status_code for answer in given] == [303] * 20
     assert titles() == [f"{number:02}" for number in range(20)]
 
 
 def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
-    browser, posts, onlooker, during_work
+    window, posts, onlooker, during_work
 ):
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
-        first = posts.start(browser.window().post)
+        first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        waiting = [posts.start(browser.window().post) for _ in range(MOST_WAITING)]
+        waiting = [posts.start(window.another().post) for _ in range(MOST_WAITING)]
         onlooker.until(onlooker.waiting_for_the_first, MOST_WAITING)
 
         # The first is still at work, so whoever has an answer has not waited for it.
-        late = answers([posts.start(browser.window().post) for _ in range(16)])
+        late = answers([posts.start(window.another().post) for _ in range(16)])
         assert onlooker.at_a_gate() == 1
         assert onlooker.waiting_for_the_first() == MOST_WAITING
 
@@ -100,49 +95,47 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     assert titles() == ["Hello"]
 
 
-def test_a_post_that_gets_409_keeps_its_text_and_its_key(browser, posts, onlooker):
-    take_all_seats(onlooker, browser.author, "k")
+def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker):
+    take_all_seats(onlooker, window.author, "k")
 
-    answer = browser.post("k", text="A long text")
+    answer = window.post("k", text="A long text")
 
     assert answer.status_code == 409
     assert answer["Retry-After"] == "1"
     assert answer.json()["form"]["text"] == "A long text"
     assert answer.json()["key"] == "k"
-    assert browser.messages() == []
+    assert window.messages() == []
     assert not PostedForm.objects.exists()
 
 
-def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(
-    browser, new_browser, onlooker
-):
-    take_all_seats(onlooker, browser.author, "k")
+def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(window, sign_in, onlooker):
+    take_all_seats(onlooker, window.author, "k")
 
-    assert browser.post("K").status_code == 303
-    assert new_browser().post("k").status_code == 303
+    assert window.post("K").status_code == 303
+    assert sign_in().post("k").status_code == 303
 
 
-def test_whoever_waits_shows_the_message_of_the_first(browser, posts, onlooker, during_work):
+def test_whoever_waits_shows_the_message_of_the_first(window, posts, onlooker, during_work):
     during_work(wait_at_the_gate)
-    second = browser.window()
+    second = window.another()
     with onlooker.closed_gate():
-        first = posts.start(browser.post)
+        first = posts.start(window.post)
         onlooker.until(onlooker.at_a_gate, 1)
         waiting = posts.start(second.post)
         onlooker.until(onlooker.waiting_for_the_first, 1)
 
     assert [answer.status_code for answer in answers([first, waiting])] == [303, 303]
-    assert browser.messages() == second.messages() == PRINTED
+    assert window.messages() == second.messages() == PRINTED
 
 
 def test_when_the_first_fails_a_waiting_post_becomes_the_first(
-    browser, posts, onlooker, during_work
+    window, posts, onlooker, during_work
 ):
     during_work(FailingWork(True, False))
     with onlooker.closed_gate():
-        first = posts.start(browser.window().post)
+        first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        second = posts.start(browser.window().post)
+        second = posts.start(window.another().post)
         onlooker.until(onlooker.waiting_for_the_first, 1)
 
     assert first.result(timeout=PATIENCE_S).status_code == 500
@@ -151,37 +144,55 @@ def test_when_the_first_fails_a_waiting_post_becomes_the_first(
 
 
 def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
-    browser, posts, onlooker, during_work
+    window, posts, onlooker, during_work
 ):
     during_work(FailingWork(True, True, True, True, False))
     with onlooker.closed_gate():
-        tries = [posts.start(browser.window().post) for _ in range(4)]
+        tries = [posts.start(window.another().post) for _ in range(4)]
         onlooker.until(onlooker.waiting_for_the_first, 3)
 
     assert [answer.status_code for answer in answers(tries)] == [500] * 4
     assert titles() == []
-    assert browser.post().status_code == 303
+    assert window.post().status_code == 303
     assert titles() == ["Hello"]
 
 
-def test_a_post_waits_no_longer_than_allowed(browser, posts, onlooker, during_work, settings):
+def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
-        first = posts.start(browser.window().post)
+        first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
 
-        second = browser.window().post()
+        second = window.another().post()
         assert onlooker.at_a_gate() == 1
 
     assert (second.status_code, second["Retry-After"]) == (409, "1")
     assert second.json()["key"] == "a-key"
     assert answers([first])[0].status_code == 303
-    assert browser.window().post().status_code == 303
+    assert window.another().post().status_code == 303
+
+
+def test_a_lock_timeout_of_the_operator_ends_the_wait_in_the_same_way(
+    window, posts, onlooker, during_work
+):
+    def post_with_a_lock_timeout():
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '100ms'")
+        return window.another().post()
+
+    during_work(wait_at_the_gate)
+    with onlooker.closed_gate():
+        first = posts.start(window.another().post)
+        onlooker.until(onlooker.at_a_gate, 1)
+        second = posts.start(post_with_a_lock_timeout).result(timeout=PATIENCE_S)
+
+    assert (second.status_code, second["Retry-After"]) == (409, "1")
+    assert answers([first])[0].status_code == 303
 
 
 def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
-    browser, posts, onlooker, during_work, settings
+    window, posts, onlooker, during_work, settings
 ):
     # The first takes two thirds of the wait, and so does the second: each wait alone is short
     # enough, both together are not. Time is what this is about, so the database's clock runs.
@@ -190,9 +201,9 @@ def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
     during_work(work)
     onlooker.close_gate(0)
     onlooker.close_gate(1)
-    first = posts.start(browser.window().post)
+    first = posts.start(window.another().post)
     onlooker.until(onlooker.at_a_gate, 1)
-    waiting = [posts.start(browser.window().post) for _ in range(3)]
+    waiting = [posts.start(window.another().post) for _ in range(3)]
     onlooker.until(onlooker.waiting_for_the_first, 3)
 
     onlooker.one("SELECT pg_sleep(2)::text")
@@ -207,13 +218,13 @@ def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
 
 
 def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
-    browser, posts, onlooker, during_work
+    window, posts, onlooker, during_work
 ):
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
-        first = posts.start(lambda: browser.post(title="First"))
+        first = posts.start(lambda: window.post(title="First"))
         onlooker.until(onlooker.at_a_gate, 1)
-        second = browser.window()
+        second = window.another()
         waiting = posts.start(lambda: second.post(title="Second", text="Their edit"))
         onlooker.until(onlooker.waiting_for_the_first, 1)
 
@@ -225,13 +236,13 @@ def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
 
 
 def test_other_content_that_arrives_meanwhile_is_taken_when_the_first_fails(
-    browser, posts, onlooker, during_work
+    window, posts, onlooker, during_work
 ):
     during_work(FailingWork(True, False))
     with onlooker.closed_gate():
-        first = posts.start(lambda: browser.window().post(title="First"))
+        first = posts.start(lambda: window.another().post(title="First"))
         onlooker.until(onlooker.at_a_gate, 1)
-        waiting = posts.start(lambda: browser.window().post(title="Second"))
+        waiting = posts.start(lambda: window.another().post(title="Second"))
         onlooker.until(onlooker.waiting_for_the_first, 1)
 
     assert first.result(timeout=PATIENCE_S).status_code == 500
@@ -240,7 +251,7 @@ def test_other_content_that_arrives_meanwhile_is_taken_when_the_first_fails(
 
 
 def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
-    browser, posts, onlooker, monkeypatch
+    window, posts, onlooker, monkeypatch
 ):
     # The post has looked for a saved answer and found none. Before it asks for a seat another one
     # commits, and those who waited for that one still hold the seats. A form that takes long to
@@ -253,10 +264,10 @@ def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(
 
     monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [validate])
     with onlooker.closed_gate():
-        late = posts.start(browser.window().post)
+        late = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        assert browser.window().post().status_code == 303
-        take_all_seats(onlooker, browser.author, "a-key")
+        assert window.another().post().status_code == 303
+        take_all_seats(onlooker, window.author, "a-key")
 
     assert late.result(timeout=PATIENCE_S).status_code == 303
     assert titles() == ["Hello"]

@@ -25,14 +25,15 @@ def main(hold: str) -> None:
     from django.test.utils import setup_test_environment
 
     from tests.idempotency import printing_site
-    from tests.idempotency.browser import Browser
+    from tests.idempotency.window import Window
 
     def say_so_and_do_nothing(request: object) -> None:
         print("claimed", flush=True)
         sys.stdin.readline()
 
     setup_test_environment()
-    settings.ROOT_URLCONF = "tests.idempotency.printing_site"
+    settings.ROOT_URLCONF = printing_site.__name__
+    settings.MIDDLEWARE = printing_site.MIDDLEWARE
     settings.IDEMPOTENCY_WAIT_S = 60
     printing_site.during_work = {
         "idle": say_so_and_do_nothing,
@@ -40,7 +41,7 @@ def main(hold: str) -> None:
     }[hold]
     client = Client()
     client.cookies["sessionid"] = json.loads(sys.stdin.readline())["session"]
-    Browser(client, author=None).post()
+    Window(client, author=None).post()
 
 
 if __name__ == "__main__":
