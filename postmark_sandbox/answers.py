@@ -16,7 +16,6 @@ class Travel(Enum):
 
     WHOLE = "whole"
     CLOSED = "closed"
-    RESET = "reset"
     CUT = "cut"
     DRIPPED = "dripped"
 
@@ -33,7 +32,6 @@ class Answer:
     travel: Travel = Travel.WHOLE
     wait_s: float = 0.0
     drip_s: float = 0.0
-    close: bool = False
 
 
 class Refused(Exception):  # noqa: N818 - what was done, not what went wrong

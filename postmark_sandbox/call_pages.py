@@ -61,9 +61,11 @@ PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p></h
 TABLE = """<div class="scroll" tabindex="0" role="region" aria-label="Calls"><table class="grid">
 <thead><tr><th scope="col">Time</th><th scope="col">Call</th>
 <th scope="col" class="num">Accepted</th><th scope="col" class="num">Status</th>
-<th scope="col" class="num">Took</th><th scope="col">Fault</th></tr></thead><tbody>
+<th scope="col" class="num wide-only">Took</th><th scope="col" class="wide-only">Fault</th>
+</tr></thead><tbody>
 {rows}
 </tbody></table></div>"""
-ROW = """<tr><td class="nowrap">{at}</td><th scope="row">{method} {path}</th>
-<td class="num">{messages}</td><td class="num {look}">{status}</td><td class="num">{ms}</td>
-<td class="nowrap">{fault}</td></tr>"""
+ROW = """<tr><td class="nowrap">{at}</td><th scope="row">{method} {path}
+<span class="narrow-only small quiet">{fault}</span></th>
+<td class="num">{messages}</td><td class="num {look}">{status}</td>
+<td class="num wide-only">{ms}</td><td class="nowrap wide-only">{fault}</td></tr>"""

@@ -2,7 +2,6 @@
 
 import signal
 import sys
-import threading
 from argparse import ArgumentParser
 from typing import Any
 
@@ -11,6 +10,7 @@ from postmark_sandbox.server import CannotListen, SandboxServer
 from postmark_sandbox.streams import TYPES, UNSUBSCRIBE_HANDLINGS
 
 DEFAULT_PORT = 8025
+ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -76,15 +76,15 @@ def run(options: dict[str, Any]) -> int:
         )
         for text in options["fault"]:
             server.sandbox.faults.set(read_fault(text, options["probability"]))
-    except (CannotListen, ValueError, OverflowError) as wrong:
+    except (CannotListen, ValueError) as wrong:
         print(wrong, file=sys.stderr)
         return 1
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    # Waited for instead of handled, so that a signal at any instant, also at once, ends it once.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
-    ended.wait()
+    signal.sigwait(ENDING)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     server.stop()
     return 0
 

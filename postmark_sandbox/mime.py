@@ -74,7 +74,8 @@ def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
 
 def source(message: Message, unsubscribe_url: str | None = None) -> str:
     """The raw mail: headers, text and HTML as alternatives, attachments by name only."""
-    mail = EmailMessage(policy=SMTP.clone(utf8=False))
+    # Long lines, because Python would write a long URL in a header as an encoded word.
+    mail = EmailMessage(policy=SMTP.clone(utf8=False, max_line_length=990))
     for name, value in headers_of(message, unsubscribe_url):
         if name in ("From", "To", "Cc", "Reply-To"):
             boxes = read_list(value, name)
@@ -97,6 +98,10 @@ def source(message: Message, unsubscribe_url: str | None = None) -> str:
         mail.add_attachment(
             b"", maintype="application", subtype="octet-stream", filename=attachment["Name"]
         )
+    for place, part in enumerate(mail.walk()):
+        if part.is_multipart():
+            # The same source every time it is asked for.
+            part.set_boundary(f"=_{place}_{message.id}")
     return mail.as_bytes().decode("utf-8", "replace")
 
 

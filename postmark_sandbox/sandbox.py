@@ -1,7 +1,7 @@
 """The only place where the parts of the sandbox meet: its whole state, and who answers what."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from postmark_sandbox import api, control, pages
@@ -17,7 +17,7 @@ from postmark_sandbox.streams import Streams
 from postmark_sandbox.suppressions import Suppressions
 from postmark_sandbox.times import now_ns
 from postmark_sandbox.validation import ACCOUNT_STATES, Rules
-from postmark_sandbox.webhooks import Webhooks
+from postmark_sandbox.webhooks import WAITS_S, Webhooks
 
 
 class Sandbox:
@@ -25,6 +25,7 @@ class Sandbox:
 
     `tokens`: the only ones accepted, empty for any. `verified`: domains and addresses that may
     stand in From, None for any. `latency_s`: what every call to the API takes at least.
+    `webhook_waits_s`: the waits between the tries of a webhook.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Sandbox:
         streams: dict[str, str] | None = None,
         latency_s: float = 0.0,
         webhook_url: str | None = None,
+        webhook_waits_s: Sequence[float] = WAITS_S,
     ) -> None:
         self.url = ""
         self.latency_s = latency_s
@@ -51,7 +53,7 @@ class Sandbox:
         self.faults = Faults(seed)
         self.gate = Gate()
         self.calls = Calls()
-        self.webhooks = Webhooks(webhook_url)
+        self.webhooks = Webhooks(webhook_url, webhook_waits_s)
         self.aftermath = Aftermath(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
     # --- for whoever runs it in process
@@ -137,13 +139,13 @@ class Sandbox:
         return answer
 
     def answered(self, request: Request, answer: Answer, *, gone: bool) -> None:
-        """Notes how a call ended. `gone`: the caller had left before the answer."""
+        """Notes how a call ends. `gone`: the caller had left before the answer."""
         if not api.is_api(request.path):
             return
         parcel = request.parcel
-        if gone and parcel is not None and not parcel.reply:
-            self.outbox.mark_untold(parcel, "caller_gone")
-        silent = gone or answer.travel in (Travel.CLOSED, Travel.RESET)
+        if gone:
+            self.caller_left(request)
+        silent = gone or answer.travel is Travel.CLOSED
         self.calls.add(
             at_ns=request.at_ns,
             method=request.method,
@@ -156,6 +158,11 @@ class Sandbox:
             fault=request.fault or ("caller_gone" if gone else ""),
         )
         self.gate.changed()
+
+    def caller_left(self, request: Request) -> None:
+        """Remembers that the caller did not stay for the answer."""
+        if request.parcel is not None and not request.parcel.reply:
+            self.outbox.mark_untold(request.parcel, "caller_gone")
 
     def stop(self) -> None:
         """Lets go of everything that waits."""

@@ -38,6 +38,8 @@ class SandboxServer:
         self.sandbox = Sandbox(**options)
         try:
             self._listener = _Listener((HOST, port), self.sandbox)
+        except OverflowError:
+            raise CannotListen(f"Port {port} is no port; expected 0 to 65535.") from None
         except OSError as wrong:
             if wrong.errno == errno.EADDRINUSE:
                 raise CannotListen(
@@ -82,6 +84,7 @@ class _Listener(ThreadingMixIn, TCPServer):
     def __init__(self, address: tuple[str, int], sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self._open: set[socket.socket] = set()
+        self._to_reset: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(address, _Handler)
 
@@ -95,7 +98,19 @@ class _Listener(ThreadingMixIn, TCPServer):
         """Forgets the connection and closes it."""
         with self._lock:
             self._open.discard(request)
-        super().shutdown_request(request)
+            reset = request in self._to_reset
+            self._to_reset.discard(request)
+        if reset:
+            # A shutdown would say goodbye first.
+            self.close_request(request)
+        else:
+            super().shutdown_request(request)
+
+    def reset_when_closed(self, connection: socket.socket) -> None:
+        """Makes the end of this connection a reset: a linger of zero sends RST instead of FIN."""
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with self._lock:
+            self._to_reset.add(connection)
 
     def cut_connections(self) -> None:
         """Cuts every connection that is still open."""
@@ -122,56 +137,62 @@ class _Handler(BaseHTTPRequestHandler):
         path, query = target(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         if not _is_loopback(headers.get("host")):
-            self._send(plain(403, "This sandbox answers to localhost and 127.0.0.1 only."))
-            self.close_connection = True
+            self._refuse(403, "This sandbox answers to localhost and 127.0.0.1 only.")
             return
         fault = self.server.sandbox.on_arrival(self.command, path)
         if fault is not None:
             if fault.kind == "reset":
-                self._reset()
+                self.server.reset_when_closed(self.connection)
             self.close_connection = True
             return
         body = self._body(headers)
         if body is None:
-            self.close_connection = True
             return
         request = Request(self.command, path, query, headers, body, at_ns, arrived)
         answer = self.server.sandbox.answer(request)
         self.server.sandbox.gate.pause(answer.wait_s)
         gone = request.parcel is not None and self._caller_is_gone()
-        if not gone:
-            try:
-                self._send(answer)
-            except OSError:
-                gone = True
+        # Noted first, so that whoever has the answer also finds its call in the log.
         self.server.sandbox.answered(request, answer, gone=gone)
-        self.close_connection = self.close_connection or gone
+        if gone:
+            self.close_connection = True
+            return
+        try:
+            self._send(answer)
+        except OSError:
+            self.server.sandbox.caller_left(request)
+            self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = _handle  # noqa: N815
 
     def _body(self, headers: dict[str, str]) -> bytes | None:
         if "transfer-encoding" in headers:
-            self._send(plain(411, "A request needs a Content-Length."))
+            self._refuse(411, "A request needs a Content-Length.")
             return None
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
-            self._send(plain(400, "The Content-Length is not a number."))
+            self._refuse(400, "The Content-Length is not a number.")
             return None
         if int(length) > BATCH_BYTES:
             left = min(int(length), DRAINED_BYTES)
             while left > 0 and (read := self.rfile.read(min(left, NOT_READ))):
                 left -= len(read)
-            self._send(plain(413, "The request is larger than 50 MB."))
+            self._refuse(413, "The request is larger than 50 MB.")
             return None
         body = self.rfile.read(int(length))
-        return body if len(body) == int(length) else None
+        if len(body) < int(length):
+            # The caller went away in the middle: what it did not finish was never said.
+            self.close_connection = True
+            return None
+        return body
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        self.close_connection = True
+        self._send(plain(status, sentence))
 
     def _send(self, answer: Answer) -> None:
         if answer.travel is Travel.CLOSED:
             self.close_connection = True
-            return
-        if answer.travel is Travel.RESET:
-            self._reset()
             return
         reason = self.responses.get(answer.status, ("", ""))[0]
         lines = [
@@ -181,8 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
             f"Content-Length: {len(answer.body)}",
             *(f"{name}: {value}" for name, value in answer.headers.items()),
         ]
-        if answer.close or self.close_connection:
-            self.close_connection = True
+        if self.close_connection:
             lines.append("Connection: close")
         head = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
         body = b"" if self.command == "HEAD" else answer.body
@@ -200,12 +220,6 @@ class _Handler(BaseHTTPRequestHandler):
         for begin in range(0, len(whole), size):
             self.connection.sendall(whole[begin : begin + size])
             self.server.sandbox.gate.pause(seconds / steps)
-
-    def _reset(self) -> None:
-        # Closing with a linger of zero sends RST instead of FIN.
-        linger = struct.pack("ii", 1, 0)
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        self.close_connection = True
 
     def _caller_is_gone(self) -> bool:
         try:

@@ -10,7 +10,7 @@ import threading
 import time
 from base64 import b64encode
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -34,11 +34,14 @@ class _Post:
 class Webhooks:
     """A queue of events and the one thread that posts them."""
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, waits_s: Sequence[float] = WAITS_S) -> None:
+        self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
         self._events: deque[Iterator[dict[str, Any]]] = deque()
         self._retries: list[_Post] = []
+        # Only the thread touches the connection; others tell it that the URL has moved.
         self._connection: HTTPConnection | None = None
+        self._moved = False
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
@@ -60,7 +63,7 @@ class Webhooks:
             )
         with self._changed:
             self._url = parts
-            self._connection = None
+            self._moved = True
 
     def send(self, events: Iterable[dict[str, Any]]) -> None:
         """Queues events; they are made only when their turn comes."""
@@ -91,12 +94,15 @@ class Webhooks:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(TIMEOUT_S)
 
     def _run(self) -> None:
         while (post := self._next()) is not None:
             self._attempt(post)
             with self._changed:
                 self._busy = False
+        self._hang_up()
 
     def _next(self) -> _Post | None:
         with self._changed:
@@ -120,9 +126,9 @@ class Webhooks:
         with self._changed:
             if 200 <= status < 300:
                 self._counts["posted"] += 1
-            elif (status in (0, 408, 429) or status >= 500) and post.tries < len(WAITS_S):
+            elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
-                post.due = time.monotonic() + WAITS_S[post.tries]
+                post.due = time.monotonic() + self._waits_s[post.tries]
                 post.tries += 1
                 heapq.heappush(self._retries, post)
             else:
@@ -137,12 +143,15 @@ class Webhooks:
             "Content-Type": "application/json",
             "User-Agent": "Postmark",
             "X-PM-Webhook-Trace-Id": post.trace,
-            "X-PM-Retries-Remaining": str(len(WAITS_S) - post.tries),
+            "X-PM-Retries-Remaining": str(len(self._waits_s) - post.tries),
         }
         if url.username is not None:
             pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
             headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        if self._moved:
+            self._moved = False
+            self._hang_up()
         try:
             if self._connection is None:
                 make = HTTPSConnection if url.scheme == "https" else HTTPConnection
@@ -152,7 +161,10 @@ class Webhooks:
             reply.read()
             return reply.status
         except (OSError, HTTPException):
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            self._hang_up()
             return 0
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None

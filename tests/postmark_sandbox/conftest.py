@@ -1,0 +1,21 @@
+"""A sandbox behind a real port, fresh for every test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import Caller
+
+
+@pytest.fixture
+def server() -> Iterator[SandboxServer]:
+    """A sandbox with its defaults."""
+    with SandboxServer() as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: SandboxServer) -> Caller:
+    """Someone who calls it."""
+    return Caller(server.url)

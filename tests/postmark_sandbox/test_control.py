@@ -1,0 +1,148 @@
+"""The control API: counting, seeding, and saying no in one sentence."""
+
+from http.client import HTTPConnection
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
+
+
+def test_the_summary_counts_messages_streams_copies_and_calls(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.send(a_message(1), a_message(4, MessageStream="outbound", Metadata=None))
+    caller.post("/email", a_message(5, To="nobody"))
+    caller.search()
+    summary = caller.summary()
+    calls = summary.pop("calls")
+    summary.pop("webhooks")
+    assert summary == {
+        "accepted": 5,
+        "by_stream": {"broadcast": 4, "outbound": 1},
+        "distinct_deliveries": 3,
+        "deliveries_with_more_than_one_copy": 1,
+        "readers_with_two_of_one_edition": 1,
+        "without_delivery_key": 1,
+        "accepted_without_telling": 0,
+        "bounces": 0,
+        "held": 0,
+    }
+    assert calls == {
+        "total": 4,
+        "by_status": {"200": 3, "422": 1},
+        "by_path": {"/email/batch": 2, "/email": 1, "/messages/outbound": 1},
+        "by_fault": {},
+    }
+
+
+def test_copies_are_counted_for_every_delivery_or_for_the_doubled_ones(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.send(a_message(2))
+    caller.send(a_message(2))
+    assert caller.get("/__sandbox__/copies").json == {
+        "distinct_deliveries": 3,
+        "copies": {f"{ISSUE}.1.2": 3},
+    }
+    assert caller.get("/__sandbox__/copies", more_than=3).json["copies"] == {}
+    assert caller.get("/__sandbox__/copies", all=1).json["copies"] == {
+        f"{ISSUE}.1.1": 1,
+        f"{ISSUE}.1.2": 3,
+        f"{ISSUE}.1.3": 1,
+    }
+
+
+def test_messages_are_listed_in_pages(caller: Caller) -> None:
+    results = caller.send(*messages(5))
+    listed = caller.get("/__sandbox__/messages", count=2, offset=1).json
+    assert listed["total"] == 5
+    assert [m["id"] for m in listed["messages"]] == [
+        results[3]["MessageID"],
+        results[2]["MessageID"],
+    ]
+    newest = listed["messages"][0]
+    assert newest["recipients"] == ["reader4@example.net"]
+    assert newest["metadata"] == {"delivery": f"{ISSUE}.1.4", "attempt": ATTEMPT}
+    assert newest["reply"] == ""
+    assert caller.get("/__sandbox__/messages", q="reader2@").json["total"] == 1
+
+
+def test_calls_are_listed_newest_first(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.search()
+    calls = caller.get("/__sandbox__/calls").json["calls"]
+    assert [(c["method"], c["path"], c["messages"], c["accepted"]) for c in calls] == [
+        ("GET", "/messages/outbound", 0, 0),
+        ("POST", "/email/batch", 3, 3),
+    ]
+
+
+def test_a_reset_puts_everything_back(caller: Caller) -> None:
+    caller.send(a_message(1, To="hardbounce@bounce.example"))
+    caller.fault("refuse_429", calls=None)
+    caller.post("/__sandbox__/account", {"state": "pending", "verified": ["example.com"]})
+    assert caller.post("/__sandbox__/reset", {}).json == {"reset": True}
+    assert caller.get("/__sandbox__/faults").json == {"faults": []}
+    assert caller.summary()["calls"]["total"] == 0
+    assert caller.get("/deliverystats").json["Bounces"][0]["Count"] == 0
+    assert caller.send(a_message(1, To="hardbounce@bounce.example"))[0]["ErrorCode"] == 0
+
+
+def test_the_account_can_be_looked_at_and_set(caller: Caller) -> None:
+    set_it = caller.post("/__sandbox__/account", {"verified": ["Almanack.example"]})
+    assert set_it.json == {"state": "active", "verified": ["almanack.example"]}
+    assert caller.post("/email", a_message()).code == 400
+    caller.post("/__sandbox__/account", {"verified": None})
+    assert caller.post("/email", a_message()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "sentence"),
+    [
+        ("POST", "faults", b"{", "The body is not JSON"),
+        ("POST", "faults", b"[]", "The body must be a JSON object."),
+        ("POST", "faults", b'{"kind": "fire"}', "There is no fault 'fire'."),
+        ("POST", "release", b'{"outcome": "x"}', "expected 'answer' or 'close'"),
+        ("POST", "account", b'{"state": "gone"}', "There is no account state 'gone'."),
+        ("POST", "account", b'{"verified": "a"}', "'verified' is a list"),
+        ("POST", "suppressions", b'{"addresses": "a"}', "Expected 'addresses' as a list"),
+        ("POST", "suppressions", b'{"stream": "x", "addresses": []}', "was not found"),
+        ("POST", "events", b'{"event": "Party"}', "'event' is one of"),
+        ("POST", "events", b'{"event": "Bounce", "message": "5"}', "is the MessageID"),
+        ("POST", "webhooks", b'{"url": "ftp://x"}', "The webhook URL must look like"),
+        ("GET", "messages?count=x", None, "'count' is 'x'; expected a whole number."),
+        ("GET", "wait?timeout=soon", None, "soon"),
+        ("DELETE", "faults/x", None, "'x' is not the id of a fault."),
+    ],
+)
+def test_what_cannot_be_read_is_400_with_one_sentence(
+    caller: Caller, method: str, path: str, body: bytes | None, sentence: str
+) -> None:
+    reply = caller.call(method, f"/__sandbox__/{path}", body)
+    assert reply.status == 400
+    assert sentence in reply.message
+    assert "Traceback" not in reply.text
+
+
+def test_an_unknown_control_call_lists_the_known_ones(caller: Caller) -> None:
+    reply = caller.get("/__sandbox__/nothing")
+    assert reply.status == 404
+    assert "GET summary" in reply.message
+
+
+def test_control_calls_need_no_token_and_are_not_logged(caller: Caller) -> None:
+    reply = caller.call("GET", "/__sandbox__/summary", None, {"X-Postmark-Server-Token": None})
+    assert reply.status == 200
+    assert caller.summary()["calls"]["total"] == 0
+
+
+def test_a_connection_serves_many_calls(server: SandboxServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+    headers = {"X-Postmark-Server-Token": "t", "Accept": "application/json"}
+    connection.connect()
+    used = connection.sock
+    for _ in range(5):
+        connection.request("GET", "/message-streams", headers=headers)
+        response = connection.getresponse()
+        assert (response.status, bool(response.read())) == (200, True)
+        assert connection.sock is used
+    connection.close()

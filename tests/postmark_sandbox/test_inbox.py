@@ -1,0 +1,367 @@
+"""The sandbox's pages: readable, escaped, without scripts, safe against other sites."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import LEFT_OUT, Caller, Reply, a_message, messages
+
+EVIL = "<script>alert(1)</script>\"'&"
+ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27;&amp;"
+VOID = {"meta", "link", "br", "input", "use"}
+
+
+class Structure(HTMLParser):
+    """Reads a page and notes its tags; every opened element must be closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+
+def read(reply: Reply) -> Structure:
+    """A page of ours: well formed, without scripts and inline styles, under its own policy."""
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    policy = reply.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'self';")
+    assert "unsafe" not in policy
+    page = Structure(reply.text)
+    names = [tag for tag, _ in page.tags]
+    assert "script" not in names
+    assert "style" not in names
+    assert not any("style" in attributes for _, attributes in page.tags)
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert names.count("h1") == 1
+    assert 'class="band"' in reply.text
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    return page
+
+
+def lede(reply: Reply) -> str:
+    """The sentence that a page opens with."""
+    found = re.search(r'<p class="lede">(.*?)</p>', reply.text, re.DOTALL)
+    assert found is not None
+    return re.sub(r"<[^>]+>", "", found.group(1)).strip()
+
+
+@pytest.mark.parametrize("path", ["/", "/faults", "/calls", "/empty"])
+def test_pages_are_well_formed_when_there_is_nothing_to_show(caller: Caller, path: str) -> None:
+    reply = caller.get(path)
+    assert reply.status == 200
+    read(reply)
+
+
+def test_an_empty_inbox_says_so_and_what_to_do(caller: Caller) -> None:
+    reply = caller.get("/")
+    assert "0 messages" in reply.text
+    assert "The inbox is empty." in reply.text
+
+
+def test_messages_are_listed_newest_first_and_the_newest_is_shown(caller: Caller) -> None:
+    results = caller.send(*messages(3))
+    reply = caller.get("/")
+    read(reply)
+    addresses = re.findall(r"<b>(reader\d@example.net)</b>", reply.text)
+    assert addresses == ["reader3@example.net", "reader2@example.net", "reader1@example.net"]
+    assert f'src="/message/{results[2]["MessageID"]}/html"' in reply.text
+    assert '<iframe title="The message as HTML"' in reply.text
+    assert "1 to 3 of 3" in reply.text
+
+
+def test_the_list_is_paged(caller: Caller) -> None:
+    caller.send(*messages(45))
+    first, second, third = (caller.get("/", page=n) for n in (1, 2, 3))
+    assert "1 to 20 of 45" in first.text
+    assert "21 to 40 of 45" in second.text
+    assert "41 to 45 of 45" in third.text
+    assert 'rel="next"' in first.text
+    assert 'rel="prev"' not in first.text
+    assert 'rel="next"' not in third.text
+    assert "reader1@example.net" in third.text
+    for odd in ("0", "-1", "x", "99999999999999999999"):
+        assert caller.get("/", page=odd).status == 200
+
+
+def test_find_looks_in_addresses_subjects_and_tags(caller: Caller) -> None:
+    caller.send(
+        a_message(1),
+        a_message(2, Subject="Low water"),
+        a_message(3, Tag="issue-2", Cc="copy@elsewhere.example"),
+    )
+    caller.send(*(a_message(n, Subject="Weirs") for n in range(4, 7)))
+
+    def found(text: str) -> list[str]:
+        return re.findall(r"<b>(reader\d)@", caller.get("/", q=text).text)
+
+    assert found("READER2@") == ["reader2"]
+    assert found("low wat") == ["reader2"]
+    assert found("issue-2") == ["reader3"]
+    assert found("elsewhere") == ["reader3"]
+    assert found("weirs") == ["reader6", "reader5", "reader4"]
+    assert found("") == ["reader6", "reader5", "reader4", "reader3", "reader2", "reader1"]
+    assert "No message has “nothing such” in it." in caller.get("/", q="nothing such").text
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ("html", "/html"),
+        ("text", "Hello, reader 1."),
+        ("headers", "&lt;1.1@example.org&gt;"),
+        ("source", "Subject: Tide tables"),
+        ("unknown", "/html"),
+    ],
+)
+def test_one_message_is_shown_part_by_part(caller: Caller, part: str, shown: str) -> None:
+    message_id = caller.send(a_message(1))[0]["MessageID"]
+    caller.send(*messages(30))
+    reply = caller.get("/", message=message_id, part=part)
+    read(reply)
+    assert shown in reply.text
+    assert "mailbox open" in reply.text
+
+
+def test_a_message_without_a_part_says_so(caller: Caller) -> None:
+    caller.send(a_message(1, HtmlBody=LEFT_OUT))
+    assert "This message has no HTML part." in caller.get("/").text
+    caller.send(a_message(2, TextBody=LEFT_OUT))
+    assert "This message has no text part." in caller.get("/", part="text").text
+
+
+def test_the_html_of_a_mail_is_a_response_of_its_own_in_which_nothing_can_act(
+    caller: Caller,
+) -> None:
+    html = f'<p style="color: red">Hello</p>{EVIL}'
+    message_id = caller.send(a_message(1, HtmlBody=html))[0]["MessageID"]
+    reply = caller.get(f"/message/{message_id}/html")
+    assert reply.text == html
+    policy = [rule.strip() for rule in reply.headers["content-security-policy"].split(";")]
+    assert "default-src 'none'" in policy
+    assert "sandbox" in policy
+    assert "script-src" not in reply.headers["content-security-policy"]
+    frame = next(a for tag, a in read(caller.get("/")).tags if tag == "iframe")
+    assert frame["sandbox"] == ""
+    assert caller.get("/message/00000000-0000-4000-8000-000000000000/html").status == 404
+
+
+@pytest.mark.parametrize("part", ["html", "text", "headers", "source"])
+def test_everything_that_a_sender_wrote_is_escaped(caller: Caller, part: str) -> None:
+    caller.send(
+        a_message(
+            1,
+            Subject=EVIL,
+            Tag=EVIL,
+            TextBody=EVIL,
+            HtmlBody="<p>x</p>",
+            From=f'"{EVIL[:-4]}" <letter@example.org>',
+            Metadata={"delivery": EVIL, "<b>": EVIL},
+            Headers=[{"Name": "X-<b>", "Value": EVIL}],
+        )
+    )
+    caller.fault("refuse_429", recipient=EVIL)
+    for page in (
+        caller.get("/", part=part),
+        caller.get("/", q=EVIL),
+        caller.get("/", q=f"{EVIL} not there"),
+        caller.get("/faults"),
+    ):
+        assert EVIL not in page.text
+        assert "<script" not in page.text
+        assert ESCAPED in page.text
+        read(page)
+
+
+def test_nobody_has_two_of_one_edition_is_said_when_it_is_so(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.send(a_message(1, MessageStream="outbound", Metadata={"delivery": "confirm.1.1"}))
+    sentence = lede(caller.get("/"))
+    assert sentence == "3 letters and 1 transactional mail; nobody has two of one edition."
+
+
+def test_a_second_copy_of_a_delivery_is_told(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.send(a_message(2))
+    reply = caller.get("/")
+    assert lede(reply) == "4 letters; 1 reader has two of one edition."
+    assert "nobody has two" not in reply.text
+    assert re.search(r"<dt>Copies</dt><dd>.*</svg>2</span></dd>", reply.text)
+
+
+def test_one_address_under_two_delivery_keys_of_one_edition_is_told(caller: Caller) -> None:
+    caller.send(a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net"))
+    assert "1 reader has two of one edition" in lede(caller.get("/"))
+
+
+def test_the_same_reader_in_two_editions_is_nothing_to_tell(caller: Caller) -> None:
+    for version in (1, 2):
+        caller.send(a_message(1, Metadata={"delivery": f"issue.{version}.1"}))
+    assert "nobody has two of one edition" in lede(caller.get("/"))
+
+
+def test_messages_that_name_no_delivery_are_not_vouched_for(caller: Caller) -> None:
+    caller.send(a_message(1, Metadata=None))
+    assert lede(caller.get("/")) == "1 letter; none of them names its delivery."
+    caller.send(a_message(2))
+    assert lede(caller.get("/")).endswith("1 does not name a delivery.")
+
+
+def test_messages_accepted_without_telling_are_counted_and_marked(caller: Caller) -> None:
+    caller.fault("accept_then_500")
+    caller.post("/email/batch", messages(2))
+    reply = caller.get("/")
+    assert lede(reply).endswith("2 were accepted without telling the caller.")
+    assert reply.text.count("Accepted, answered 500") == 3
+
+
+def test_what_happened_to_a_message_stands_beside_it(caller: Caller) -> None:
+    caller.send(
+        a_message(1, To="hardbounce@bounce.example"),
+        a_message(2, To="unsubscribe@bounce.example"),
+        a_message(3),
+    )
+    page = caller.get("/").text
+    for word in ("Hard bounce", "Unsubscribed", "Delivered"):
+        assert f"</svg>{word}</span>" in page
+
+
+@pytest.mark.parametrize(
+    ("headers", "shown"),
+    [
+        ([], "no header"),
+        ([("List-Unsubscribe", "<mailto:leave@example.org>")], "by mail only"),
+        ([("List-Unsubscribe", "<https://example.org/u/1/>")], "a link, not one-click:"),
+        (
+            [
+                ("List-Unsubscribe", "<mailto:x@example.org>, <https://example.org/u/1/>"),
+                ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
+            ],
+            'one-click: <a href="https://example.org/u/1/"',
+        ),
+        ([("List-Unsubscribe", "<javascript:alert(1)>")], "by mail only"),
+    ],
+)
+def test_the_way_to_unsubscribe_is_told(
+    caller: Caller, headers: list[tuple[str, str]], shown: str
+) -> None:
+    caller.send(a_message(1, Headers=[{"Name": n, "Value": v} for n, v in headers]))
+    reply = caller.get("/")
+    assert shown in reply.text
+    assert "javascript:" not in reply.text
+
+
+def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
+    set_it = caller.form("/faults", kind="refuse_429", calls="", probability="1", seed="1789")
+    assert (set_it.status, set_it.headers["location"]) == (303, "/faults")
+    assert "1 fault in force" in caller.get("/faults").text
+    read(caller.get("/faults"))
+    assert caller.post("/email", a_message()).status == 429
+    number = str(caller.get("/__sandbox__/faults").json["faults"][0]["id"])
+    assert caller.form("/faults/clear", id=number).status == 303
+    assert caller.post("/email", a_message()).status == 200
+    caller.form("/faults", kind="slow", calls="2")
+    caller.form("/faults", kind="reset", calls="2")
+    assert caller.form("/faults/clear").status == 303
+    assert caller.get("/__sandbox__/faults").json == {"faults": []}
+
+
+def test_every_kind_of_fault_can_be_set_by_the_form_as_it_first_stands(caller: Caller) -> None:
+    page = read(caller.get("/faults"))
+    kinds = [a["value"] for tag, a in page.tags if tag == "option"]
+    fields = {
+        str(a["name"]): str(a["value"]) for tag, a in page.tags if tag == "input" and a.get("id")
+    }
+    for kind in kinds:
+        assert caller.form("/faults", **(fields | {"kind": str(kind)})).status == 303
+    assert len(caller.get("/__sandbox__/faults").json["faults"]) == len(kinds)
+
+
+def test_a_fault_that_cannot_be_is_told_with_what_was_typed(caller: Caller) -> None:
+    reply = caller.form("/faults", kind="slow", calls="1", seconds="<long>")
+    assert reply.status == 422
+    read(reply)
+    assert "&#x27;seconds&#x27; is &#x27;&lt;long&gt;&#x27;" in reply.text
+    assert 'value="&lt;long&gt;"' in reply.text
+    assert '<option value="slow" selected>' in reply.text
+
+
+def test_the_inbox_is_emptied_after_a_question_that_names_the_number(caller: Caller) -> None:
+    caller.send(*messages(3))
+    assert "Empty the inbox of 3 messages?" in caller.get("/empty").text
+    assert caller.summary()["accepted"] == 3
+    reply = caller.form("/empty")
+    assert (reply.status, reply.headers["location"]) == (303, "/")
+    assert caller.summary()["accepted"] == 0
+
+
+def test_the_page_of_calls_shows_what_was_asked_and_answered(caller: Caller) -> None:
+    caller.fault("accept_then_close")
+    with pytest.raises(ConnectionError):
+        caller.send(*messages(3))
+    caller.post("/email", a_message(To="nobody"))
+    reply = caller.get("/calls")
+    read(reply)
+    assert "2 calls" in reply.text
+    assert "1 of them was hit by a fault." in reply.text
+    assert "3 of 3" in reply.text
+    assert "accept then close" in reply.text
+    assert '<td class="num fault">422</td>' in reply.text
+    assert "a token" not in reply.text
+
+
+def test_a_name_that_is_not_of_this_machine_is_refused(caller: Caller) -> None:
+    for host in ("evil.example", "evil.example:8025", "192.168.1.5", "localhost.evil.example", ""):
+        reply = caller.call("GET", "/", headers={"Host": host})
+        assert reply.status == 403
+        assert reply.text == "This sandbox answers to localhost and 127.0.0.1 only.\n"
+    for host in ("localhost", "LOCALHOST:8025", "127.0.0.1", "127.0.0.1:1", "[::1]:8025"):
+        assert caller.call("GET", "/", headers={"Host": host}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/faults", "/faults/clear", "/faults/release", "/empty"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+def test_a_form_from_another_site_changes_nothing(caller: Caller, path: str, origin: str) -> None:
+    caller.send(a_message())
+    caller.fault("refuse_429")
+    reply = caller.call("POST", path, b"kind=slow&calls=1", {"Origin": origin})
+    assert reply.status == 403
+    assert caller.summary()["accepted"] == 1
+    assert len(caller.get("/__sandbox__/faults").json["faults"]) == 1
+
+
+@pytest.mark.parametrize("name", ["homing.css", "sandbox.css", "favicon.svg"])
+def test_the_dress_is_served_from_here(caller: Caller, name: str) -> None:
+    reply = caller.get(f"/static/{name}")
+    assert reply.status == 200
+    assert reply.body
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static/", "/nowhere"]
+)
+def test_nothing_else_is_served(caller: Caller, path: str) -> None:
+    assert caller.get(path).status == 404
+
+
+def test_a_held_call_can_be_released_by_form(server: SandboxServer) -> None:
+    caller = Caller(server.url)
+    assert caller.form("/faults/release", outcome="answer").status == 303
+    assert "being held" not in caller.get("/faults").text

@@ -1,0 +1,261 @@
+"""Streams, suppression lists, magic addresses and the bounces they make."""
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import Caller, a_message
+
+
+def listed(caller: Caller, stream: str = "broadcast", **query: str) -> dict[str, tuple[str, str]]:
+    """Address to reason and origin, as the dump of a stream shows them."""
+    entries = caller.get(f"/message-streams/{stream}/suppressions/dump", **query).json
+    return {
+        e["EmailAddress"]: (e["SuppressionReason"], e["Origin"]) for e in entries["Suppressions"]
+    }
+
+
+def test_there_are_three_streams_of_three_types(caller: Caller) -> None:
+    found = caller.get("/message-streams").json
+    types = {s["ID"]: s["MessageStreamType"] for s in found["MessageStreams"]}
+    assert types == {
+        "outbound": "Transactional",
+        "broadcast": "Broadcasts",
+        "inbound": "Inbound",
+    }
+    assert found["TotalCount"] == 3
+    only = caller.get("/message-streams", messagestreamtype="broadcasts").json
+    assert [s["ID"] for s in only["MessageStreams"]] == ["broadcast"]
+
+
+@pytest.mark.parametrize("handling", ["Custom", "Postmark"])
+def test_a_stream_tells_who_handles_unsubscribes(handling: str) -> None:
+    with SandboxServer(unsubscribe_handling=handling) as server:
+        caller = Caller(server.url)
+        stream = caller.get("/message-streams/broadcast").json
+        other = caller.get("/message-streams/outbound").json
+    told = "SubscriptionManagementConfiguration"
+    assert stream[told] == {"UnsubscribeHandlingType": handling}
+    assert other[told] == {"UnsubscribeHandlingType": "None"}
+
+
+def test_more_streams_can_be_had() -> None:
+    with SandboxServer(streams={"letters": "Broadcasts"}) as server:
+        caller = Caller(server.url)
+        assert caller.get("/message-streams/letters").json["MessageStreamType"] == "Broadcasts"
+        assert caller.send(a_message(MessageStream="letters"))[0]["ErrorCode"] == 0
+
+
+def test_suppressions_are_created_and_deleted_with_postmarks_words(caller: Caller) -> None:
+    path = "/message-streams/broadcast/suppressions"
+    body = {"Suppressions": [{"EmailAddress": "A@example.net"}, {"EmailAddress": "nobody"}]}
+    created = caller.post(path, body).json["Suppressions"]
+    assert created == [
+        {"EmailAddress": "A@example.net", "Status": "Suppressed", "Message": None},
+        {
+            "EmailAddress": "nobody",
+            "Status": "Failed",
+            "Message": "An invalid email address was provided.",
+        },
+    ]
+    assert listed(caller) == {"a@example.net": ("ManualSuppression", "Customer")}
+    deleted = caller.post(f"{path}/delete", body).json["Suppressions"]
+    assert [entry["Status"] for entry in deleted] == ["Deleted", "Failed"]
+    assert listed(caller) == {}
+
+
+def test_deleting_what_is_not_suppressed_also_says_deleted(caller: Caller) -> None:
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    reply = caller.post("/message-streams/broadcast/suppressions/delete", body).json
+    assert reply["Suppressions"][0]["Status"] == "Deleted"
+
+
+@pytest.mark.parametrize(
+    ("reason", "origin", "status"),
+    [
+        ("HardBounce", "Recipient", "Deleted"),
+        ("ManualSuppression", "Customer", "Deleted"),
+        ("ManualSuppression", "Recipient", "Failed"),
+        ("SpamComplaint", "Recipient", "Failed"),
+    ],
+)
+def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
+    caller: Caller, reason: str, origin: str, status: str
+) -> None:
+    caller.post(
+        "/__sandbox__/suppressions",
+        {"addresses": ["a@example.net"], "reason": reason, "origin": origin},
+    )
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    entry = caller.post("/message-streams/broadcast/suppressions/delete", body).json
+    assert entry["Suppressions"][0]["Status"] == status
+    authority = "You do not have the required authority to change this suppression."
+    assert entry["Suppressions"][0]["Message"] == (authority if status == "Failed" else None)
+    assert (listed(caller) == {}) == (status == "Deleted")
+
+
+def test_a_complaint_is_not_overwritten_by_the_account(caller: Caller) -> None:
+    caller.post(
+        "/__sandbox__/suppressions", {"addresses": ["a@example.net"], "reason": "SpamComplaint"}
+    )
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    caller.post("/message-streams/broadcast/suppressions", body)
+    assert listed(caller) == {"a@example.net": ("SpamComplaint", "Recipient")}
+
+
+def test_fifty_at_once_and_no_more(caller: Caller) -> None:
+    entries = [{"EmailAddress": f"a{n}@example.net"} for n in range(51)]
+    path = "/message-streams/broadcast/suppressions"
+    assert caller.post(path, {"Suppressions": entries}).code == 1410
+    assert caller.post(path, {"Suppressions": entries[:50]}).status == 200
+    assert caller.post(f"{path}/delete", {"Suppressions": entries}).code == 1410
+
+
+@pytest.mark.parametrize("body", [[], {}, {"Suppressions": "a"}, {"Suppressions": ["a"]}])
+def test_a_body_of_another_shape_is_1409(caller: Caller, body: object) -> None:
+    assert caller.post("/message-streams/broadcast/suppressions", body).code == 1409
+
+
+def test_the_dump_can_be_filtered(caller: Caller) -> None:
+    caller.post("/__sandbox__/suppressions", {"addresses": ["hard@example.net"]})
+    caller.post(
+        "/__sandbox__/suppressions",
+        {"addresses": ["left@example.net"], "reason": "ManualSuppression"},
+    )
+    assert set(listed(caller)) == {"hard@example.net", "left@example.net"}
+    assert set(listed(caller, SuppressionReason="HardBounce")) == {"hard@example.net"}
+    assert set(listed(caller, EmailAddress="LEFT@example.net")) == {"left@example.net"}
+    assert set(listed(caller, Origin="Customer")) == set()
+    assert set(listed(caller, "outbound")) == set()
+    dump = "/message-streams/broadcast/suppressions/dump"
+    assert caller.get(dump, suppressionreason="Whim").code == 1404
+    assert caller.get(dump, origin="Nobody").code == 1405
+
+
+@pytest.mark.parametrize(
+    ("address", "type_name", "reason"),
+    [
+        ("hardbounce@bounce.example", "HardBounce", "HardBounce"),
+        ("hardbounce+17@bounce.example", "HardBounce", "HardBounce"),
+        ("softbounce@bounce.example", "SoftBounce", None),
+        ("blocked@bounce.example", "Blocked", None),
+        ("complaint@bounce.example", "SpamComplaint", "SpamComplaint"),
+        ("HardBounce@bounce-testing.postmarkapp.com", "HardBounce", "HardBounce"),
+        ("soft_bounce@bounce-testing.postmarkapp.com", "SoftBounce", None),
+        ("nonsense@bounce-testing.postmarkapp.com", "HardBounce", "HardBounce"),
+        ("SpamComplaint@bounce-testing.postmarkapp.com", "HardBounce", "HardBounce"),
+    ],
+)
+def test_a_magic_address_is_accepted_and_bounces(
+    caller: Caller, address: str, type_name: str, reason: str | None
+) -> None:
+    result = caller.send(a_message(1, To=address))[0]
+    assert result["ErrorCode"] == 0
+    bounces = caller.get("/bounces", count=10, offset=0, messagestream="broadcast").json
+    assert bounces["TotalCount"] == 1
+    bounce = bounces["Bounces"][0]
+    assert (bounce["Type"], bounce["Email"]) == (type_name, address)
+    assert bounce["MessageID"] == result["MessageID"]
+    assert bounce["ID"] > 2**32
+    assert bounce["Inactive"] == (reason is not None)
+    expected = {} if reason is None else {address.lower(): (reason, "Recipient")}
+    assert listed(caller) == expected
+    again = caller.send(a_message(2, To=address))[0]["ErrorCode"]
+    assert again == (0 if reason is None else 406)
+
+
+def test_the_type_of_a_test_bounce_can_be_named_in_a_header(caller: Caller) -> None:
+    header = {"Name": "X-PM-Bounce-Type", "Value": "DnsError"}
+    caller.send(a_message(1, To="any@bounce-testing.postmarkapp.com", Headers=[header]))
+    found = caller.get("/bounces", count=1, offset=0, messagestream="broadcast").json
+    assert found["Bounces"][0]["Type"] == "DnsError"
+
+
+def test_other_magic_addresses(caller: Caller) -> None:
+    invalid, inactive, leaving, dropped, plain = caller.send(
+        a_message(1, To="invalid@bounce.example"),
+        a_message(2, To="inactive@bounce.example"),
+        a_message(3, To="unsubscribe@bounce.example"),
+        a_message(4, To="test@blackhole.postmarkapp.com"),
+        a_message(5, To="somebody@bounce.example"),
+    )
+    assert (invalid["ErrorCode"], inactive["ErrorCode"]) == (300, 406)
+    assert listed(caller) == {"unsubscribe@bounce.example": ("ManualSuppression", "Recipient")}
+    assert caller.get("/deliverystats").json["Bounces"] == [{"Name": "All", "Count": 0}]
+    events = {}
+    for name, result in (("left", leaving), ("dropped", dropped), ("plain", plain)):
+        details = caller.get(f"/messages/outbound/{result['MessageID']}/details").json
+        events[name] = [event["Type"] for event in details["MessageEvents"]]
+    assert events == {
+        "left": ["Delivered", "SubscriptionChanged"],
+        "dropped": [],
+        "plain": ["Delivered"],
+    }
+
+
+def test_bounces_are_searched_counted_and_shown(caller: Caller) -> None:
+    caller.send(
+        a_message(1, To="hardbounce@bounce.example"), a_message(2, To="softbounce@bounce.example")
+    )
+    asked = {"count": 10, "offset": 0, "messagestream": "broadcast"}
+    assert caller.get("/bounces", count=10, offset=0).json["TotalCount"] == 0
+    assert caller.get("/bounces", **asked, type="SoftBounce").json["TotalCount"] == 1
+    assert caller.get("/bounces", **asked, inactive="true").json["TotalCount"] == 1
+    assert caller.get("/bounces", **asked, emailFilter="BOUNCE.ex").json["TotalCount"] == 2
+    assert caller.get("/bounces", **asked, tag="other").json["TotalCount"] == 0
+    assert caller.get("/bounces", offset=0).code == 1000
+    assert caller.get("/bounces", **asked, type="Whim").code == 1000
+    assert caller.get("/deliverystats").json == {
+        "InactiveMails": 1,
+        "Bounces": [
+            {"Name": "All", "Count": 2},
+            {"Type": "SoftBounce", "Name": "Soft bounce", "Count": 1},
+            {"Type": "HardBounce", "Name": "Hard bounce", "Count": 1},
+        ],
+    }
+    bounce = caller.get("/bounces", **asked, type="HardBounce").json["Bounces"][0]
+    assert caller.get(f"/bounces/{bounce['ID']}").json == bounce
+    assert "Tide tables" in caller.get(f"/bounces/{bounce['ID']}/dump").json["Body"]
+
+
+def test_activating_a_bounce_takes_the_address_off_the_list(caller: Caller) -> None:
+    caller.send(a_message(1, To="hardbounce@bounce.example"))
+    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
+    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
+    reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate").json
+    assert (reply["Message"], reply["Bounce"]["Inactive"]) == ("OK", False)
+    assert listed(caller) == {}
+
+
+def test_a_complaint_cannot_be_activated(caller: Caller) -> None:
+    caller.send(a_message(1, To="complaint@bounce.example"))
+    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
+    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
+    reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate")
+    assert (reply.status, reply.code) == (422, 1003)
+
+
+def test_where_postmark_handles_unsubscribes_its_link_and_headers_are_in_the_mail() -> None:
+    with SandboxServer(unsubscribe_handling="Postmark") as server:
+        caller = Caller(server.url)
+        first = caller.send(
+            a_message(1, TextBody="Leave: {{{ pm:unsubscribe }}}", HtmlBody="<p>No link</p>")
+        )[0]["MessageID"]
+        message = server.sandbox.outbox.message(0)
+        link = server.sandbox.unsubscribe_url(message)
+        assert link == f"{server.url}/unsubscribe/{first}/"
+        raw = caller.get(f"/messages/outbound/{first}/dump").json["Body"]
+        assert f"List-Unsubscribe: <{link}>" in raw
+        assert "List-Unsubscribe-Post: List-Unsubscribe=One-Click" in raw
+        path = f"/unsubscribe/{first}/"
+        assert caller.get(path).status == 200
+        assert listed(caller) == {}
+        for _ in range(2):
+            assert caller.call("POST", path, b"List-Unsubscribe=One-Click").status == 200
+        assert listed(caller) == {"reader1@example.net": ("ManualSuppression", "Recipient")}
+
+
+def test_where_the_sender_handles_unsubscribes_nothing_is_added(caller: Caller) -> None:
+    message_id = caller.send(a_message(1))[0]["MessageID"]
+    assert (
+        "List-Unsubscribe" not in caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
+    )

@@ -1,0 +1,185 @@
+"""Webhooks: what is posted when, with which credentials, and what is tried again."""
+
+import json
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import Caller, a_message, messages
+
+
+class Receiver:
+    """A server that takes webhooks; `statuses` are answered in turn, then 200 for ever."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.statuses: list[int] = []
+        self._changed = threading.Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                headers["path"] = self.path
+                with receiver._changed:
+                    status = receiver.statuses.pop(0) if receiver.statuses else 200
+                    receiver.got.append((headers, json.loads(body)))
+                    receiver._changed.notify_all()
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+        port = self._server.server_address[1]
+        self.url = f"http://pm:s%3Acret@127.0.0.1:{port}/hooks/?a=b"
+
+    def events(self, count: int) -> list[dict[str, Any]]:
+        """The first `count` events, once they have come."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.got) >= count, 20), self.got
+            return [event for _, event in self.got[:count]]
+
+    def stop(self) -> None:
+        """Ends it."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Someone who listens."""
+    running = Receiver()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def told(receiver: Receiver) -> Iterator[Caller]:
+    """A caller of a sandbox that posts to the receiver."""
+    with SandboxServer(webhook_url=receiver.url) as server:
+        yield Caller(server.url)
+
+
+def test_every_accepted_message_is_told_as_delivered(told: Caller, receiver: Receiver) -> None:
+    results = told.send(*messages(3))
+    events = receiver.events(3)
+    assert [e["RecordType"] for e in events] == ["Delivery"] * 3
+    assert [e["MessageID"] for e in events] == [r["MessageID"] for r in results]
+    assert events[0]["Recipient"] == "reader1@example.net"
+    assert events[0]["Metadata"] == a_message(1)["Metadata"]
+    assert (events[0]["MessageStream"], events[0]["Tag"]) == ("broadcast", "issue-1")
+
+
+def test_credentials_and_path_are_those_of_the_url(told: Caller, receiver: Receiver) -> None:
+    told.send(a_message())
+    receiver.events(1)
+    headers = receiver.got[0][0]
+    assert headers["authorization"] == f"Basic {b64encode(b'pm:s:cret').decode()}"
+    assert headers["path"] == "/hooks/?a=b"
+    assert headers["content-type"] == "application/json"
+    assert len(headers["x-pm-webhook-trace-id"]) == 36
+
+
+def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
+    told: Caller, receiver: Receiver
+) -> None:
+    told.send(a_message(1, To="hardbounce@bounce.example"))
+    told.send(a_message(2, To="complaint@bounce.example"))
+    events = receiver.events(5)
+    assert [(e["RecordType"], e.get("Email") or e.get("Recipient")) for e in events] == [
+        ("Bounce", "hardbounce@bounce.example"),
+        ("SubscriptionChange", "hardbounce@bounce.example"),
+        ("SpamComplaint", "complaint@bounce.example"),
+        ("SubscriptionChange", "complaint@bounce.example"),
+        ("Delivery", "complaint@bounce.example"),
+    ]
+    assert (events[0]["Type"], events[0]["Inactive"]) == ("HardBounce", True)
+    assert events[1]["SuppressionReason"] == "HardBounce"
+    assert events[2]["CanActivate"] is False
+
+
+def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Receiver) -> None:
+    told.send(a_message(1, To="unsubscribe@bounce.example"))
+    told.post(
+        "/__sandbox__/events",
+        {"event": "Reactivate", "stream": "broadcast", "address": "unsubscribe@bounce.example"},
+    )
+    left, _, back = receiver.events(3)
+    assert (left["SuppressSending"], left["Origin"]) == (True, "Recipient")
+    assert left["SuppressionReason"] == "ManualSuppression"
+    assert left["MessageID"] is not None
+    assert (back["SuppressSending"], back["MessageID"], back["Tag"]) == (False, None, None)
+    assert (back["SuppressionReason"], back["Metadata"]) == (None, {})
+
+
+def test_a_suppression_by_the_account_names_no_message(told: Caller, receiver: Receiver) -> None:
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    told.post("/message-streams/broadcast/suppressions", body)
+    event = receiver.events(1)[0]
+    assert (event["Origin"], event["MessageID"]) == ("Customer", None)
+
+
+def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Receiver) -> None:
+    message_id = told.send(a_message(1))[0]["MessageID"]
+    for event, times in (("Bounce", 1), ("Delivery", 2)):
+        told.post("/__sandbox__/events", {"event": event, "message": message_id, "times": times})
+    kinds = [e["RecordType"] for e in receiver.events(5)]
+    assert kinds == ["Delivery", "Bounce", "SubscriptionChange", "Delivery", "Delivery"]
+
+
+def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(
+    receiver: Receiver,
+) -> None:
+    receiver.statuses = [503, 429]
+    with SandboxServer(webhook_url=receiver.url, webhook_waits_s=(0, 0, 0)) as server:
+        Caller(server.url).send(a_message())
+        receiver.events(3)
+        traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
+        left = [headers["x-pm-retries-remaining"] for headers, _ in receiver.got]
+    assert len(set(traces)) == 1
+    assert left == ["3", "2", "1"]
+
+
+def test_another_refusal_loses_the_event_for_good(told: Caller, receiver: Receiver) -> None:
+    receiver.statuses = [401]
+    told.send(*messages(2))
+    assert [e["Recipient"] for e in receiver.events(2)] == [
+        "reader1@example.net",
+        "reader2@example.net",
+    ]
+    counts = told.summary()["webhooks"]
+    assert (counts["lost"], counts["retried"]) == (1, 0)
+
+
+def test_without_a_url_nothing_is_posted(caller: Caller) -> None:
+    caller.send(a_message())
+    assert caller.summary()["webhooks"] == {
+        "posted": 0,
+        "retried": 0,
+        "lost": 0,
+        "idle": True,
+        "active": False,
+    }
+
+
+def test_the_url_can_be_set_while_it_runs(caller: Caller, receiver: Receiver) -> None:
+    caller.post("/__sandbox__/webhooks", {"url": receiver.url})
+    caller.send(a_message())
+    assert receiver.events(1)[0]["RecordType"] == "Delivery"
+    caller.post("/__sandbox__/webhooks", {"url": None})
+    assert caller.summary()["webhooks"]["active"] is False

@@ -1,0 +1,173 @@
+"""What the caller gets for messages that are accepted, and what is kept of them."""
+
+import re
+import threading
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, LEFT_OUT, Caller, a_message, messages
+
+SEVEN_DIGITS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}(Z|-0[45]:00)")
+
+
+def test_a_message_is_answered_with_its_id_and_time(caller: Caller) -> None:
+    reply = caller.post("/email", a_message(To="Ada <ada@example.net>"))
+    result = reply.json
+    assert reply.status == 200
+    assert list(result) == ["To", "SubmittedAt", "MessageID", "ErrorCode", "Message"]
+    assert (result["To"], result["ErrorCode"], result["Message"]) == (
+        "Ada <ada@example.net>",
+        0,
+        "OK",
+    )
+    assert str(UUID(result["MessageID"])) == result["MessageID"]
+    assert SEVEN_DIGITS.fullmatch(result["SubmittedAt"])
+    age = datetime.now(UTC) - datetime.fromisoformat(result["SubmittedAt"])
+    assert abs(age.total_seconds()) < 60
+
+
+def test_a_message_without_to_is_answered_without_to(caller: Caller) -> None:
+    result = caller.post("/email", a_message(To=LEFT_OUT, Cc="c@example.net")).json
+    assert "To" not in result
+    assert result["ErrorCode"] == 0
+
+
+def test_a_batch_is_answered_item_by_item_in_order(caller: Caller) -> None:
+    results = caller.send(
+        a_message(1), a_message(2, To="nobody"), a_message(3, MessageStream="x"), a_message(4)
+    )
+    assert [r["ErrorCode"] for r in results] == [0, 300, 1235, 0]
+    assert [r.get("To") for r in results] == [
+        "reader1@example.net",
+        None,
+        None,
+        "reader4@example.net",
+    ]
+    found = caller.search()
+    assert found["TotalCount"] == 2
+    by_id = {m["MessageID"]: m["Recipients"] for m in found["Messages"]}
+    assert by_id[results[0]["MessageID"]] == ["reader1@example.net"]
+    assert by_id[results[3]["MessageID"]] == ["reader4@example.net"]
+
+
+def test_an_item_that_is_not_an_object_is_refused_alone(caller: Caller) -> None:
+    reply = caller.post("/email/batch", ["message", None, a_message(3)])
+    assert [result["ErrorCode"] for result in reply.json] == [403, 403, 0]
+
+
+def test_a_batch_in_which_all_failed_is_still_200(caller: Caller) -> None:
+    reply = caller.post("/email/batch", messages(3, To="nobody"))
+    assert reply.status == 200
+    assert [result["ErrorCode"] for result in reply.json] == [300, 300, 300]
+
+
+def test_an_empty_batch_is_an_empty_answer(caller: Caller) -> None:
+    assert caller.send() == []
+
+
+def test_the_same_message_twice_is_two_messages(caller: Caller) -> None:
+    first, second = caller.send(a_message(1), a_message(1))
+    third = caller.post("/email", a_message(1)).json
+    assert len({r["MessageID"] for r in (first, second, third)}) == 3
+    assert caller.get("/__sandbox__/copies").json["copies"] == {f"{ISSUE}.1.1": 3}
+
+
+def test_the_test_token_judges_and_stores_nothing(caller: Caller) -> None:
+    token = {"X-Postmark-Server-Token": "POSTMARK_API_TEST"}
+    accepted = caller.post("/email", a_message(), **token)
+    refused = caller.post("/email", a_message(To="nobody"), **token)
+    mixed = caller.post("/email/batch", [a_message(), a_message(To="nobody")], **token)
+    assert (accepted.json["ErrorCode"], accepted.message) == (0, "Test job accepted")
+    assert len(accepted.json["MessageID"]) == 36
+    assert (refused.status, refused.code) == (422, 300)
+    assert [result["ErrorCode"] for result in mixed.json] == [0, 300]
+    assert caller.summary()["accepted"] == 0
+
+
+def test_every_message_that_was_accepted_is_kept(server: SandboxServer) -> None:
+    """Four callers at once, batches and single messages, ten thousand in all."""
+
+    def send(part: int) -> None:
+        caller = Caller(server.url)
+        for batch in range(5):
+            begin = part * 2500 + batch * 499
+            caller.send(*(a_message(n, HtmlBody="x" * 2000) for n in range(begin, begin + 499)))
+        for number in range(part * 2500 + 2495, part * 2500 + 2500):
+            caller.post("/email", a_message(number))
+
+    threads = [threading.Thread(target=send, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    outbox = server.sandbox.outbox
+    assert server.sandbox.summary()["accepted"] == 10_000
+    recipients = [outbox.message(number).item["To"] for number in range(10_000)]
+    assert sorted(recipients) == sorted(f"reader{n}@example.net" for n in range(10_000))
+    ids = {outbox.id_of(number) for number in range(10_000)}
+    assert len(ids) == 10_000
+    assert all(outbox.number_of(outbox.id_of(number)) == number for number in range(10_000))
+    assert outbox.copies(lambda size: size != 1) == {}
+    assert len(outbox.copies(lambda size: size == 1)) == 10_000
+
+
+def test_the_content_of_a_message_in_a_half_refused_batch_is_its_own(caller: Caller) -> None:
+    results = caller.send(
+        a_message(1, To="nobody"),
+        a_message(2, TextBody="The second."),
+        a_message(3, To="nobody"),
+        a_message(4, TextBody="The fourth."),
+    )
+    for position, text in ((1, "The second."), (3, "The fourth.")):
+        message_id = results[position]["MessageID"]
+        details = caller.get(f"/messages/outbound/{message_id}/details").json
+        assert details["TextBody"] == text
+
+
+def test_details_show_the_whole_message(caller: Caller) -> None:
+    message = a_message(
+        1,
+        To='"Reader, Jr." <reader1@example.net>',
+        Metadata={"attempt": ATTEMPT, "number": 5},
+        ReplyTo="ada@example.org",
+        TextBody="Grüße",
+    )
+    message_id = caller.post("/email", message).json["MessageID"]
+    details = caller.get(f"/messages/outbound/{message_id}/details").json
+    assert details["MessageID"] == message_id
+    assert details["To"] == [{"Email": "reader1@example.net", "Name": "Reader, Jr."}]
+    assert details["Metadata"] == {"attempt": ATTEMPT, "number": "5"}
+    assert (details["TextBody"], details["HtmlBody"]) == ("Grüße", message["HtmlBody"])
+    assert (details["Status"], details["MessageStream"]) == ("Sent", "broadcast")
+    assert SEVEN_DIGITS.fullmatch(details["ReceivedAt"])
+    assert [event["Type"] for event in details["MessageEvents"]] == ["Delivered"]
+    raw = caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
+    for line in (
+        'To: "Reader, Jr." <reader1@example.net>',
+        "Reply-To: ada@example.org",
+        "Message-ID: <1.1@example.org>",
+        "Subject: Tide tables",
+    ):
+        assert f"{line}\r\n" in raw
+    assert raw == details["Body"]
+
+
+def test_a_message_without_a_message_id_gets_postmarks(caller: Caller) -> None:
+    message_id = caller.post("/email", a_message(Headers=None)).json["MessageID"]
+    raw = caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
+    assert f"Message-ID: <{message_id}@mtasv.net>\r\n" in raw
+
+
+@pytest.mark.parametrize("path", ["/email", "/email/batch"])
+def test_a_reset_forgets_messages_and_never_gives_an_id_again(caller: Caller, path: str) -> None:
+    sent = a_message() if path == "/email" else [a_message()]
+    before = caller.post(path, sent).json
+    caller.post("/__sandbox__/reset", {})
+    assert caller.summary()["accepted"] == 0
+    after = caller.post(path, sent).json
+    assert before != after
+    assert caller.summary()["accepted"] == 1
