@@ -68,7 +68,7 @@ class Command(BaseCommand):
             raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
         finally:
             if self.stderr.isatty():
-                self.stderr.write("\r\033[K", ending="")
+                self.stderr.write("\r\033[K", str, ending="")
         for line in report_lines(
             report, path.name, dry_run=options["dry_run"], confirmed=options["confirmed"]
         ):
@@ -91,7 +91,7 @@ class Command(BaseCommand):
     def _show_progress(self, progress: Progress) -> None:
         done = f"{progress.rows:,} rows, {progress.percent} % of the file"
         if self.stderr.isatty():
-            self.stderr.write(f"\r{done}", ending="")
+            self.stderr.write(f"\r{done}", str, ending="")  # str: not in the red of errors
             self.stderr.flush()
         elif progress.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
             self.rows_at_last_line = progress.rows

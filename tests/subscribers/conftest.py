@@ -1,0 +1,67 @@
+"""Files to import, and the command that imports them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+
+@dataclass
+class Printed:
+    """What the command printed."""
+
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines."""
+        return self.text.splitlines()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON of the last line."""
+        return dict(json.loads(self.lines[-1]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of the rows; results with no rows are left out."""
+        results = ("added", "known", "duplicates", "skipped", "rejected")
+        return {result: self.summary[result] for result in results if self.summary[result]}
+
+
+@pytest.fixture
+def file_of(tmp_path: Path) -> Callable[..., Path]:
+    """Write lines, or bytes as they are, into a file; by default under a header."""
+
+    def write(
+        *lines: str,
+        content: bytes | None = None,
+        header: str = "email,name",
+        name: str = "list.csv",
+    ) -> Path:
+        path = tmp_path / name
+        if content is None:
+            content = "".join(f"{line}\n" for line in (header, *lines)).encode()
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def import_subscribers() -> Callable[..., Printed]:
+    """`manage.py import_subscribers`."""
+
+    def run(path: Path, *options: str) -> Printed:
+        out = io.StringIO()
+        call_command("import_subscribers", str(path), *options, stdout=out, stderr=io.StringIO())
+        return Printed(out.getvalue())
+
+    return run

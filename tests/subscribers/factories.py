@@ -1,0 +1,64 @@
+"""Readers, suppressions and imports that are valid by default; a test names what matters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import factory
+from factory.django import DjangoModelFactory
+
+from subscribers.models import Subscriber, SubscriberImport, Suppression
+
+SOME_DAY = datetime(2026, 3, 12, 7, 0, tzinfo=UTC)
+
+
+class SubscriberFactory(DjangoModelFactory[Subscriber]):
+    """A confirmed reader; `state=…` makes another one, with the times that go with it."""
+
+    class Meta:
+        model = Subscriber
+
+    email = factory.Sequence(lambda n: f"reader{n}@posthouse.example.org")
+    name = "Ada Whitlock"
+    state = Subscriber.State.CONFIRMED
+
+    @factory.lazy_attribute
+    def confirmed_at(self) -> datetime | None:
+        """Everybody but the pending was confirmed once."""
+        return None if self.state == Subscriber.State.PENDING else SOME_DAY
+
+    @factory.lazy_attribute
+    def unsubscribed_at(self) -> datetime | None:
+        """Only who left has a time of leaving."""
+        return SOME_DAY if self.state == Subscriber.State.UNSUBSCRIBED else None
+
+
+class SuppressionFactory(DjangoModelFactory[Suppression]):
+    """An address that bounced."""
+
+    class Meta:
+        model = Suppression
+
+    address_key = factory.Sequence(lambda n: f"shut.out{n}@posthouse.example.org")
+    reason = Suppression.Reason.BOUNCE
+    origin = Suppression.Origin.PROVIDER
+
+
+class SubscriberImportFactory(DjangoModelFactory[SubscriberImport]):
+    """An import of an empty list that has ended."""
+
+    class Meta:
+        model = SubscriberImport
+
+    content_hash = factory.Sequence(lambda n: n.to_bytes(32, "big"))
+    filename = "readers.csv"
+    confirmed = True
+
+
+def the_list() -> dict[str, Any]:
+    """Everybody on the list: address → (name, state)."""
+    return {
+        email: (name, state)
+        for email, name, state in Subscriber.objects.values_list("email", "name", "state")
+    }

@@ -1,0 +1,115 @@
+"""What the database itself refuses, whoever writes to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, IntegrityError
+
+from subscribers.models import LeftOutRow, Subscriber
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_address_stands_on_the_list_once_whatever_its_case() -> None:
+    SubscriberFactory(email="Ada@example.org")
+
+    with pytest.raises(IntegrityError, match="one_subscriber_per_address"):
+        SubscriberFactory(email="aDA@example.org")
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        ({"email": "ädä@example.org"}, "an_address_is_printable_ascii_around_one_at_sign"),
+        ({"email": "ada.example.org"}, "an_address_is_printable_ascii_around_one_at_sign"),
+        ({"email": "ada@@example.org"}, "an_address_is_printable_ascii_around_one_at_sign"),
+        ({"email": "a da@example.org"}, "an_address_is_printable_ascii_around_one_at_sign"),
+        ({"email": "ada@example.org\n"}, "an_address_is_printable_ascii_around_one_at_sign"),
+        ({"name": "Ada\nBcc: bob"}, "a_name_is_free_of_control_characters"),
+        ({"name": "Ada\x9b"}, "a_name_is_free_of_control_characters"),
+        ({"name": "Ada\u2028"}, "a_name_is_free_of_control_characters"),
+        ({"state": "happy"}, "subscriber_state_is_known"),
+        ({"source": "import"}, "an_imported_subscriber_names_the_import"),
+        ({"source": "rumour"}, "an_imported_subscriber_names_the_import"),
+        ({"confirmed_at": None}, "a_confirmed_subscriber_says_since_when"),
+        (
+            {"state": "pending", "confirmed_at": SOME_DAY},
+            "a_pending_subscriber_never_confirmed",
+        ),
+        (
+            {"state": "unsubscribed", "unsubscribed_at": None},
+            "an_unsubscribed_subscriber_says_since_when",
+        ),
+        ({"unsubscribed_at": SOME_DAY}, "who_left_is_neither_pending_nor_confirmed"),
+    ],
+)
+def test_a_subscriber_that_contradicts_itself_is_refused(broken: dict[str, Any], rule: str) -> None:
+    with pytest.raises(IntegrityError, match=rule):
+        SubscriberFactory(**broken)
+
+
+def test_a_name_of_257_characters_is_refused() -> None:
+    with pytest.raises(DatabaseError, match="256"):
+        SubscriberFactory(name="x" * 257)
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule"),
+    [
+        ({"address_key": "Ada@example.org"}, "a_suppressed_address_is_case_folded"),
+        ({"reason": "whim"}, "suppression_reason_is_known"),
+        ({"origin": "nobody"}, "suppression_origin_is_known"),
+    ],
+)
+def test_a_suppression_that_makes_no_sense_is_refused(broken: dict[str, Any], rule: str) -> None:
+    with pytest.raises(IntegrityError, match=rule):
+        SuppressionFactory(**broken)
+
+
+def test_an_address_is_suppressed_once() -> None:
+    SuppressionFactory(address_key="ada@example.org")
+
+    with pytest.raises(IntegrityError, match="one_suppression_per_address"):
+        SuppressionFactory(address_key="ada@example.org")
+
+
+def test_the_rows_of_an_import_add_up() -> None:
+    with pytest.raises(IntegrityError, match="the_rows_of_an_import_add_up"):
+        SubscriberImportFactory(rows=10, added=4, known=3, duplicates=2)
+
+
+def test_a_content_is_imported_once() -> None:
+    SubscriberImportFactory(content_hash=b"one")
+
+    with pytest.raises(IntegrityError, match="one_import_per_content"):
+        SubscriberImportFactory(content_hash=b"one")
+
+
+def test_a_line_is_left_out_once() -> None:
+    record = SubscriberImportFactory()
+    LeftOutRow.objects.create(
+        subscriber_import=record, line=2, result="rejected", reason="There is no address."
+    )
+
+    with pytest.raises(IntegrityError, match="a_row_is_left_out_once"):
+        LeftOutRow.objects.create(
+            subscriber_import=record, line=2, result="skipped", reason="This reader has left."
+        )
+
+
+def test_an_import_that_brought_readers_stays_on_record() -> None:
+    record = SubscriberImportFactory()
+    reader = SubscriberFactory(source=Subscriber.Source.IMPORT, subscriber_import=record)
+
+    with pytest.raises(IntegrityError):
+        record.delete()
+
+    assert reader.subscriber_import == record

@@ -1,0 +1,102 @@
+"""The rejected rows as a CSV file, to be mended."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+
+from tests.subscribers.conftest import Printed
+from tests.subscribers.factories import SubscriberFactory, the_list
+
+pytestmark = pytest.mark.django_db
+
+FileOf = Callable[..., Path]
+ImportSubscribers = Callable[..., Printed]
+
+
+@pytest.fixture
+def rejects(tmp_path: Path) -> Path:
+    """Where the rejected rows go."""
+    return tmp_path / "rejects.csv"
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_it_holds_every_rejected_row_with_line_and_reason_and_no_skipped_one(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path
+) -> None:
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    path = file_of("ada@example.org,Ada", "left@example.org,", 'héé@x.org,"B', ",Nobody")
+
+    import_subscribers(path, "--rejects", str(rejects))
+
+    assert rows_of(rejects) == [
+        ["line", "email", "reason"],
+        ["4", 'héé@x.org,"B', "A quotation mark is opened here and never closed."],
+        ["5", "", "There is no address."],
+    ]
+
+
+@pytest.mark.parametrize("options", [("--dry-run",), ()])
+def test_a_dry_run_writes_it_too_and_so_does_the_same_file_again(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, options: tuple[str, ...]
+) -> None:
+    path = file_of("nowhere,Ada")
+    import_subscribers(path, *options)
+
+    import_subscribers(path, *options, "--rejects", str(rejects))
+
+    assert len(rows_of(rejects)) == 2
+
+
+@pytest.mark.parametrize("email", ['=HYPERLINK("https://example.org")', "+1", "-1", "@SUM(A1)"])
+def test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, email: str
+) -> None:
+    quoted = email.replace('"', '""')
+
+    import_subscribers(file_of(f'"{quoted}",Ada'), "--rejects", str(rejects))
+
+    assert rows_of(rejects)[1][1] == f"'{email}"
+
+
+def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, tmp_path: Path
+) -> None:
+    rejects.write_text("yesterday's")
+    path = file_of(content=b"email,name\nnowhere,\n\xff\n")
+
+    with pytest.raises(CommandError):
+        import_subscribers(path, "--rejects", str(rejects))
+
+    assert rejects.read_text() == "yesterday's"
+    assert sorted(tmp_path.iterdir()) == [path, rejects]
+
+
+def test_if_it_cannot_be_written_nothing_is_imported(
+    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="cannot be written: No such file"):
+        import_subscribers(
+            file_of("ada@example.org,Ada"), "--rejects", str(tmp_path / "nowhere" / "rejects.csv")
+        )
+
+    assert the_list() == {}
+
+
+def test_it_never_takes_the_place_of_the_file_that_is_imported(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    path = file_of("nowhere,Ada")
+
+    with pytest.raises(CommandError, match="names the file that is imported"):
+        import_subscribers(path, "--rejects", str(path))
+
+    assert path.read_text() == "email,name\nnowhere,Ada\n"

@@ -1,0 +1,60 @@
+"""The token of an unsubscribe link."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import LazySettings
+from django.core.signing import Signer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subscribers.unsubscribe_token import LONGEST_TOKEN, read, token_for
+
+LARGEST_ID = 2**63 - 1  # of a bigint
+
+
+@given(st.integers(min_value=1, max_value=LARGEST_ID))
+def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int) -> None:
+    token = token_for(subscriber_id)
+
+    assert read(token) == subscriber_id
+    assert len(token) <= LONGEST_TOKEN
+    assert token.isascii()
+    assert not set(token) & set("/?#%&+ ")
+
+
+def test_the_token_of_a_reader_is_always_the_same() -> None:
+    assert token_for(7) == token_for(7)
+
+
+@pytest.mark.parametrize("position", range(len(token_for(123_456_789))))
+def test_a_token_with_any_character_changed_is_none_of_ours(position: int) -> None:
+    token = token_for(123_456_789)
+    other = "A" if token[position] != "A" else "B"
+
+    assert read(token[:position] + other + token[position + 1 :]) is None
+
+
+@pytest.mark.parametrize("token", ["", ".", "1", "1.", ".x", "1.x", "é.x", "1.x.y", "x" * 5000])
+def test_what_we_never_gave_out_is_none_of_ours(token: str) -> None:
+    assert read(token) is None
+
+
+def test_a_token_signed_for_another_purpose_is_none_of_ours() -> None:
+    assert read(Signer(salt="something else", sep=".").sign("7")) is None
+
+
+def test_a_token_outlives_a_change_of_the_secret_key(settings: LazySettings) -> None:
+    token = token_for(7)
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "the key after that one"
+
+    assert read(token) == 7
+    assert token_for(7) != token
+
+
+def test_a_token_dies_with_the_last_key_that_signed_it(settings: LazySettings) -> None:
+    token = token_for(7)
+    settings.SECRET_KEY = "quite another key"
+
+    assert read(token) is None
