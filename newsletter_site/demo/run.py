@@ -1,0 +1,122 @@
+"""The way of an issue from an empty folder to its readers, step by step."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import requests
+from django.conf import settings
+
+from delivery.edition_state import EditionState
+from delivery.models import Edition
+from newsletter_site.demo import looking, telling
+from newsletter_site.demo.children import Children
+from newsletter_site.demo.environment import HOLD_S
+from newsletter_site.demo.failure import DemoError
+from newsletter_site.demo.posting_twice import PostedTwice, post_twice
+from newsletter_site.demo.promises import broken_promises
+from newsletter_site.demo.readers import bring_in
+from newsletter_site.demo.screen import Screen
+from newsletter_site.demo.stage import Stage, open_database, set_up
+from newsletter_site.demo.stopping import StoppedError, Stopping
+from newsletter_site.demo.the_only_one import folder_to_itself
+from newsletter_site.embedded_postgres import prepare_data_dir
+from publishing.publish import edition_under
+from publishing.status import status_of
+
+TITLE = "When the swifts came"
+LETTER: Path = settings.BASE_DIR / "publishing" / "demo_material"
+STILL_MOVING = (EditionState.HELD, EditionState.SENDING)
+DYING_S = 3.0
+
+
+def run(screen: Screen, stopping: Stopping, *, stay: bool) -> bool:
+    """
+    Go the whole way and tell what came of it; with `stay` keep the site up until asked to stop.
+
+    True if every promise was kept. Raises `DemoError` if the demo cannot go on and `StoppedError`
+    if it was asked to stop before its end. Either way, whatever it started has ended.
+    """
+    folder = prepare_data_dir(settings.HOMING_DATA_DIR)
+    with (
+        folder_to_itself(folder, stopping.pause) as lock,
+        Children(
+            cwd=settings.BASE_DIR,
+            logs=folder,
+            keep_open=[lock],
+            in_a_hurry=lambda: stopping.asked_twice,
+        ) as children,
+    ):
+        try:
+            open_database(screen)
+            stopping.look()
+            stage = set_up(screen, stopping, children, folder)
+            return _go(screen, stopping, children, stage, stay=stay)
+        except requests.RequestException as error:
+            children.check_for(DYING_S)  # One that died explains it better.
+            raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
+
+
+def _go(
+    screen: Screen, stopping: Stopping, children: Children, stage: Stage, *, stay: bool
+) -> bool:
+    stopping.look()
+    readers = bring_in(stopping.look)
+    screen.step(
+        f"{readers.on_the_list:,} readers on the list, {readers.mailable:,} of them to mail"
+    )
+    editions_before = _editions()
+    posted, edition = _publish(screen, stage)
+    _deliver(screen, stopping, children, edition)
+    addresses = looking.addresses_of(stage, edition)
+    happened = looking.what_happened(
+        stage,
+        posted,
+        edition,
+        addresses,
+        mailable=readers.mailable,
+        editions_made=_editions() - editions_before,
+    )
+    broken = broken_promises(happened)
+    screen.show("\n" + telling.summary(readers, happened, broken, screen.seconds))
+    if stay:
+        screen.show(telling.where_to_look_on(addresses, stage.author))
+        with suppress(StoppedError):
+            while True:
+                children.check()
+                stopping.pause()
+        screen.show("\nEnding the demo.")
+    return not broken
+
+
+def _editions() -> int:
+    return Edition.objects.filter(kind=Edition.Kind.NEWSLETTER).count()
+
+
+def _publish(screen: Screen, stage: Stage) -> tuple[PostedTwice, Edition]:
+    """The author posts the form twice; the edition that came of it."""
+    html, text = (
+        (LETTER / name).read_text(encoding="utf-8") for name in ("issue.html", "issue.txt")
+    )
+    posted = post_twice(stage.browser, TITLE, html, text)
+    edition = edition_under(stage.author.id, posted.key)
+    if edition is None:
+        raise DemoError(
+            f"The form was answered {posted.first.statuses[-1]} and {posted.second.statuses[-1]}, "
+            "and nothing was published; what the site says about it stands in demo-web-server.log "
+            f"in {settings.HOMING_DATA_DIR}."
+        )
+    screen.step(f"“{TITLE}” published by the form, posted twice; held for {HOLD_S} s")
+    return posted, edition
+
+
+def _deliver(screen: Screen, stopping: Stopping, children: Children, edition: Edition) -> None:
+    """Watch the workers until nothing moves any more."""
+    while (status := status_of(edition.pk)).state in STILL_MOVING:
+        books = status.books
+        why = "" if status.state is EditionState.SENDING else f" ({status.reason})"
+        screen.progress(f"{books.sent:,} of {books.audience:,} sent{why}")
+        children.check()
+        stopping.pause()
+    screen.step(f"{status.books.sent:,} copies sent")

@@ -1,0 +1,70 @@
+"""What must be up before anybody can publish: database, sandbox, site, workers, author."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+
+from newsletter_site.demo.author import Author, author_of_this_run
+from newsletter_site.demo.browser import Browser
+from newsletter_site.demo.children import Children
+from newsletter_site.demo.environment import childrens_environment
+from newsletter_site.demo.readers import refuse_other_readers
+from newsletter_site.demo.sandbox import Sandbox, start_sandbox
+from newsletter_site.demo.screen import Screen
+from newsletter_site.demo.site import address_of, listening_socket, start_site
+from newsletter_site.demo.stopping import Stopping
+from newsletter_site.demo.the_only_one import refuse_other_workers
+
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is up: the sandbox, the site, who may sign in, and a browser that is signed in."""
+
+    sandbox: Sandbox
+    site_url: str
+    author: Author
+    browser: Browser
+
+
+def open_database(screen: Screen) -> None:
+    """
+    The database up, ours to use, and its tables there.
+
+    Raises `DemoError` if it holds somebody's readers or another worker is at work.
+    """
+    refuse_other_readers()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        version = cursor.fetchone()[0].split()[0]
+    embedded = "EMBEDDED_POSTGRES" in connection.settings_dict
+    where = f"of our own, in {settings.HOMING_DATA_DIR}" if embedded else "of DATABASE_URL"
+    screen.step(f"PostgreSQL {version} {where}")
+    call_command("migrate", verbosity=0, interactive=False)
+    refuse_other_workers()
+    screen.step("its tables, up to date")
+
+
+def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path) -> Stage:
+    """The sandbox, the site, the workers and the author. Raises `DemoError`."""
+    sandbox = start_sandbox(children, childrens_environment(folder), stopping)
+    screen.step(f"a sandbox that stands in for Postmark, at {sandbox.url}/")
+    with listening_socket() as listener:
+        site_url = address_of(listener)
+        environment = childrens_environment(
+            folder, SITE_URL=site_url, POSTMARK_BASE_URL=sandbox.url
+        )
+        start_site(children, environment, listener)
+    for number in range(1, WORKERS + 1):
+        children.start(f"worker {number}", "manage", "deliver", environment=environment)
+    author = author_of_this_run()
+    browser = Browser(site_url)
+    browser.sign_in(author.username, author.password)
+    screen.step(f"the site, at {site_url}/, and {WORKERS} workers")
+    return Stage(sandbox, site_url, author, browser)

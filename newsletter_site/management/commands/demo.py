@@ -1,0 +1,54 @@
+"""`manage.py demo`: the main job end to end, with nothing installed beforehand."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from io import TextIOWrapper
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db.utils import OperationalError
+
+from newsletter_site.demo.failure import DemoError
+from newsletter_site.demo.run import run
+from newsletter_site.demo.screen import Screen
+from newsletter_site.demo.stopping import StoppedError, Stopping
+from newsletter_site.embedded_postgres import EmbeddedPostgresError
+
+
+class Command(BaseCommand):
+    """Reads one option, runs the demo, ends with its exit code."""
+
+    help = (
+        "Show the main job: start a database, a sandbox, a site and workers, import sample "
+        "readers, publish an issue by posting the form twice, deliver it, count the copies. Then "
+        "the site stays up until Ctrl-C. Nothing leaves this machine."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--exit",
+            action="store_true",
+            help="end after the summary: exit 0, or 1 if a promise was not kept",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError(
+                "DEBUG is off, so this is a site for real readers, and the demo is not for it: "
+                "unset DATABASE_URL, SECRET_KEY and POSTMARK_SERVER_TOKEN, or set DEBUG=on."
+            )
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # Terminals that know no curly quotes.
+        stopping = Stopping()
+        stopping.listen()
+        try:
+            kept = run(Screen(sys.stdout), stopping, stay=not options["exit"])
+        except StoppedError:
+            sys.exit(stopping.exit_code)
+        except (DemoError, EmbeddedPostgresError, OperationalError) as error:
+            raise CommandError(str(error).strip()) from error
+        if not kept:
+            sys.exit(1)
