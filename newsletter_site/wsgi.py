@@ -4,5 +4,9 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from idempotency.isolation import refuse_wrong_isolation
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
 application = get_wsgi_application()
+# A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
+refuse_wrong_isolation()

@@ -56,7 +56,7 @@ _BOOKS = f"""
         FROM batch WHERE batch.edition_id = edition.id
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
-"""
+"""  # noqa: S608 -- the names are constants
 
 
 def books_of(edition: int) -> Books:
@@ -80,7 +80,7 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
               AND (NOT %(open_only)s OR EXISTS (
                     SELECT FROM batch WHERE batch.edition_id = edition.id AND state <> 'done'))
             ORDER BY edition.id
-            """,  # noqa: S608 -- a constant
+            """,
             {"all": among is None, "among": list(among or ()), "open_only": open_only},
         )
         rows = cursor.fetchall()

@@ -114,7 +114,7 @@ def release(claim: Claim) -> bool:
             """,
             [claim.batch, claim.epoch],
         )
-        return cursor.rowcount == 1
+        return bool(cursor.rowcount == 1)
 
 
 def next_due_at() -> datetime | None:
@@ -130,5 +130,5 @@ def next_due_at() -> datetime | None:
             ) AS due (at)
             """
         )
-        (at,) = cursor.fetchone()
+        at: datetime | None = cursor.fetchone()[0]
     return at

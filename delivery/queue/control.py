@@ -7,9 +7,9 @@ stop not one more call begins.
 
 from __future__ import annotations
 
-from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
 
 
@@ -43,7 +43,7 @@ def resume(edition: int) -> bool:
     After a fault one batch goes first. The rest follows once the provider has judged it, so that
     a fault that is still there costs one call and not a thousand.
     """
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if control not in {"stopped", "paused"}:
             return False

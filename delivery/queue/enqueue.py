@@ -86,4 +86,4 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
         )
     Edition.objects.filter(pk=edition.pk).update(audience=count)
     edition.audience = count
-    return count
+    return int(count)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
@@ -19,6 +18,7 @@ from delivery.models import Attempt
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, stop
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition
 from delivery.retries import Failed, Next, Sent, Settlement, Suppressed
 
@@ -32,7 +32,7 @@ def settle_call(
     Write down how the call of `attempt` ended. False if the claim was lost: then every acceptance
     in it is kept as evidence, for the look-up that follows.
     """
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         if _settle(cursor, claim, settlement, was="sending"):
             _end_attempt(cursor, attempt, settlement, result)
             return True
@@ -48,7 +48,7 @@ def settle_call(
 
 def settle_look_up(claim: Claim, settlement: Settlement) -> bool:
     """Write down what a look-up found. False if the claim was lost meanwhile."""
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         if not _settle(cursor, claim, settlement, was="looking_up"):
             return False
         if claim.attempt is not None:
@@ -129,7 +129,8 @@ def _change_batch(
         case Next.ASK:
             state = "unknown"
         case Next.WAIT_FOR_A_PERSON:
-            state = "paused" if settlement.stop_edition else "parked"
+            # What waits goes on when a person resumes; what is in doubt has to be decided on.
+            state = "parked" if looked_up else "paused"
         case _:
             state = in_line
     values: dict[str, Any] = {
@@ -149,7 +150,7 @@ def _change_batch(
         **{name: change[name] for name in COUNTED},
     }
     cursor.execute(_CHANGE_BATCH, values)
-    return cursor.rowcount == 1
+    return bool(cursor.rowcount == 1)
 
 
 COUNTED = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed", "missed")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
@@ -20,6 +20,7 @@ from delivery.message import Copy
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
 from delivery.retries import Fate, Suppressed, Unknown, Withdrawn
 
@@ -64,7 +65,7 @@ def start(
 
     Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing.
     """
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         if claim.probing or _some_bear_marks(cursor, claim):
             lock_edition(cursor, claim.edition)
         cursor.execute(

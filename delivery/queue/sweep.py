@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition
 from delivery.retries import AfterCrash, after_crash, parked_fate
 
@@ -52,7 +53,7 @@ def sweep(*, first_lookup_after_s: float) -> int:
         expired = [_Lost(*row) for row in cursor.fetchall()]
     brought_back = 0
     for lost in expired:
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
+        with short_transaction() as cursor:
             match lost.state:
                 case "claimed":
                     back = _claimed(cursor, lost)

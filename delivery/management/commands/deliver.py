@@ -19,7 +19,7 @@ NEEDS_A_PERSON = 3
 
 
 def _calls(value: str) -> int:
-    if not value.isdecimal() or not 1 <= int(value) <= 64:
+    if not (value.isascii() and value.isdecimal()) or not 1 <= int(value) <= 64:
         raise CommandError(f"--concurrency is {value!r}; expected a whole number from 1 to 64.")
     return int(value)
 
@@ -41,20 +41,20 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--concurrency",
-            type=_calls,
-            default=settings.DELIVERY_CONCURRENCY,
+            default=str(settings.DELIVERY_CONCURRENCY),
             help="calls in the air at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        concurrency = _calls(options["concurrency"])
         warning = disagreement(postmark_from_settings())
         if warning:
             self.stderr.write(self.style.WARNING(warning))
-        worker = worker_from_settings(options["concurrency"])
+        worker = worker_from_settings(concurrency)
         worker.stop_on_signals()
         if not options["until_empty"]:
             self.stderr.write(
-                f"Worker {worker.id.hex[:8]} is running, {options['concurrency']} calls at most. "
+                f"Worker {worker.id.hex[:8]} is running, {concurrency} calls at most. "
                 "Ctrl-C ends it."
             )
             worker.run()

@@ -1,0 +1,137 @@
+"""
+Checks the books: every sentence here is a query that must find nothing.
+
+It counts the rows themselves, so it costs what the rows cost; pages never do this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A promise that the rows break: which, and where."""
+
+    promise: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.promise}: {self.where}"
+
+
+# A bare mark of having been sent counts as unknown, whatever the outcome says (SPEC 6.7).
+_OUTCOME = """CASE WHEN outcome = 'waiting'
+                    AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
+                   THEN 'marked' ELSE outcome END"""
+
+_PROMISES: tuple[tuple[str, str], ...] = (
+    (
+        "The counts of every edition add up to its audience",
+        """
+        SELECT format('edition %%s has an audience of %%s, its batches hold %%s and count %%s',
+                      edition.id, audience, coalesce(sum(size), 0),
+                      coalesce(sum(sent + suppressed + withdrawn + failed + unknown + waiting), 0))
+        FROM edition LEFT JOIN batch ON batch.edition_id = edition.id
+        WHERE edition.id = ANY(%s)
+        GROUP BY edition.id
+        HAVING audience <> coalesce(sum(size), 0)
+            OR audience <> coalesce(
+                   sum(sent + suppressed + withdrawn + failed + unknown + waiting), 0)
+        """,
+    ),
+    (
+        "The counts of every batch equal its rows",
+        f"""
+        SELECT format('batch %%s counts %%s but has %%s', batch.id,
+                      concat_ws('/', batch.size, batch.sent, batch.suppressed, batch.withdrawn,
+                                batch.failed, batch.unknown, batch.waiting),
+                      concat_ws('/', held.size, held.sent, held.suppressed, held.withdrawn,
+                                held.failed, held.unknown, held.waiting))
+        FROM batch LEFT JOIN LATERAL (
+            SELECT count(*) AS size,
+                   count(*) FILTER (WHERE outcome = 'sent') AS sent,
+                   count(*) FILTER (WHERE outcome = 'suppressed') AS suppressed,
+                   count(*) FILTER (WHERE outcome = 'withdrawn') AS withdrawn,
+                   count(*) FILTER (WHERE outcome = 'failed') AS failed,
+                   count(*) FILTER (WHERE outcome = 'unknown') AS unknown,
+                   count(*) FILTER (WHERE outcome IN ('waiting', 'marked')) AS waiting
+            FROM (SELECT {_OUTCOME} AS outcome FROM delivery WHERE batch_id = batch.id) AS row
+        ) AS held ON true
+        WHERE batch.edition_id = ANY(%s)
+          AND (batch.size, batch.sent, batch.suppressed, batch.withdrawn, batch.failed,
+               batch.unknown, batch.waiting)
+              IS DISTINCT FROM (held.size, held.sent, held.suppressed, held.withdrawn, held.failed,
+               held.unknown, held.waiting)
+        """,  # noqa: S608 -- a constant
+    ),
+    (
+        "Every delivery of an edition is in one of its batches",
+        """
+        SELECT format('recipient %%s of edition %%s is in batch %%s', recipient_id, edition.id,
+                      batch_id)
+        FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
+                                  AND delivery.version = edition.version
+             LEFT JOIN batch ON batch.id = batch_id AND batch.edition_id = edition.id
+        WHERE edition.id = ANY(%s) AND batch.id IS NULL
+        """,
+    ),
+    (
+        "No two deliveries share a provider id",
+        """
+        SELECT format('%%s belongs to %%s deliveries', provider_message_id, count(*))
+        FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
+                                  AND delivery.version = edition.version
+        WHERE edition.id = ANY(%s) AND provider_message_id IS NOT NULL
+        GROUP BY provider_message_id HAVING count(*) > 1
+        """,
+    ),
+    (
+        "No delivery was accepted twice",
+        """
+        SELECT format('recipient %%s of edition %%s was also accepted as %%s',
+                      delivery.recipient_id, edition.id, evidence.provider_message_id)
+        FROM edition JOIN evidence ON evidence.issue_id = edition.issue_id
+                                  AND evidence.version = edition.version
+             JOIN delivery ON delivery.issue_id = evidence.issue_id
+                          AND delivery.version = evidence.version
+                          AND delivery.recipient_id = evidence.recipient_id
+        WHERE edition.id = ANY(%s) AND delivery.outcome = 'sent'
+          AND delivery.provider_message_id <> evidence.provider_message_id
+        """,
+    ),
+    (
+        "Nothing is marked as sent without evidence",
+        """
+        SELECT format('recipient %%s of edition %%s is %%s, sent at %%s under %%s', recipient_id,
+                      edition.id, outcome, sent_at, coalesce(provider_message_id, 'no id'))
+        FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
+                                  AND delivery.version = edition.version
+        WHERE edition.id = ANY(%s)
+          AND ((outcome = 'sent' AND (provider_message_id IS NULL OR sent_at IS NULL
+                                      OR evidence IS NULL))
+            OR (outcome NOT IN ('sent', 'unknown')
+                AND (provider_message_id IS NOT NULL OR sent_at IS NOT NULL)))
+        """,
+    ),
+    (
+        "Nothing settled is under a lease",
+        """
+        SELECT format('batch %%s is %%s and leased until %%s', id, state, lease_until)
+        FROM batch
+        WHERE edition_id = ANY(%s) AND state IN ('done', 'parked') AND lease_until IS NOT NULL
+        """,
+    ),
+)
+
+
+def breaches_of(editions: list[int]) -> list[Breach]:
+    """Every breach in the books of these editions; empty if they balance."""
+    breaches = []
+    with connection.cursor() as cursor:
+        for promise, query in _PROMISES:
+            cursor.execute(query, [editions])
+            breaches += [Breach(promise, row[0]) for row in cursor.fetchall()]
+    return breaches

@@ -1,0 +1,25 @@
+"""The transactions of the queue: outermost, and short whatever happens to the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+# A worker that is frozen in the middle of a transaction would keep its rows from everybody. The
+# server ends the session instead, and the lease brings the batch back.
+LONGEST_SILENCE_S = 5
+
+
+@contextmanager
+def short_transaction() -> Iterator[CursorWrapper]:
+    """
+    A cursor in a transaction of its own, committed at the end.
+
+    Set for this transaction only, so that it holds behind a pooler and leaves nothing behind.
+    """
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")
+        yield cursor

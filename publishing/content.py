@@ -1,0 +1,95 @@
+"""What an author wrote, made canonical. Pure: the same words always have the same hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from delivery import merge_fields
+
+LONGEST_TITLE = 500
+# A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
+LONGEST_PART = 1_000_000
+
+
+def with_plain_line_ends(text: str) -> str:
+    """Browsers post CRLF, files have LF; the words are the same."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Title, HTML and text of an edition, as the author gave them, with plain line ends."""
+
+    title: str
+    html: str
+    text: str
+
+    @classmethod
+    def written(cls, title: str, html: str, text: str) -> Content:
+        """The content of what was posted or read from files."""
+        return cls(title.strip(), with_plain_line_ends(html), with_plain_line_ends(text))
+
+    @property
+    def sha256(self) -> bytes:
+        """The hash of title, HTML and text; 32 bytes."""
+        canonical = json.dumps([self.title, self.html, self.text], ensure_ascii=False)
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
+
+    @property
+    def plain_title(self) -> str:
+        """The title as the archive shows it: merge fields by their fallbacks."""
+        filled = merge_fields.Template(self.title, html=False).fill({})
+        return " ".join(filled.split()) or "Untitled"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why content cannot be published: the field it is in, and one sentence."""
+
+    field: str
+    sentence: str
+
+
+def flaws_of(content: Content) -> list[Flaw]:
+    """Everything that stands in the way of publishing; empty if nothing does."""
+    flaws = [
+        Flaw("title", str(unknown))
+        for unknown in merge_fields.unknown_fields(content.title, merge_fields.TITLE_FIELDS)
+    ]
+    flaws += [
+        Flaw(field, str(unknown))
+        for field, part in (("text_content", content.text), ("html_content", content.html))
+        for unknown in merge_fields.unknown_fields(part)
+    ]
+    if not content.title:
+        flaws.append(Flaw("title", "The title is empty; it becomes the subject of the mail."))
+    if any(ord(character) < 32 or ord(character) == 127 for character in content.title):
+        flaws.append(Flaw("title", "The title has more than one line; a subject has one."))
+    if len(content.title) > LONGEST_TITLE:
+        flaws.append(
+            Flaw(
+                "title",
+                f"The title has {len(content.title):,} characters; "
+                f"at most {LONGEST_TITLE} are possible.",
+            )
+        )
+    if not content.html.strip() and not content.text.strip():
+        flaws.append(
+            Flaw("html_content", "Both parts are empty; write the text, the HTML, or both.")
+        )
+    flaws += [
+        Flaw(
+            field,
+            f"This part has {len(part):,} characters; at most {LONGEST_PART:,} are possible.",
+        )
+        for field, part in (("text_content", content.text), ("html_content", content.html))
+        if len(part) > LONGEST_PART
+    ]
+    flaws += [
+        Flaw(field, "This part holds a NUL character, which no mail can carry; remove it.")
+        for field, part in (("text_content", content.text), ("html_content", content.html))
+        if "\x00" in part
+    ]
+    return flaws

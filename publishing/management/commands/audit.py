@@ -1,0 +1,40 @@
+"""`manage.py audit`: checks the books."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from delivery.models import Edition
+from delivery.queue.audit import breaches_of
+from publishing.naming_editions import issue_id
+
+
+class Command(BaseCommand):
+    """Prints each breach of the books' promises; exit 1 if there is any."""
+
+    help = "Check the books of one issue, or of all, against the rows they stand for."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        editions = Edition.objects.order_by("pk")
+        if options["issue"]:
+            try:
+                editions = editions.filter(issue_id=issue_id(options["issue"]))
+            except ValueError as error:
+                raise CommandError(str(error)) from None
+            if not editions:
+                raise CommandError(f"There is no issue {options['issue']}.")
+        checked = list(editions.values_list("pk", flat=True))
+        breaches = breaches_of(checked)
+        for breach in breaches:
+            self.stdout.write(str(breach))
+        if breaches:
+            self.stdout.write(f"{len(breaches)} breaches in {len(checked)} editions.")
+            sys.exit(1)
+        self.stdout.write(f"The books of {len(checked)} editions balance.")

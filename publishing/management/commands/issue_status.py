@@ -1,0 +1,18 @@
+"""`manage.py issue_status`: how an issue stands, as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from publishing.management.edition_command import EditionCommand
+from publishing.status import status_of
+
+
+class Command(EditionCommand):
+    """Prints the status of one edition."""
+
+    help = "Print the state and the counts of an issue's newest edition, or of a named version."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(json.dumps(status_of(self.edition(options).pk).as_json()))

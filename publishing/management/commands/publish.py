@@ -1,0 +1,116 @@
+"""`manage.py publish`: publishing from a script."""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+
+from idempotency.key import BadKey, key_given
+from publishing.content import LONGEST_PART, Content, flaws_of
+from publishing.publish import KeyUsedForOtherContentError, publish
+
+
+class Command(BaseCommand):
+    """Reads options and files, calls `publish` once, prints what came of it."""
+
+    help = "Publish an issue to everyone who is confirmed. The last line is JSON."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--title", required=True, help="becomes the subject")
+        parser.add_argument("--html-file", type=Path, help="the HTML part, UTF-8")
+        parser.add_argument("--text-file", type=Path, help="the text part, UTF-8")
+        parser.add_argument("--author", help="username (default: the only superuser)")
+        parser.add_argument(
+            "--idempotency-key",
+            help="publishing again under the same key returns what is there (default: a fresh one)",
+        )
+        parser.add_argument(
+            "--hold",
+            default=str(settings.PUBLISH_HOLD_S),
+            help="seconds before the first copy leaves (default: PUBLISH_HOLD_S, now %(default)s)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        content = Content.written(
+            options["title"], _read(options["html_file"]), _read(options["text_file"])
+        )
+        flaws = flaws_of(content)
+        if flaws:
+            raise CommandError(" ".join(flaw.sentence for flaw in flaws))
+        try:
+            published = publish(
+                _author(options["author"]),
+                _key(options["idempotency_key"]),
+                content,
+                hold_s=_seconds(options["hold"]),
+            )
+        except KeyUsedForOtherContentError as error:
+            raise CommandError(str(error)) from None
+        edition = published.edition
+        if not edition.audience:
+            self.stderr.write("This issue goes to nobody: there is no confirmed reader yet.")
+        self.stdout.write(
+            json.dumps(
+                {
+                    "issue": str(edition.issue_id),
+                    "version": edition.version,
+                    "audience": edition.audience,
+                    "created": published.created,
+                }
+            )
+        )
+        sys.stdout.flush()
+
+
+def _read(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        if path.stat().st_size > 4 * LONGEST_PART:
+            raise CommandError(f"{path} is larger than any part may be ({4 * LONGEST_PART} bytes).")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path} is not UTF-8; save it as UTF-8 and try again.") from None
+
+
+def _key(given: str | None) -> str:
+    if given is None:
+        return uuid.uuid4().hex
+    key = key_given([given], None)
+    if isinstance(key, BadKey):
+        raise CommandError(key.reason)
+    return key
+
+
+def _seconds(given: str) -> float:
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 31_536_000:
+        raise CommandError(f"--hold is {given!r}; expected seconds from 0 to a year, such as 30.")
+    return seconds
+
+
+def _author(username: str | None) -> uuid.UUID:
+    users = get_user_model().objects.filter(is_active=True)
+    if username is not None:
+        author = users.filter(username=username).first()
+        if author is None:
+            raise CommandError(f"There is no active author called {username!r}.")
+        return author.pk
+    superusers = list(users.filter(is_superuser=True)[:2])
+    if len(superusers) != 1:
+        found = "no superuser" if not superusers else "more than one superuser"
+        raise CommandError(f"There is {found}; name the author with --author USERNAME.")
+    return superusers[0].pk

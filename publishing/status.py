@@ -1,0 +1,84 @@
+"""How an edition stands, as scripts and pages read it. One reading, so that the numbers add up."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from delivery.books import Books
+from delivery.edition_state import EditionState, reason_of, state_of
+from delivery.models import Edition
+from delivery.queue.books import books_of
+
+
+class NoSuchEditionError(LookupError):
+    """There is no issue, or no edition of it, by that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The books of one edition and what they mean."""
+
+    books: Books
+    state: EditionState
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `issue_status` (SPEC 3.2)."""
+        books = self.books
+        return {
+            "issue": str(books.issue),
+            "version": books.version,
+            "state": self.state.value,
+            "audience": books.audience,
+            "sent": books.sent,
+            "suppressed": books.suppressed,
+            "withdrawn": books.withdrawn,
+            "failed": books.failed,
+            "unknown": books.unknown,
+            "waiting": books.waiting,
+            "reason": self.reason,
+        }
+
+    def progress_json(self) -> dict[str, Any]:
+        """The same with `rate`, copies per second, and `eta_s`, seconds left or null."""
+        return {
+            **self.as_json(),
+            "rate": round(self.books.rate_per_s, 1),
+            "eta_s": self.eta_s,
+            "balanced": self.books.balanced,
+        }
+
+    @property
+    def eta_s(self) -> int | None:
+        """Seconds until the last waiting copy is sent at the present rate; None if unknowable."""
+        if self.state is not EditionState.SENDING or self.books.rate_per_s <= 0:
+            return None
+        return math.ceil(self.books.waiting / self.books.rate_per_s)
+
+
+def edition_of(issue: uuid.UUID, version: int | None = None) -> Edition:
+    """An edition of an issue, the newest unless named. Raises `NoSuchEditionError`."""
+    editions = Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
+    if version is not None:
+        editions = editions.filter(version=version)
+    edition = editions.order_by("-version").first()
+    if edition is None:
+        raise NoSuchEditionError(
+            f"There is no issue {issue}."
+            if version is None
+            else f"There is no version {version} of issue {issue}."
+        )
+    return edition
+
+
+def status_of(edition: int) -> Status:
+    """The status of one edition. Raises `LookupError` if there is none."""
+    return status_from(books_of(edition))
+
+
+def status_from(books: Books) -> Status:
+    """What these books mean."""
+    return Status(books, state_of(books), reason_of(books))

@@ -1,0 +1,174 @@
+"""The verbs that the tests of delivery speak: publish to so many readers, take one step, look."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.books import Books
+from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
+from delivery.edition_state import EditionState, state_of
+from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import books_of
+from delivery.queue.sweep import sweep
+from publishing.content import Content
+from publishing.publish import publish
+from subscribers.models import Subscriber
+
+
+def steady_dice() -> float:
+    """Jitter that is always the middle of its span."""
+    return 0.5
+
+
+class Newsroom:
+    """An author, a list of confirmed readers, and one worker's hands."""
+
+    def __init__(self) -> None:
+        self.author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex}")
+
+    # --- The list and what is published to it ---------------------------------------------------
+
+    def confirm(self, count: int, *, start: int = 0) -> list[Subscriber]:
+        """So many confirmed readers, `reader0@example.net` and on."""
+        return Subscriber.objects.bulk_create(
+            Subscriber(
+                email=f"reader{number}@example.net",
+                name=f"Reader {number}",
+                state=Subscriber.State.CONFIRMED,
+                confirmed_at=Now(),
+            )
+            for number in range(start, start + count)
+        )
+
+    def publish(
+        self,
+        readers: int = 0,
+        *,
+        title: str = "Swifts",
+        html: str = "<p>Dear {{ name|reader }}</p>",
+        hold_s: float = 0.0,
+        key: str | None = None,
+    ) -> Edition:
+        """An edition, to `readers` new readers and those there were."""
+        if readers:
+            self.confirm(readers, start=Subscriber.objects.count())
+        content = Content.written(title, html, "")
+        return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
+
+    # --- One worker's hands ---------------------------------------------------------------------
+
+    def dispatcher(self) -> Dispatcher:
+        """A worker's step, with the settings of this moment."""
+        return Dispatcher(
+            uuid.uuid4(),
+            postmark_from_settings(),
+            timing=Timing.from_settings(),
+            policy=policy_from_settings(),
+            roll=steady_dice,
+        )
+
+    def step(self) -> bool:
+        """Do one thing that is due."""
+        return self.dispatcher().step()
+
+    def deliver_all(self) -> None:
+        """Do everything that is due now."""
+        while self.step():
+            pass
+
+    def sweep(self) -> int:
+        """What every worker does now and then."""
+        return sweep(first_lookup_after_s=policy_from_settings().lookup_after_s[0])
+
+    def let_time_pass(self, seconds: float) -> None:
+        """
+        Move every stored time into the past, as if `seconds` had gone by.
+
+        The database's clock is the only one that decides, and its past is in the rows.
+        """
+        span = f"{seconds} seconds"
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                UPDATE batch SET due_at = due_at - %s::interval,
+                       lease_until = lease_until - %s::interval,
+                       doubt_since = doubt_since - %s::interval
+                """,
+                [span, span, span],
+            )
+            cursor.execute(
+                """
+                UPDATE attempt SET started_at = started_at - %s::interval,
+                       deadline_at = deadline_at - %s::interval,
+                       finished_at = finished_at - %s::interval
+                """,
+                [span, span, span],
+            )
+            cursor.execute(
+                """
+                UPDATE edition SET published_at = published_at - %s::interval,
+                       held_until = held_until - %s::interval
+                """,
+                [span, span],
+            )
+
+    def wait_for_a_backend_that_waits_for_a_lock(self) -> None:
+        """
+        Return once another session of this database waits for a lock that this one holds.
+
+        The question itself is asked over a second connection, since this one is in a transaction.
+        """
+        onlooker = connection.copy()
+        try:
+            deadline = time.monotonic() + 60
+            with onlooker.cursor() as cursor:
+                while time.monotonic() < deadline:
+                    cursor.execute(
+                        "SELECT count(*) FROM pg_stat_activity "
+                        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                    )
+                    if cursor.fetchone()[0]:
+                        return
+        finally:
+            onlooker.close()
+        raise AssertionError("nobody waited for the lock")
+
+    # --- Looking --------------------------------------------------------------------------------
+
+    def books(self, edition: Edition) -> Books:
+        """The books of an edition; fails the test if they break any promise."""
+        assert breaches_of([edition.pk]) == []
+        books = books_of(edition.pk)
+        assert books.balanced
+        return books
+
+    def state(self, edition: Edition) -> EditionState:
+        """How the edition stands."""
+        return state_of(self.books(edition))
+
+    def batches(self, edition: Edition) -> Sequence[Batch]:
+        """Its batches in line."""
+        return list(Batch.objects.filter(edition=edition).order_by("pos", "pk"))
+
+    def batch(self, edition: Edition) -> Batch:
+        """Its only batch."""
+        return Batch.objects.get(edition=edition)
+
+    def attempts(self, edition: Edition) -> Sequence[Attempt]:
+        """The calls that were put on record for it, oldest first."""
+        return list(Attempt.objects.filter(edition=edition).order_by("started_at"))
+
+    def outcomes(self, edition: Edition) -> list[str]:
+        """The outcome of each delivery, by recipient."""
+        return list(
+            Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+            .order_by("recipient")
+            .values_list("outcome", flat=True)
+        )

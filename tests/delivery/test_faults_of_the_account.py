@@ -1,0 +1,171 @@
+"""A fault that every copy would meet stops the edition; nobody is marked as failed for it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from delivery.models import Attempt, Edition
+from delivery.queue.claim import claim
+from delivery.queue.control import resume
+from delivery.queue.settle import settle_call
+from delivery.queue.start import ClaimLost, Started, start
+from delivery.retries import Next, Settlement
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+
+# Each with a word that its sentence must hold, so that a person knows what to set right.
+FAULTS = [
+    ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
+    ("whole_422", {"code": 400}, "FROM_EMAIL"),
+    ("whole_422", {"code": 405}, "credits"),
+    ("whole_422", {"code": 412}, "approved"),
+    ("whole_422", {"code": 413}, "may not send"),
+    ("whole_422", {"code": 1235}, "POSTMARK_BROADCAST_STREAM"),
+    ("whole_422", {"code": 4711}, "does not know this code"),
+    ("item_error", {"code": 400}, "FROM_EMAIL"),
+    ("item_error", {"code": 4711}, "does not know this code"),
+]
+
+
+@pytest.mark.parametrize(("fault", "how", "word"), FAULTS)
+def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    settings: object,
+    fault: str,
+    how: dict[str, int],
+    word: str,
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=6)
+    provider.sandbox.set_fault(fault, calls=None, **how)
+
+    newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "needs_attention"
+    stopped = Edition.objects.get(pk=edition.pk)
+    assert word in stopped.control_reason
+    assert newsroom.outcomes(edition) == ["waiting"] * 6
+    assert {batch.tries for batch in newsroom.batches(edition)} == {0}
+    assert len(newsroom.attempts(edition)) == 1
+
+
+def test_other_editions_go_on_while_one_is_stopped(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    stopped = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("item_error", code=411, calls=1)
+    newsroom.deliver_all()
+    assert newsroom.state(stopped) == "needs_attention"
+
+    other = newsroom.publish()
+    newsroom.deliver_all()
+
+    assert newsroom.state(other) == "succeeded"
+    assert newsroom.state(stopped) == "needs_attention"
+
+
+def test_copies_of_the_same_call_that_were_accepted_stay_accepted(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("item_error", code=4711, recipients=["reader1@example.net"])
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "waiting", "sent"]
+    resume(edition.pk)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
+
+
+def test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=4)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    provider.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "needs_attention"
+
+    assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+
+
+def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=6)
+    provider.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+
+    assert resume(edition.pk)
+
+    assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused", "paused"]
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready", "ready"]
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "succeeded"
+    assert provider.sandbox.summary()["accepted"] == 6
+
+
+def test_resuming_while_the_fault_is_still_there_costs_one_call(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=10)
+    provider.sandbox.set_fault("unauthorized_401", calls=None)
+    newsroom.deliver_all()
+
+    resume(edition.pk)
+    newsroom.deliver_all()
+
+    assert len(newsroom.attempts(edition)) == 2
+    assert newsroom.state(edition) == "needs_attention"
+    assert newsroom.outcomes(edition) == ["waiting"] * 10
+
+
+def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+
+    assert not resume(edition.pk)
+
+
+def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("forbidden_403_html", calls=None)
+
+    for _ in range(2):
+        newsroom.deliver_all()
+        assert newsroom.state(edition) == "sending"
+        newsroom.let_time_pass(901)
+    newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "needs_attention"
+
+
+def test_a_batch_in_the_air_when_its_edition_stops_waits_with_the_others(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=4)
+    worker = newsroom.dispatcher()
+    in_the_air = claim(uuid.uuid4(), lease_s=30)
+    assert in_the_air is not None
+    # Its call has begun when the other batch meets the fault; it then ends in a delay.
+    started = start(in_the_air, attempt := uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+    provider.sandbox.set_fault("unauthorized_401", calls=1)
+    worker.step()
+
+    assert isinstance(started, Started)
+    put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
+    assert settle_call(in_the_air, attempt, put_off, Attempt.Result.REFUSED)
+
+    assert {batch.state for batch in newsroom.batches(edition)} == {"paused"}

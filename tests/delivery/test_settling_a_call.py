@@ -1,0 +1,271 @@
+"""What became of each copy is written once, by the worker that still holds the batch."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from delivery import retries
+from delivery.models import Attempt, Delivery, Evidence
+from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered
+from delivery.queue.claim import Claim, claim
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, start
+from postmark_sandbox.server import SandboxServer
+from subscribers.models import Subscriber
+from tests.delivery.newsroom import Newsroom
+
+NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
+POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
+
+
+def a_started_call() -> tuple[Claim, uuid.UUID, tuple[int, ...]]:
+    """A worker between the start of its call and its settling."""
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    attempt = uuid.uuid4()
+    started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+    assert isinstance(started, Started)
+    return claimed, attempt, tuple(started.recipients)
+
+
+def decision(answer: CallAnswer, recipients: tuple[int, ...]) -> retries.Settlement:
+    """What a worker would do about an answer."""
+    return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
+
+
+def all_accepted(recipients: tuple[int, ...]) -> Answered:
+    """Postmark took every one of them."""
+    return Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
+
+
+def test_an_accepted_copy_is_sent_with_the_providers_id_and_time(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    for delivery in Delivery.objects.filter(issue=edition.issue_id):
+        assert delivery.provider_message_id
+        assert delivery.evidence == "reply"
+        assert delivery.sent_at
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    newsroom.let_time_pass(11)
+    assert newsroom.sweep() == 1
+
+    settled = settle_call(
+        claimed, attempt, decision(all_accepted(recipients), recipients), Attempt.Result.ANSWERED
+    )
+
+    assert not settled
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    assert newsroom.books(edition).unknown == 3
+
+
+def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    settlement = decision(all_accepted(recipients), recipients)
+
+    settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+    settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+
+    kept = Evidence.objects.filter(issue_id=edition.issue_id)
+    assert sorted(fact.recipient_id for fact in kept) == sorted(recipients)
+    assert {fact.attempt for fact in kept} == {attempt}
+
+
+def test_evidence_that_was_kept_settles_the_doubt_at_the_next_look_up(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    settle_call(
+        claimed, attempt, decision(all_accepted(recipients), recipients), Attempt.Result.ANSWERED
+    )
+
+    newsroom.let_time_pass(61)
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["accepted"] == 0
+
+
+def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    first = decision(all_accepted(recipients), recipients)
+    assert settle_call(claimed, attempt, first, Attempt.Result.ANSWERED)
+    ids = list(Delivery.objects.values_list("provider_message_id", flat=True))
+
+    again = decision(CallUnanswered("The line was cut."), recipients)
+    assert not settle_call(claimed, attempt, again, Attempt.Result.UNKNOWN)
+
+    assert list(Delivery.objects.values_list("provider_message_id", flat=True)) == ids
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    stale, stale_attempt, recipients = a_started_call()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    newsroom.let_time_pass(2)
+    newsroom.step()
+    current, _, _ = a_started_call()
+    assert current.batch == stale.batch
+
+    late = decision(all_accepted(recipients), recipients)
+    assert not settle_call(stale, stale_attempt, late, Attempt.Result.ANSWERED)
+
+    assert newsroom.batch(edition).state == "sending"
+    assert newsroom.outcomes(edition) == ["waiting"] * 3
+
+
+def test_a_refused_address_fails_with_its_reason_and_its_reader_is_marked_bounced(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(
+        "item_error", code=300, text=NO_SUCH_ADDRESS, recipients=["reader1@example.net"]
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "failed", "sent"]
+    refused = Delivery.objects.get(issue=edition.issue_id, outcome="failed")
+    assert refused.reason
+    assert "300" in refused.reason
+    assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
+    # A refused address is no longer required: the edition has succeeded all the same.
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_an_inactive_address_is_suppressed_and_the_others_are_sent(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("item_error", code=406, recipients=["reader2@example.net"])
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_acceptance_without_an_error_code_is_acceptance(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("success_without_error_code", calls=1)
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["accepted"] == 3
+
+
+@pytest.mark.parametrize(
+    "fault", ["refuse_429", "maintenance_503", "forbidden_403_html"], ids=lambda kind: kind
+)
+def test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try(
+    newsroom: Newsroom, provider: SandboxServer, fault: str
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(fault, calls=1)
+
+    newsroom.deliver_all()
+
+    waiting = newsroom.batch(edition)
+    assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
+    assert newsroom.books(edition).waiting == 3
+    newsroom.let_time_pass(60)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["accepted"] == 3
+
+
+def test_a_provider_that_cannot_be_reached_uses_up_no_try_however_long_it_lasts(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.POSTMARK_BASE_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
+    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+
+    for _ in range(5):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(901)
+
+    assert newsroom.batch(edition).tries == 0
+    assert {attempt.result for attempt in newsroom.attempts(edition)} == {"not_sent"}
+    assert newsroom.outcomes(edition) == ["waiting"] * 3
+
+
+def test_a_message_that_is_judged_not_now_again_and_again_is_missed_when_its_tries_are_used_up(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_MAX_ATTEMPTS = 3  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(
+        "item_error", code=429, recipients=["reader0@example.net"], calls=None
+    )
+
+    for _ in range(5):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(901)
+
+    assert newsroom.outcomes(edition) == ["failed", "sent", "sent"]
+    assert len(newsroom.attempts(edition)) == 3
+    books = newsroom.books(edition)
+    assert (books.failed, books.missed) == (1, 1)
+    assert newsroom.state(edition) == "needs_attention"
+
+
+def test_a_call_that_is_too_large_goes_in_halves(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=5)
+    provider.sandbox.set_fault("payload_too_large_413", calls=1)
+
+    newsroom.deliver_all()
+    newsroom.let_time_pass(1)
+    newsroom.deliver_all()
+
+    assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    assert provider.sandbox.summary()["accepted"] == 5
+
+
+def test_one_answer_with_every_kind_of_result_settles_each_copy_by_its_own(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=6)
+    provider.sandbox.set_fault(
+        "item_error", code=300, text=NO_SUCH_ADDRESS, recipients=["reader1@example.net"]
+    )
+    newsroom.step()
+    assert newsroom.outcomes(edition).count("failed") == 1
+
+    another = newsroom.publish()
+    provider.sandbox.faults.clear()
+    provider.sandbox.set_fault("item_error", code=406, recipients=["reader2@example.net"])
+    newsroom.step()
+
+    # The refused reader is not in the second audience at all; the inactive one is suppressed.
+    assert newsroom.outcomes(another) == ["sent", "suppressed", "sent", "sent", "sent"]
+    assert newsroom.state(another) == "succeeded"

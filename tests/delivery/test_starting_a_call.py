@@ -1,0 +1,238 @@
+"""The attempt is on record before the call, and every delivery is looked at once more."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+from delivery.models import Attempt, Batch, Delivery
+from delivery.queue.claim import claim
+from delivery.queue.start import ClaimLost, Started, start
+from postmark_sandbox.server import SandboxServer
+from subscribers.models import Subscriber, Suppression
+from tests.delivery.newsroom import Newsroom
+
+
+@contextmanager
+def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> Iterator[None]:
+    """A worker is in the middle of its call: the provider has it and does not answer yet."""
+    provider.sandbox.set_fault("hold", moment=moment, calls=1)
+
+    def work() -> None:
+        newsroom.step()
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert provider.sandbox.gate.wait_until(lambda: provider.sandbox.gate.held == 1, 30)
+    try:
+        yield
+    finally:
+        provider.sandbox.gate.release()
+        worker.join(timeout=30)
+        assert not worker.is_alive()
+
+
+def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    with a_call_held_by(provider, newsroom, "before_accept"):
+        (attempt,) = newsroom.attempts(edition)
+        assert attempt.messages == 3
+        assert attempt.finished_at is None
+        assert newsroom.batch(edition).state == Batch.State.SENDING
+        assert provider.sandbox.summary()["accepted"] == 0
+
+    assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
+
+
+def test_no_transaction_is_open_while_a_call_is_in_the_air(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(readers=3)
+
+    with (
+        a_call_held_by(provider, newsroom, "after_accept"),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            """
+            SELECT count(*) FILTER (WHERE xact_start IS NOT NULL), count(*)
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """
+        )
+        in_transaction, others = cursor.fetchone()
+
+    assert others >= 1
+    assert in_transaction == 0
+
+
+def test_copies_in_a_call_count_as_waiting_and_the_books_balance(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    with a_call_held_by(provider, newsroom, "after_accept"):
+        books = newsroom.books(edition)
+
+    assert (books.waiting, books.sent) == (3, 0)
+
+
+def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    late = claim(uuid.uuid4(), lease_s=30)
+    assert late is not None
+    newsroom.let_time_pass(31)
+
+    assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+    assert newsroom.attempts(edition) == []
+
+
+def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    lost = claim(uuid.uuid4(), lease_s=30)
+    assert lost is not None
+    newsroom.let_time_pass(31)
+    newsroom.sweep()
+    assert claim(uuid.uuid4(), lease_s=30) is not None
+
+    assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
+
+
+def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+
+    started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
+
+    assert isinstance(started, Started)
+    (attempt,) = newsroom.attempts(edition)
+    lease_until = newsroom.batch(edition).lease_until
+    assert lease_until is not None
+    assert 129 <= (lease_until - attempt.started_at).total_seconds() <= 131
+    assert (attempt.deadline_at - attempt.started_at).total_seconds() >= 99
+
+
+def test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    Subscriber.objects.filter(email="reader1@example.net").update(
+        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
+    assert newsroom.books(edition).withdrawn == 1
+    assert provider.sandbox.summary()["accepted"] == 2
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_who_came_onto_the_suppression_list_gets_no_copy_and_is_counted_as_suppressed(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    Suppression.objects.create(
+        address_key="reader2@example.net",
+        reason=Suppression.Reason.COMPLAINT,
+        origin=Suppression.Origin.PROVIDER,
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
+    assert newsroom.books(edition).suppressed == 1
+    assert provider.sandbox.summary()["accepted"] == 2
+
+
+def test_a_batch_that_everybody_left_is_settled_without_a_call(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=2)
+    Subscriber.objects.update(
+        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.attempts(edition) == []
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.books(edition).withdrawn == 2
+
+
+class TestADeliveryThatBearsAMarkOfHavingBeenSent:
+    """The order is send, then mark. A mark without evidence is asked about, never sent first."""
+
+    def test_a_bare_time_is_not_sent_again_before_the_provider_was_asked(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=3)
+        marked = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
+        assert marked is not None
+        Delivery.objects.filter(issue=edition.issue_id, recipient=marked.recipient_id).update(
+            sent_at=edition.published_at
+        )
+
+        newsroom.deliver_all()
+
+        assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
+        assert newsroom.books(edition).unknown == 1
+        assert provider.sandbox.summary()["accepted"] == 2
+
+    def test_found_at_the_provider_its_id_is_filled_in(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=1)
+        newsroom.deliver_all()
+        evidence = Delivery.objects.get(issue=edition.issue_id).provider_message_id
+        # As other code or a restored row could leave it: gone out, marked, the evidence lost.
+        Delivery.objects.filter(issue=edition.issue_id).update(
+            outcome="waiting", provider_message_id=None, evidence=None
+        )
+        Batch.objects.filter(edition=edition).update(state="ready", waiting=1, sent=0)
+
+        newsroom.deliver_all()
+
+        found = Delivery.objects.get(issue=edition.issue_id)
+        assert (found.outcome, found.provider_message_id) == ("sent", evidence)
+        assert found.evidence == "lookup"
+        assert provider.sandbox.summary()["accepted"] == 1
+        assert newsroom.state(edition) == "succeeded"
+
+    def test_surely_not_accepted_the_marks_are_cleared_and_it_is_sent(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=1)
+        Delivery.objects.filter(issue=edition.issue_id).update(sent_at=edition.published_at)
+
+        newsroom.deliver_all()
+        assert newsroom.outcomes(edition) == ["unknown"]
+        for _ in range(3):
+            newsroom.let_time_pass(900)
+            newsroom.deliver_all()
+
+        assert newsroom.outcomes(edition) == ["sent"]
+        assert provider.sandbox.summary()["accepted"] == 1
+
+    def test_an_id_without_a_time_is_never_sent_again_by_itself(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=1)
+        Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
+
+        for _ in range(5):
+            newsroom.deliver_all()
+            newsroom.let_time_pass(900)
+
+        assert newsroom.outcomes(edition) == ["unknown"]
+        assert newsroom.state(edition) == "needs_attention"
+        assert provider.sandbox.summary()["accepted"] == 0

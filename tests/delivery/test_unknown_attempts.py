@@ -1,0 +1,234 @@
+"""Nothing of an unknown attempt is sent again before the provider was asked."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from delivery.models import Attempt, Delivery
+from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.start import start
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+
+# How a call can be accepted without its worker learning of it.
+ACCEPTED_UNHEARD = [
+    "accept_then_close",
+    "accept_then_500",
+    "accept_then_truncate",
+    "accept_then_garble",
+    "accept_then_wrong_length",
+]
+
+
+def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
+    """The attempt is on record, and nobody will ever settle it."""
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    attempt = uuid.uuid4()
+    start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+    return attempt
+
+
+@pytest.mark.parametrize("fault", ACCEPTED_UNHEARD)
+def test_what_was_accepted_unheard_is_found_by_asking_and_never_sent_twice(
+    newsroom: Newsroom, provider: SandboxServer, fault: str
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(fault, calls=1)
+
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    assert newsroom.books(edition).unknown == 3
+    assert provider.sandbox.summary()["accepted"] == 3
+
+    newsroom.let_time_pass(61)
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert set(Delivery.objects.values_list("evidence", flat=True)) == {"lookup"}
+    assert provider.sandbox.summary()["accepted"] == 3
+    assert newsroom.state(edition) == "succeeded"
+
+
+@pytest.mark.parametrize("fault", ["close_before_reading", "bad_gateway_502_html"])
+def test_what_was_surely_not_accepted_is_sent_again_after_the_last_look_up(
+    newsroom: Newsroom, provider: SandboxServer, fault: str
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(fault, calls=1)
+    newsroom.deliver_all()
+
+    for elapsed, looked_up in ((61, 1), (240, 2)):
+        newsroom.let_time_pass(elapsed)
+        newsroom.deliver_all()
+        assert newsroom.batch(edition).lookups == looked_up
+        assert newsroom.outcomes(edition) == ["unknown"] * 3
+    newsroom.let_time_pass(600)
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["accepted"] == 3
+    assert newsroom.batch(edition).tries == 1
+
+
+def test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    calls = provider.sandbox.summary()["calls"]["total"]
+
+    newsroom.let_time_pass(59)
+    newsroom.deliver_all()
+
+    assert provider.sandbox.summary()["calls"]["total"] == calls
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+
+
+def test_of_a_call_that_was_accepted_in_part_the_rest_goes_again_and_only_the_rest(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=5)
+    provider.sandbox.set_fault("accept_first_k_then_close", k=2, calls=1)
+    newsroom.deliver_all()
+
+    newsroom.let_time_pass(61)
+    newsroom.deliver_all()
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 2 + ["unknown"] * 3
+    for _ in range(2):
+        newsroom.let_time_pass(900)
+        newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    summary = provider.sandbox.summary()
+    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (5, 0)
+
+
+@pytest.mark.parametrize("fault", ["search_503", "search_429"])
+def test_a_look_up_that_fails_says_nothing_and_does_not_count(
+    newsroom: Newsroom, provider: SandboxServer, fault: str
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    provider.sandbox.set_fault(fault, calls=None)
+
+    for _ in range(6):
+        newsroom.let_time_pass(900)
+        newsroom.deliver_all()
+
+    assert newsroom.batch(edition).lookups == 0
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    provider.sandbox.faults.clear()
+    newsroom.let_time_pass(900)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert provider.sandbox.summary()["accepted"] == 3
+
+
+def test_while_the_search_does_not_show_later_mail_its_silence_does_not_count(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
+    provider.sandbox.set_fault("search_delay", seconds=3600)
+    edition = newsroom.publish(readers=6)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    # The deadline of the first call passes, and only then the second batch is accepted.
+    newsroom.let_time_pass(30)
+    newsroom.deliver_all()
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+    for _ in range(6):
+        newsroom.let_time_pass(900)
+        newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition).count("unknown") == 3
+    assert provider.sandbox.summary()["accepted"] == 6
+    provider.sandbox.faults.clear()
+    newsroom.let_time_pass(900)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 6
+    assert provider.sandbox.summary()["accepted"] == 6
+
+
+def test_the_search_is_asked_on_the_stream_of_the_edition(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    # The provider's search looks at its transactional stream unless another is named: a look-up
+    # that forgot it would find nothing and send everything again.
+    edition = newsroom.publish(readers=3)
+    assert edition.stream == "broadcast"
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+
+    newsroom.let_time_pass(61)
+    newsroom.step()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_by_the_policy_hold_a_person_decides_about_what_was_not_found(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("close_before_reading", calls=1)
+    newsroom.deliver_all()
+
+    for _ in range(5):
+        newsroom.let_time_pass(900)
+        newsroom.deliver_all()
+
+    assert newsroom.batch(edition).state == "parked"
+    assert newsroom.state(edition) == "needs_attention"
+    assert newsroom.books(edition).unknown == 3
+    assert provider.sandbox.summary()["accepted"] == 0
+
+
+def test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    a_call_whose_worker_is_lost(newsroom)
+    newsroom.let_time_pass(11)
+
+    assert newsroom.sweep() == 1
+
+    (attempt,) = newsroom.attempts(edition)
+    batch = newsroom.batch(edition)
+    assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
+    assert batch.doubt_since == attempt.deadline_at
+    assert (batch.due_at - attempt.deadline_at).total_seconds() == pytest.approx(60)
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+
+
+def test_the_same_doubt_is_not_looked_up_by_two_workers(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(61)
+
+    assert claim_look_up(uuid.uuid4(), lease_s=30) is not None
+    assert claim_look_up(uuid.uuid4(), lease_s=30) is None
+
+
+def test_a_second_try_is_the_same_mail_under_another_attempt(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=1)
+    provider.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(2)
+    newsroom.deliver_all()
+
+    first, second = newsroom.attempts(edition)
+    assert first.pk != second.pk
+    assert (first.result, second.result) == ("unknown", "answered")
+    assert newsroom.outcomes(edition) == ["sent"]

@@ -1,0 +1,153 @@
+"""Code may be wrong; a constraint is not. Each promise is tried by breaking it."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from delivery.queue.audit import breaches_of
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+
+
+def broken_by(statement: str, *parameters: object) -> str:
+    """The constraint that refuses a statement."""
+    with (
+        pytest.raises(IntegrityError) as refused,
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement, parameters)
+    diagnostics = refused.value.__cause__.diag  # type: ignore[union-attr]
+    return str(diagnostics.constraint_name or diagnostics.message_primary)
+
+
+@pytest.mark.parametrize(
+    ("statement", "promise"),
+    [
+        ("UPDATE batch SET sent = 1", "the_counts_of_a_batch_add_up"),
+        ("UPDATE batch SET missed = 1", "the_missed_are_among_the_failed"),
+        ("UPDATE batch SET state = 'done'", "a_done_batch_has_nothing_open"),
+        ("UPDATE batch SET state = 'claimed'", "a_lease_is_held_exactly_while_a_worker_works"),
+        (
+            "UPDATE batch SET lease_until = clock_timestamp()",
+            "a_lease_is_held_exactly_while_a_worker_works",
+        ),
+        ("UPDATE batch SET state = 'unknown'", "doubt_has_a_beginning"),
+        (
+            "UPDATE batch SET state = 'sending', lease_until = now(), owner = gen_random_uuid()",
+            "a_call_is_made_under_an_attempt",
+        ),
+        (
+            "UPDATE delivery SET outcome = 'sent'",
+            "sent_only_with_a_provider_id_a_time_and_evidence",
+        ),
+        ("UPDATE delivery SET outcome = 'failed'", "failed_always_says_why"),
+        ("UPDATE delivery SET outcome = 'received'", "delivery_outcome_is_known"),
+        (
+            "INSERT INTO delivery SELECT * FROM delivery",
+            "delivery_pkey",
+        ),
+        (
+            "UPDATE edition SET control = 'stopped', control_reason = ''",
+            "a_stopped_edition_says_why",
+        ),
+        ("INSERT INTO newsletter SELECT 2, name FROM newsletter", "there_is_one_newsletter"),
+    ],
+)
+def test_the_row_cannot_lie(newsroom: Newsroom, statement: str, promise: str) -> None:
+    newsroom.publish(readers=2)
+    Newsletter.objects.the_one()
+    if "INTO newsletter" in statement:
+        statement = (
+            "INSERT INTO newsletter (id, name, tagline, postal_address, time_zone, language, "
+            "reply_to) VALUES (2, '', '', '', '', '', '')"
+        )
+
+    assert broken_by(statement) == promise
+
+
+@pytest.mark.parametrize(
+    "column", ["title", "html_content", "text_content", "html_mail", "text_mail", "archive_url"]
+)
+def test_the_content_of_an_edition_never_changes(newsroom: Newsroom, column: str) -> None:
+    newsroom.publish(readers=1)
+
+    assert "never changes" in broken_by(f"UPDATE edition SET {column} = 'another'")
+
+
+def test_an_author_publishes_once_per_key_even_past_all_code(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1, key="the-key")
+    copy = Edition.objects.get(pk=edition.pk)
+    copy.pk, copy.version = None, 2
+
+    with pytest.raises(IntegrityError, match="an_author_publishes_once_per_key"):
+        copy.save(force_insert=True)
+
+
+def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+
+    Delivery.objects.filter(issue=edition.issue_id).update(sent_at=edition.published_at)
+
+    assert [breach.promise for breach in breaches_of([edition.pk])] == [
+        "Nothing is marked as sent without evidence"
+    ]
+
+
+def test_the_audit_finds_counts_that_differ_from_the_rows(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    assert breaches_of([edition.pk]) == []
+
+    Batch.objects.filter(edition=edition).update(sent=2, suppressed=1)
+
+    assert [breach.promise for breach in breaches_of([edition.pk])] == [
+        "The counts of every batch equal its rows"
+    ]
+
+
+def test_the_audit_finds_a_provider_id_that_two_deliveries_share(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+
+    Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="the-same")
+
+    assert "No two deliveries share a provider id" in {
+        breach.promise for breach in breaches_of([edition.pk])
+    }
+
+
+def test_the_audit_finds_an_audience_that_is_not_there(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+
+    Edition.objects.filter(pk=edition.pk).update(audience=4)
+
+    assert "The counts of every edition add up to its audience" in {
+        breach.promise for breach in breaches_of([edition.pk])
+    }
+
+
+def test_one_row_update_per_delivery_and_hardly_an_index_touched(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 200  # type: ignore[attr-defined]
+    newsroom.confirm(1000)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_reset_single_table_counters('delivery'::regclass)")
+        newsroom.publish()
+        newsroom.deliver_all()
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'delivery'"
+        )
+        updated, hot = cursor.fetchone()
+
+    assert updated == 1000
+    assert hot >= 800

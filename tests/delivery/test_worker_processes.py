@@ -1,0 +1,273 @@
+"""Real workers, really stopped and really killed, at the moments that matter."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import connection, transaction
+
+from delivery.models import Attempt, Batch, Worker
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.worker_process import WorkerProcess
+
+# Short enough that a lost worker is noticed within the test, long enough for a call.
+SHORT = {
+    "DELIVERY_HTTP_DEADLINE_S": "2",
+    "DELIVERY_LEASE_S": "1",
+    "DELIVERY_LOOKUP_AFTER_S": "0.2,0.4,0.6",
+    "DELIVERY_RETRY_BASE_S": "0.1",
+    "DELIVERY_BATCH_SIZE": "50",
+}
+
+StartWorker = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWorker]:
+    """Starts workers against the test's database and provider; none outlives the test."""
+    workers: list[WorkerProcess] = []
+
+    def begin(*options: str, **settings: str) -> WorkerProcess:
+        worker = WorkerProcess(database_url, provider.url, *options, **(SHORT | settings))
+        workers.append(worker)
+        return worker
+
+    yield begin
+    for worker in workers:
+        if worker.is_running():
+            worker.kill()
+
+
+def held(provider: SandboxServer, calls: int = 1) -> None:
+    """Wait until the provider holds so many calls."""
+    gate = provider.sandbox.gate
+    assert gate.wait_until(lambda: gate.held == calls, 60)
+
+
+def test_until_empty_delivers_everything_prints_the_counts_and_ends_with_0(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=500)
+
+    worker = start_worker("--until-empty")
+
+    assert worker.end() == 0, worker.errors
+    assert worker.totals() == {
+        "editions": 1,
+        "audience": 500,
+        "sent": 500,
+        "suppressed": 0,
+        "withdrawn": 0,
+        "failed": 0,
+        "unknown": 0,
+        "waiting": 0,
+    }
+    assert newsroom.state(edition) == "succeeded"
+    assert provider.sandbox.summary()["distinct_deliveries"] == 500
+
+
+def test_until_empty_waits_for_the_hold(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=5, hold_s=2)
+
+    worker = start_worker("--until-empty")
+
+    assert worker.end() == 0, worker.errors
+    assert worker.totals()["sent"] == 5
+
+
+def test_until_empty_ends_with_3_if_something_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=5)
+    provider.sandbox.set_fault("unauthorized_401", calls=None)
+
+    worker = start_worker("--until-empty")
+
+    assert worker.end() == 3
+    assert worker.totals()["waiting"] == 5
+    assert "POSTMARK_SERVER_TOKEN" in worker.errors
+
+
+def test_sigterm_lets_the_call_in_the_air_finish_and_ends_with_0(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=5)
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker(DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider)
+
+    worker.signal(signal.SIGTERM)
+    provider.sandbox.gate.release()
+
+    assert worker.end() == 0, worker.errors
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    assert not Worker.objects.exists()
+
+
+def test_sigterm_claims_nothing_more(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=200)
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider)
+
+    worker.signal(signal.SIGTERM)
+    provider.sandbox.gate.release()
+
+    assert worker.end() == 0, worker.errors
+    assert len(newsroom.attempts(edition)) == 1
+    leased = Batch.objects.exclude(lease_until=None)
+    assert not leased.exists()
+
+
+def test_a_second_sigterm_ends_at_once_and_what_was_in_the_air_is_looked_up(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=5)
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker(DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider)
+
+    worker.signal(signal.SIGTERM)
+    worker.signal(signal.SIGTERM)
+    # Signals of one number are not queued: the second is sent until it has been seen.
+    while worker.is_running():
+        worker.signal(signal.SIGTERM)
+    assert worker.end() != 0
+    provider.sandbox.gate.release("close")
+
+    newsroom.let_time_pass(70)
+    assert start_worker("--until-empty").end() == 0
+    assert newsroom.outcomes(edition) == ["sent"] * 5
+    assert provider.sandbox.summary()["accepted"] == 5
+
+
+@pytest.mark.parametrize("moment", ["before_accept", "after_accept"])
+def test_kill_9_during_the_call_costs_nobody_a_copy_and_sends_nobody_two(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, moment: str
+) -> None:
+    edition = newsroom.publish(readers=120)
+    provider.sandbox.set_fault("hold", moment=moment, calls=1)
+    worker = start_worker("--concurrency", "1")
+    held(provider)
+
+    worker.kill()
+    provider.sandbox.gate.release("close")
+
+    rescuer = start_worker("--until-empty")
+    assert rescuer.end() == 0, rescuer.errors
+    assert newsroom.outcomes(edition) == ["sent"] * 120
+    summary = provider.sandbox.summary()
+    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (120, 0)
+    assert newsroom.attempts(edition)[0].result == Attempt.Result.UNKNOWN
+
+
+def test_kill_9_between_the_claim_and_the_call_costs_nobody_a_copy(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=30)
+    # The subscribers' table is locked, so that the last look before the call has to wait there.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+        worker = start_worker("--concurrency", "1")
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        worker.kill()
+
+    rescuer = start_worker("--until-empty")
+    assert rescuer.end() == 0, rescuer.errors
+    assert newsroom.outcomes(edition) == ["sent"] * 30
+    assert provider.sandbox.summary()["accepted"] == 30
+    assert len(newsroom.attempts(edition)) == 1
+
+
+def test_kill_9_after_acceptance_and_in_the_middle_of_settling(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=30)
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="20")
+    held(provider)
+    with transaction.atomic(), connection.cursor() as cursor:
+        # The answer is there; writing it down has to wait for one of the rows.
+        cursor.execute("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE")
+        provider.sandbox.gate.release()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        worker.kill()
+    assert newsroom.outcomes(edition) == ["waiting"] * 30
+
+    newsroom.let_time_pass(30)
+    rescuer = start_worker("--until-empty")
+    assert rescuer.end() == 0, rescuer.errors
+    assert newsroom.outcomes(edition) == ["sent"] * 30
+    assert provider.sandbox.summary()["accepted"] == 30
+
+
+def test_a_worker_frozen_past_its_lease_wakes_up_and_sends_nothing(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=30)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+        frozen = start_worker("--concurrency", "1")
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        frozen.signal(signal.SIGSTOP)
+    # Its statement goes through now, and its transaction stays open for as long as the server
+    # has patience with a silent session. Then the lease is over and another worker takes over.
+    rescuer = start_worker("--until-empty")
+    assert rescuer.end() == 0, rescuer.errors
+
+    frozen.signal(signal.SIGCONT)
+    frozen.wait_for_line("a step failed")
+    frozen.signal(signal.SIGTERM)
+    assert frozen.end() == 0, frozen.errors
+    assert newsroom.outcomes(edition) == ["sent"] * 30
+    assert provider.sandbox.summary()["accepted"] == 30
+
+
+def test_two_workers_share_one_edition_and_nobody_gets_two(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=2000)
+
+    workers = [start_worker("--until-empty") for _ in range(2)]
+
+    assert [worker.end() for worker in workers] == [0, 0]
+    assert len({attempt.worker for attempt in newsroom.attempts(edition)}) == 2
+    summary = provider.sandbox.summary()
+    assert (summary["accepted"], summary["distinct_deliveries"]) == (2000, 2000)
+
+
+def test_an_empty_queue_ends_at_once_with_0(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    worker = start_worker("--until-empty")
+
+    assert worker.end() == 0
+    assert worker.totals()["audience"] == 0
+
+
+def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    worker = start_worker("--until-empty", UNSUBSCRIBE_HANDLING="postmark")
+
+    assert worker.end() == 0
+    assert "UNSUBSCRIBE_HANDLING" in worker.errors
+
+
+@pytest.mark.parametrize("given", ["0", "65", "many"])
+def test_a_concurrency_out_of_range_is_refused_with_one_sentence(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, given: str
+) -> None:
+    worker = start_worker("--concurrency", given)
+
+    assert worker.end() == 1
+    assert worker.errors.strip().splitlines()[-1] == (
+        f"CommandError: --concurrency is '{given}'; expected a whole number from 1 to 64."
+    )
