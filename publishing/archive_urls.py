@@ -1,6 +1,12 @@
-"""The archive, below /archive/."""
+"""The archive's addresses, below /archive/."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from publishing.views import archive
 
 app_name = "archive"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", archive.index, name="index"),
+    path("feed.xml", archive.feed, name="feed"),
+    path("<slug:slug>/", archive.issue, name="issue"),
+]

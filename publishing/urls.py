@@ -1,6 +1,17 @@
 """The author's addresses, below /admin/newsletters/."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from publishing.views.issues import issues
+from publishing.views.progress import progress, progress_json
+from publishing.views.publishing_form import publishing_form
+from publishing.views.resume import resume
 
 app_name = "desk"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", publishing_form, name="publish"),
+    path("issues/", issues, name="issues"),
+    path("<uuid:issue>/", progress, name="progress"),
+    path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
+    path("<uuid:issue>/resume/", resume, name="resume"),
+]

@@ -1,0 +1,63 @@
+"""The issues of the newsletter, newest first, each with the state of its newest edition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from delivery.models import Edition
+from delivery.queue.books import all_books
+from publishing.bar import Part, label_of, parts_of
+from publishing.content import Content
+from publishing.progress import GLYPHS, TONES, counts_of
+from publishing.status import Status, status_from
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One issue as a list shows it."""
+
+    edition: Edition
+    title: str
+    status: Status
+    glyph: str
+    tone: str
+    bar: list[Part]
+    label: str
+
+
+def plain_title(edition: Edition) -> str:
+    """The title as a page shows it, with merge fields by their fallbacks."""
+    return Content(edition.title, "", "").plain_title
+
+
+def newest_editions() -> QuerySet[Edition]:
+    """The newest edition of every newsletter issue, newest first. Confirmation mail is no issue."""
+    editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
+    return (
+        editions.filter(~Exists(newer))
+        .select_related("author")
+        .defer("html_content", "text_content", "html_mail", "text_mail", "content_hash")
+        .order_by("-published_at", "-pk")
+    )
+
+
+def rows_of(editions: Iterable[Edition]) -> list[Row]:
+    """Their rows, in the same order; one query for the books of them all."""
+    wanted = list(editions)
+    books = {read.edition: read for read in all_books(among=[edition.pk for edition in wanted])}
+    return [
+        Row(
+            edition=edition,
+            title=plain_title(edition),
+            status=(status := status_from(books[edition.pk])),
+            glyph=GLYPHS[status.state],
+            tone=TONES.get(status.state, ""),
+            bar=parts_of(counts_of(status.books)),
+            label=label_of(counts_of(status.books), status.books.audience),
+        )
+        for edition in wanted
+    ]

@@ -1,0 +1,273 @@
+"""
+What the progress page says, as text and attributes. Pure: a page and its later readings agree.
+
+The template writes it when the page is opened and the script writes it again from
+progress.json, so that no number is formatted in two places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from delivery.books import Books
+from delivery.edition_state import EditionState
+from publishing.bar import ORDER, label_of, parts_of
+from publishing.status import Status
+
+GLYPHS = {
+    EditionState.SCHEDULED: "held",
+    EditionState.HELD: "held",
+    EditionState.SENDING: "sending",
+    EditionState.PAUSED: "paused",
+    EditionState.NEEDS_ATTENTION: "attention",
+    EditionState.SUCCEEDED: "sent",
+    EditionState.CANCELLED: "withdrawn",
+    EditionState.CLOSED: "done",
+}
+TONES = {
+    EditionState.SENDING: "sent",
+    EditionState.SUCCEEDED: "sent",
+    EditionState.NEEDS_ATTENTION: "fault",
+    EditionState.CANCELLED: "calm",
+    EditionState.CLOSED: "calm",
+}
+OUTCOME_TONES = {
+    "sent": "sent",
+    "unknown": "doubt",
+    "failed": "fault",
+    "suppressed": "calm",
+    "withdrawn": "calm",
+    "waiting": "calm",
+}
+AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    One reading of an edition, as the page shows it.
+
+    `text` holds every piece of text that may change, by the name it has in the template; `bar` the
+    parts of the bar; `zero` the outcomes that nobody has; `shown` the sections that apply.
+    """
+
+    text: dict[str, str]
+    bar: list[dict[str, str]]
+    label: str
+    glyph: str
+    tone: str
+    zero: list[str]
+    shown: list[str]
+    held_s: int
+    at_rest: bool
+
+
+def counts_of(books: Books) -> dict[str, int]:
+    """The counts by outcome, in their order."""
+    return {outcome: getattr(books, outcome) for outcome in ORDER}
+
+
+def can_resume(status: Status) -> bool:
+    """Whether a person stopped it or a fault did, so that a person may let it go on."""
+    return status.books.control in {"stopped", "paused"}
+
+
+def reading_of(status: Status, zone: ZoneInfo) -> Reading:
+    """What the page says of this status, with times in `zone`."""
+    books, counts = status.books, counts_of(status.books)
+    return Reading(
+        text={
+            "state": status.state.words.capitalize(),
+            "sentence": sentence_of(status, zone),
+            **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
+            **{f"note_{outcome}": note for outcome, note in _notes(status, zone).items()},
+            "of": f"of {books.audience:,} sent",
+            "left": _left(status),
+            "rate": _rate(books),
+            "time_left": _time_left(status, zone),
+            "worker": _worker(books),
+            "worker_heard": _worker_heard(books, zone),
+            "updated": _clock(books.now, zone),
+            "clock": _countdown(_held_s(status)),
+            "doubt": _doubt(books, zone),
+            "next_lookup": _next_lookup(books, zone),
+            "sum": "adds up; frozen when the issue was published"
+            if books.balanced
+            else "does not add up: run ./homing audit",
+        },
+        bar=[asdict(part) for part in parts_of(counts)],
+        label=label_of(counts, books.audience),
+        glyph=GLYPHS[status.state],
+        tone=TONES.get(status.state, ""),
+        zero=[outcome for outcome in ORDER if not counts[outcome]],
+        shown=[
+            name
+            for name, applies in (
+                ("held", status.state is EditionState.HELD),
+                ("doubt", books.unknown > 0),
+                ("resume", can_resume(status)),
+                ("pace", status.state not in AT_REST),
+            )
+            if applies
+        ],
+        held_s=_held_s(status),
+        at_rest=status.state in AT_REST,
+    )
+
+
+def live_json(status: Status, zone: ZoneInfo) -> dict[str, Any]:
+    """The keys of `issue_status`, `rate` and `eta_s`, and under `page` what the page shows."""
+    return {**status.progress_json(), "page": asdict(reading_of(status, zone))}
+
+
+def sentence_of(status: Status, zone: ZoneInfo) -> str:
+    """What is so, until when or why, what you can do."""
+    books = status.books
+    match status.state:
+        case EditionState.HELD:
+            return (
+                f"Held. The first copy leaves at {_clock(books.held_until, zone)}, to "
+                f"{_readers(books.audience)}. Until then nothing goes out."
+            )
+        case EditionState.SUCCEEDED:
+            return _succeeded(books)
+        case EditionState.CANCELLED:
+            return (
+                f"Cancelled. It reached {_readers(books.sent)}; "
+                f"{books.audience - books.sent:,} did not get it."
+            )
+        case EditionState.CLOSED:
+            return (
+                f"Closed. {_copies(books.sent)} went out; a person accepted that "
+                f"{books.audience - books.sent:,} did not."
+            )
+        case EditionState.NEEDS_ATTENTION:
+            return f"Needs attention: {status.reason}"
+        case EditionState.PAUSED:
+            return f"Paused. {status.reason}"
+        case _:
+            words = status.state.words.capitalize()
+            return status.reason if status.reason.startswith(words) else f"{words}. {status.reason}"
+
+
+def _succeeded(books: Books) -> str:
+    if not books.audience:
+        return "This issue went to nobody: there was no confirmed reader. It stands in the archive."
+    if books.sent == 1:
+        went = "1 copy went out and Postmark accepted it."
+    else:
+        went = f"{books.sent:,} copies went out, one each, and Postmark accepted every one."
+    others = books.audience - books.sent
+    if not others:
+        return f"Succeeded. {went}"
+    reasons = [
+        reason
+        for reason, count in (
+            ("had left", books.withdrawn),
+            ("may not be mailed", books.suppressed),
+            ("cannot be reached at the address they gave", books.failed),
+        )
+        if count
+    ]
+    return (
+        f"Succeeded. {went} The other {_readers(others)} {' or '.join(reasons)}; nobody is missing."
+    )
+
+
+def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
+    """What stands beside each count of the ledger; nothing beside a zero."""
+    books = status.books
+    match status.state:
+        case EditionState.HELD:
+            waiting = f"held until {_clock(books.held_until, zone)}"
+        case EditionState.NEEDS_ATTENTION | EditionState.PAUSED:
+            waiting = "untouched; they wait for you"
+        case _:
+            waiting = "in line, or in a call"
+    notes = {
+        "sent": "Postmark accepted them; each has its proof",
+        "unknown": "no answer came back; Postmark is asked about them",
+        "failed": "not sent; the reason stands with each reader, below",
+        "suppressed": "may not be mailed: they bounced or complained before",
+        "withdrawn": "left before their copy; no mail was sent to them",
+        "waiting": waiting,
+    }
+    return {outcome: notes[outcome] if getattr(books, outcome) else "" for outcome in ORDER}
+
+
+def _left(status: Status) -> str:
+    if status.state is EditionState.SENDING and status.eta_s is not None:
+        return f"about {_span(status.eta_s)} left"
+    return ""
+
+
+def _rate(books: Books) -> str:
+    return f"{books.rate_per_s * 60:,.0f} a minute"
+
+
+def _time_left(status: Status, zone: ZoneInfo) -> str:
+    if status.state is not EditionState.SENDING:
+        return "not known while nothing goes out"
+    if status.eta_s is None:
+        return "not known before the first copies are out"
+    return f"about {_span(status.eta_s)}"
+
+
+def _worker(books: Books) -> str:
+    return "at work" if books.worker_is_there else "none is running"
+
+
+def _worker_heard(books: Books, zone: ZoneInfo) -> str:
+    if books.worker_heard_at is None:
+        return "start one with ./homing deliver"
+    return f"last heard from at {_clock(books.worker_heard_at, zone)}"
+
+
+def _doubt(books: Books, zone: ZoneInfo) -> str:
+    if not books.unknown:
+        return ""
+    left = "1 copy" if books.unknown == 1 else f"{books.unknown:,} copies"
+    since = f" at {_clock(books.doubt_since, zone)}" if books.doubt_since else ""
+    return f"{left} left{since} and no answer came back."
+
+
+def _next_lookup(books: Books, zone: ZoneInfo) -> str:
+    if not books.unknown:
+        return ""
+    if books.next_lookup_at is None or books.next_lookup_at <= books.now:
+        return "Homing is asking now."
+    return f"Homing asks again at {_clock(books.next_lookup_at, zone)}."
+
+
+def _held_s(status: Status) -> int:
+    if status.state is not EditionState.HELD:
+        return 0
+    return math.ceil((status.books.held_until - status.books.now).total_seconds())
+
+
+def _countdown(seconds: int) -> str:
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def _clock(at: datetime, zone: ZoneInfo) -> str:
+    return f"{at.astimezone(zone):%H:%M:%S}"
+
+
+def _span(seconds: int) -> str:
+    if seconds < 90:
+        return f"{seconds} seconds" if seconds != 1 else "1 second"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} minutes"
+    return f"{round(seconds / 3600)} hours"
+
+
+def _readers(number: int) -> str:
+    return "1 reader" if number == 1 else f"{number:,} readers"
+
+
+def _copies(number: int) -> str:
+    return "1 copy" if number == 1 else f"{number:,} copies"

@@ -1,0 +1,28 @@
+"""How the desk writes numbers and names."""
+
+from __future__ import annotations
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """52418 as 52,418."""
+    return f"{number:,}"
+
+
+@register.filter
+def counted(number: int, noun: str) -> str:
+    """3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@register.filter
+def called(user: object) -> str:
+    """The name a person goes by: their full name, or what they sign in with."""
+    if user is None:
+        return "someone who is gone"
+    full_name = getattr(user, "get_full_name", str)()
+    return full_name or getattr(user, "username", "")

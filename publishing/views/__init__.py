@@ -1,0 +1,1 @@
+"""The pages of the desk and of the archive. They translate; what happens stands elsewhere."""

@@ -1,0 +1,51 @@
+"""What the desk says after a publication, and the way from there to its progress."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.messages.storage.base import Message
+from django.http import HttpRequest
+from django.urls import reverse
+
+from delivery.models import Edition
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet. It stands in the archive."
+# A message remembers its issue in a tag, so that a replay leads to the same page as the first.
+_TAG = "issue-"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One message as the desk shows it: glyph, tone, text, and where it leads, if anywhere."""
+
+    glyph: str
+    tone: str
+    text: str
+    leads_to: str
+
+
+def tag_of(edition: Edition) -> str:
+    """The tag of a message that is about this edition's issue."""
+    return f"{_TAG}{edition.issue_id.hex}"
+
+
+def notes_of(request: HttpRequest) -> list[Note]:
+    """The messages that wait for this author. They are shown once."""
+    return [_note(message) for message in messages.get_messages(request)]
+
+
+def _note(message: Message) -> Note:
+    glyph, tone = {
+        messages.SUCCESS: ("sent", "sent"),
+        messages.WARNING: ("attention", "doubt"),
+        messages.ERROR: ("attention", "fault"),
+    }.get(message.level, ("done", ""))
+    issues = [tag for tag in (message.extra_tags or "").split() if tag.startswith(_TAG)]
+    leads_to = ""
+    if issues:
+        leads_to = reverse("desk:progress", args=[uuid.UUID(issues[0].removeprefix(_TAG))])
+    return Note(glyph, tone, str(message.message), leads_to)

@@ -1,0 +1,25 @@
+"""
+When a form comes without the token that belongs to its session, most often after signing in anew.
+
+Nothing was published, and the author's words stand on the page in a form that can be posted.
+"""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from publishing.views.desk import PUBLISH
+from publishing.views.publishing_form import form_again
+
+
+def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's CSRF_FAILURE_VIEW."""
+    if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):
+        return form_again(request, notice="csrf", status=403)
+    sentence = (
+        "This form is older than your present session. Nothing was changed. "
+        "Go back, load the page again, and press once more."
+    )
+    return render(request, "403.html", {"exception": sentence}, status=403)

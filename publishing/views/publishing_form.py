@@ -1,0 +1,165 @@
+"""
+The publishing form: write, press once or ten times, and the issue is published once.
+
+What a repeated post means is decided by `idempotency.safe_to_retry`; here are the pages for it.
+Each of them has the author's words on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Edition
+from idempotency.key import FIELD, BadKey, fresh_key, key_given
+from idempotency.safe_to_retry import OtherContentError, safe_to_retry
+from publishing import audit_trail, kept_form
+from publishing.content import Content
+from publishing.forms import PublishForm
+from publishing.issue_list import newest_editions, plain_title, rows_of
+from publishing.publish import KeyUsedForOtherContentError, edition_under, publish
+from publishing.views.accepted import ACCEPTED, TO_NOBODY, notes_of, tag_of
+from publishing.views.desk import author_of, desk_page, may_publish
+from publishing.what_differs import compare
+from subscribers.audience import confirmed
+
+FIELDS = ("title", "html_content", "text_content")
+LATEST = 5
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def publishing_form(request: HttpRequest) -> HttpResponse:
+    """GET shows a fresh form; POST publishes what is in it."""
+    if request.method == "POST":
+        return _posted(request)
+    kept = kept_form.take(request)
+    if kept is None:
+        return _form_page(request, PublishForm(), fresh_key())
+    form = PublishForm(initial={name: getattr(kept, name) for name in FIELDS})
+    return _form_page(request, form, kept.key, notice="signed_out")
+
+
+def form_again(
+    request: HttpRequest, *, notice: str, reason: str = "", status: int, new_key: bool = False
+) -> HttpResponse:
+    """
+    The posted words in the form again, after something that kept them from being looked at.
+
+    The key stays the same wherever it can: perhaps the form was published under it already.
+    """
+    key = key_given(request.POST.getlist(FIELD), None)
+    if new_key or isinstance(key, BadKey):
+        key = fresh_key()
+    form = PublishForm(initial={name: request.POST.get(name, "") for name in FIELDS})
+    return _form_page(request, form, key, notice=notice, reason=reason, status=status)
+
+
+def _form_page(
+    request: HttpRequest,
+    form: PublishForm,
+    key: str,
+    *,
+    notice: str = "",
+    reason: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    return desk_page(
+        request,
+        "publishing/form.html",
+        {
+            **_form_facts(request, form, key),
+            "notes": notes_of(request),
+            "notice": notice,
+            "reason": reason,
+            "rows": rows_of(newest_editions()[:LATEST]),
+        },
+        status=status,
+    )
+
+
+def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, Any]:
+    """What the form itself needs, on whichever page it stands."""
+    return {
+        "form": form,
+        "error_count": sum(len(errors) for errors in form.errors.values()),
+        "key": key,
+        "writer": kept_form.signed_writer(request.user),
+        "readers": confirmed().count(),
+        "sender": settings.FROM_EMAIL,
+        "hold_s": settings.PUBLISH_HOLD_S,
+    }
+
+
+def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    return _form_page(request, form, key)
+
+
+def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """422: the words in a fresh form, and what came of the earlier one."""
+    earlier = edition_under(author_of(request), key)
+    again = PublishForm(initial={name: form[name].value() for name in FIELDS})
+    return desk_page(
+        request,
+        "publishing/already_published.html",
+        {
+            **_form_facts(request, again, fresh_key()),
+            "earlier": earlier,
+            "earlier_title": plain_title(earlier) if earlier else "",
+            "comparisons": compare(_content_of(earlier), form.content) if earlier else [],
+        },
+    )
+
+
+def _content_of(edition: Edition) -> Content:
+    return Content(edition.title, edition.html_content, edition.text_content)
+
+
+def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """409: the posted words, hidden, in a form that looks again under the same key."""
+    return desk_page(
+        request,
+        "publishing/still_working.html",
+        {
+            "title": form.content.plain_title,
+            "key": key,
+            "writer": kept_form.signed_writer(request.user),
+            "fields": [(name, request.POST.get(name, "")) for name in FIELDS],
+        },
+    )
+
+
+def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
+    return form_again(request, notice="bad_key", reason=reason, status=400, new_key=True)
+
+
+@safe_to_retry(
+    form=PublishForm,
+    fields=FIELDS,
+    show_form=_form_with_errors,
+    other_content=_already_published,
+    still_working=_still_working,
+    bad_key=_without_a_key,
+)
+def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """Publish, inside the transaction that also holds the claim and the answer."""
+    author = author_of(request)
+    try:
+        published = publish(author, key, form.content, hold_s=settings.PUBLISH_HOLD_S)
+    except KeyUsedForOtherContentError:
+        raise OtherContentError from None
+    edition = published.edition
+    if published.created:
+        audit_trail.record_publication(author, edition)
+    messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
+    if not edition.audience:
+        messages.warning(request, TO_NOBODY)
+    answer = redirect(reverse("desk:publish"))
+    answer.status_code = 303
+    return answer

@@ -1,0 +1,4 @@
+// Posts the same form again after a while, under the same key. With scripts off there is a button.
+for (const form of document.querySelectorAll("form[data-look-again]")) {
+  setTimeout(() => form.requestSubmit(), Number(form.dataset.lookAgain));
+}
