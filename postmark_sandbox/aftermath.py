@@ -75,24 +75,27 @@ class Aftermath:
             elif fate is Fate.DROPPED:
                 self._note(message.number, Happening(fate, "Dropped", address, now_ns()))
 
-    def bounce(self, message: Message, address: str, kind: BounceType = HARD_BOUNCE) -> None:
-        """The mail comes back. A type that is inactive puts the address on the list."""
+    def bounce(
+        self, message: Message, address: str, kind: BounceType = HARD_BOUNCE, times: int = 1
+    ) -> None:
+        """The mail comes back, and the webhooks are told so many times. A type that is inactive
+        puts the address on the list."""
         bounce = self._bounced(message, address, kind)
         self._note(
             message.number, Happening(Fate.BOUNCED, kind.name, address, bounce.at_ns, bounce)
         )
-        self._webhooks.send([bounce_event(bounce)])
+        self._webhooks.send([bounce_event(bounce)], times)
         if kind.inactive:
             self.suppress(message.stream, address, "HardBounce", "Recipient", message)
 
-    def complain(self, message: Message, address: str) -> None:
+    def complain(self, message: Message, address: str, times: int = 1) -> None:
         """The reader calls it spam."""
         bounce = self._bounced(message, address, SPAM_COMPLAINT)
         self._note(
             message.number,
             Happening(Fate.COMPLAINED, SPAM_COMPLAINT.name, address, bounce.at_ns, bounce),
         )
-        self._webhooks.send([bounce_event(bounce)])
+        self._webhooks.send([bounce_event(bounce)], times)
         self.suppress(message.stream, address, "SpamComplaint", "Recipient", message)
 
     def unsubscribe(self, message: Message, address: str) -> None:
@@ -113,9 +116,9 @@ class Aftermath:
         if self._suppressions.lift(stream, address) is not None:
             self._webhooks.send([reactivated_event(stream, address.lower())])
 
-    def delivered(self, message: Message, address: str) -> None:
-        """Tells the webhooks that a message reached its mailbox."""
-        self._webhooks.send([delivery_event(message, address)])
+    def delivered(self, message: Message, address: str, times: int = 1) -> None:
+        """Tells the webhooks, so many times, that a message reached its mailbox."""
+        self._webhooks.send([delivery_event(message, address)], times)
 
     def events(self, message: Message) -> list[dict[str, Any]]:
         """The events of a message as its details list them."""

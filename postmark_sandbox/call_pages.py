@@ -38,16 +38,19 @@ def calls_page(sandbox: Sandbox) -> Answer:
 
 
 def _row(call: Call) -> Markup:
+    messages = f"{call.accepted:,} of {call.messages:,}" if call.messages else ""
+    fault = call.fault.replace("_", " ")
     return fill(
         ROW,
         at=clock_text(call.at_ns),
         method=call.method,
         path=call.path,
-        messages=f"{call.accepted:,} of {call.messages:,}" if call.messages else "",
+        messages=messages,
         status=call.status or "none",
         look="fault" if call.status == 0 or call.status >= 400 else "",
         ms=f"{call.ms:,.0f} ms",
-        fault=call.fault.replace("_", " "),
+        fault=fault,
+        narrow=", ".join(filter(None, (messages and f"{messages} accepted", fault))),
     )
 
 
@@ -60,12 +63,12 @@ PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p></h
 {table}</section>"""
 TABLE = """<div class="scroll" tabindex="0" role="region" aria-label="Calls"><table class="grid">
 <thead><tr><th scope="col">Time</th><th scope="col">Call</th>
-<th scope="col" class="num">Accepted</th><th scope="col" class="num">Status</th>
+<th scope="col" class="num wide-only">Accepted</th><th scope="col" class="num">Status</th>
 <th scope="col" class="num wide-only">Took</th><th scope="col" class="wide-only">Fault</th>
 </tr></thead><tbody>
 {rows}
 </tbody></table></div>"""
 ROW = """<tr><td class="nowrap">{at}</td><th scope="row">{method} {path}
-<span class="narrow-only small quiet">{fault}</span></th>
-<td class="num">{messages}</td><td class="num {look}">{status}</td>
+<span class="narrow-only small quiet">{narrow}</span></th>
+<td class="num wide-only">{messages}</td><td class="num {look}">{status}</td>
 <td class="num wide-only">{ms}</td><td class="nowrap wide-only">{fault}</td></tr>"""

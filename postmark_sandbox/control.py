@@ -170,16 +170,15 @@ def _events(sandbox: Sandbox, request: Request, rest: str) -> Answer:
         raise ValueError("'message' is the MessageID of an accepted message.")
     message = sandbox.outbox.message(number)
     address = str(body.get("address", message.recipients[0]))
-    for _ in range(times):
-        if event == "Delivery":
-            sandbox.aftermath.delivered(message, address)
-        elif event == "Bounce":
-            kind = BOUNCE_TYPES.get(str(body.get("type", "HardBounce")).lower(), HARD_BOUNCE)
-            sandbox.aftermath.bounce(message, address, kind)
-        elif event == "SpamComplaint":
-            sandbox.aftermath.complain(message, address)
-        else:
-            sandbox.aftermath.unsubscribe(message, address)
+    if event == "Delivery":
+        sandbox.aftermath.delivered(message, address, times)
+    elif event == "Bounce":
+        kind = BOUNCE_TYPES.get(str(body.get("type", "HardBounce")).lower(), HARD_BOUNCE)
+        sandbox.aftermath.bounce(message, address, kind, times)
+    elif event == "SpamComplaint":
+        sandbox.aftermath.complain(message, address, times)
+    else:
+        sandbox.aftermath.unsubscribe(message, address)
     return ok({"happened": event})
 
 

@@ -60,14 +60,10 @@ def faults_page(sandbox: Sandbox, wrong: str = "", given: dict[str, str] | None 
 def set_fault(sandbox: Sandbox, request: Request) -> Answer:
     """`POST /faults`: back to the page, or the page with what is wrong and what was typed."""
     form = request.form()
-    kind = form.get("kind", "")
-    known = KINDS[kind].takes if kind in KINDS else {}
-    data: dict[str, object] = {"kind": kind}
-    for name, text in form.items():
-        if name == "calls":
-            data[name] = text.strip() or None
-        elif text.strip() and (name in known or name in ("probability", "seed", "recipient")):
-            data[name] = text.strip()
+    data: dict[str, object] = {"kind": form.get("kind", ""), "calls": None}
+    for name, *_ in FIELDS:
+        if text := form.get(name, "").strip():
+            data[name] = text
     try:
         sandbox.faults.set(data)
     except BadFault as wrong:
@@ -157,7 +153,7 @@ def _kinds(chosen: str) -> Markup:
 
 PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{release}</header>
 <section class="sec" aria-labelledby="now"><header><h2 id="now">In force</h2>
-<p class="small quiet">First that fits, hits</p></header>
+<p class="small quiet">The first that fits wins</p></header>
 <div class="stack">{rules}</div></section>
 <section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
 <p class="small quiet">For the next calls</p></header>
@@ -173,14 +169,16 @@ PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{re
 FIELD = """<div class="field"><label for="{name}">{label} <span class="quiet">{hint}</span></label>
 <input id="{name}" name="{name}" value="{value}" autocomplete="off"></div>"""
 RULES = """<div class="scroll" tabindex="0" role="region" aria-label="Faults in force">
-<table class="grid"><thead><tr><th scope="col">Fault</th><th scope="col">When</th>
-<th scope="col">So far</th><th scope="col"><span class="hide">Clear</span></th></tr></thead>
+<table class="grid"><thead><tr><th scope="col">Fault</th>
+<th scope="col" class="wide-only">When</th><th scope="col" class="wide-only">So far</th>
+<th scope="col"><span class="hide">Clear</span></th></tr></thead>
 <tbody>
 {rows}
 </tbody></table></div>
 <form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>"""
-RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code></th>
-<td>{when}</td><td class="nowrap">{fired}</td>
+RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code>
+<span class="narrow-only small quiet">{when}; {fired}</span></th>
+<td class="wide-only">{when}</td><td class="nowrap wide-only">{fired}</td>
 <td class="num"><form method="post" action="/faults/clear">
 <input type="hidden" name="id" value="{id}"><button class="btn mini">Clear</button></form>
 </td></tr>"""

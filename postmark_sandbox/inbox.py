@@ -115,7 +115,7 @@ def mail_page(sandbox: Sandbox, message_id: str) -> Answer:
 def _sentence(sandbox: Sandbox) -> Markup:
     counts = sandbox.outbox.counts()
     if not counts["accepted"]:
-        return Markup("Nothing was sent yet.")
+        return Markup("The inbox is empty. Nothing was sent yet.")
     letters = sum(n for s, n in counts["by_stream"].items() if sandbox.streams.is_broadcast(s))
     others = counts["accepted"] - letters
     kinds = [counted(letters, "letter", "letters")] if letters else []
@@ -309,10 +309,8 @@ def _any_has(addresses: list[str], wanted: str) -> bool:
 
 HEAD = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p></header>"""
 EMPTY = Markup("""<section class="sec" aria-labelledby="m"><header><h2 id="m">Messages</h2></header>
-<div class="stack"><p class="lede">The inbox is empty. What is sent to this address as if it were
-Postmark's appears here.</p>
-<p class="quiet">Look again after the first call to <code>/email</code> or
-<code>/email/batch</code>.</p>
+<div class="stack"><p>What is posted to <code>/email</code> or <code>/email/batch</code> at this
+address is kept here, as Postmark would have sent it.</p>
 <p class="acts"><a class="btn" href="/">Look again</a></p></div></section>""")
 MAILBOX = """<section class="sec" aria-labelledby="m">
 <header><h2 id="m">Messages</h2><p class="small quiet">Newest first</p></header>

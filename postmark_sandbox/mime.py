@@ -1,10 +1,9 @@
 """The only place that turns a message into the raw mail that would have left."""
 
+import quopri
 from datetime import UTC, datetime
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
+from email.header import Header
+from email.utils import format_datetime, formataddr
 from typing import Any
 
 from postmark_sandbox.addresses import Mailbox, read_list
@@ -19,6 +18,9 @@ _RESERVED = (
 )
 RESERVED = frozenset(_RESERVED.split())
 PLACEHOLDER = "{{{ pm:unsubscribe }}}"
+ADDRESSED = ("From", "To", "Cc", "Reply-To")
+# A line of mail has at most 998 bytes.
+LONGEST_LINE = 990
 
 
 def mailboxes(item: dict[str, Any], field: str) -> list[Mailbox]:
@@ -73,38 +75,51 @@ def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
 
 
 def source(message: Message, unsubscribe_url: str | None = None) -> str:
-    """The raw mail: headers, text and HTML as alternatives, attachments by name only."""
-    # Long lines, because Python would write a long URL in a header as an encoded word.
-    mail = EmailMessage(policy=SMTP.clone(utf8=False, max_line_length=990))
-    for name, value in headers_of(message, unsubscribe_url):
-        if name in ("From", "To", "Cc", "Reply-To"):
-            boxes = read_list(value, name)
-            mail[name] = [_address(box) for box in boxes]
-        else:
-            # A second header of a name that may stand once is left out, as a mail server would.
-            try:
-                mail[name] = value
-            except ValueError:
-                continue
+    """The raw mail: headers, text and HTML as alternatives, attachments by name only.
+
+    Written by hand, since a caller's header may be anything that Postmark lets through, and the
+    standard library refuses to write some of it.
+    """
+    lines = [
+        f"{name}: {_addresses(value, name) if name in ADDRESSED else _encoded(value)}"
+        for name, value in headers_of(message, unsubscribe_url)
+    ]
     text = body_of(message, "TextBody", unsubscribe_url)
     html = body_of(message, "HtmlBody", unsubscribe_url)
-    if text:
-        mail.set_content(text)
-    if html and text:
-        mail.add_alternative(html, subtype="html")
-    elif html:
-        mail.set_content(html, subtype="html")
-    for attachment in message.item.get("Attachments") or []:
-        mail.add_attachment(
-            b"", maintype="application", subtype="octet-stream", filename=attachment["Name"]
-        )
-    for place, part in enumerate(mail.walk()):
-        if part.is_multipart():
-            # The same source every time it is asked for.
-            part.set_boundary(f"=_{place}_{message.id}")
-    return mail.as_bytes().decode("utf-8", "replace")
+    parts = [_part(kind, body) for kind, body in (("plain", text), ("html", html)) if body]
+    content = _together("alternative", parts, message.id)
+    attached = [_attachment(a["Name"]) for a in message.item.get("Attachments") or []]
+    if attached:
+        content = _together("mixed", [content, *attached], message.id)
+    return "\r\n".join([*lines, "MIME-Version: 1.0", content])
 
 
-def _address(box: Mailbox) -> Address:
-    mailbox, _, domain = box.address.rpartition("@")
-    return Address(display_name=box.name or "", username=mailbox, domain=domain)
+def _addresses(value: str, field: str) -> str:
+    return ", ".join(formataddr((b.name or "", b.address)) for b in read_list(value, field))
+
+
+def _encoded(value: str) -> str:
+    return value if value.isascii() else Header(value, "utf-8", maxlinelen=LONGEST_LINE).encode()
+
+
+def _part(kind: str, body: str) -> str:
+    body = "\n".join(body.splitlines())
+    way = "7bit"
+    if not body.isascii() or any(len(line) > LONGEST_LINE for line in body.split("\n")):
+        way, body = "quoted-printable", quopri.encodestring(body.encode()).decode()
+    head = f"Content-Type: text/{kind}; charset=utf-8\r\nContent-Transfer-Encoding: {way}\r\n\r\n"
+    return head + body.replace("\n", "\r\n") + "\r\n"
+
+
+def _attachment(name: str) -> str:
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'Content-Disposition: attachment; filename="{_encoded(quoted)}"\r\n\r\n'
+
+
+def _together(kind: str, parts: list[str], message_id: str) -> str:
+    """One part as it is, several as a multipart. The boundary is the same every time."""
+    if len(parts) == 1:
+        return parts[0]
+    boundary = f"{kind}-{message_id}"
+    inner = "".join(f"--{boundary}\r\n{part}\r\n" for part in parts)
+    return f'Content-Type: multipart/{kind}; boundary="{boundary}"\r\n\r\n{inner}--{boundary}--\r\n'

@@ -37,7 +37,8 @@ class Webhooks:
     def __init__(self, url: str | None = None, waits_s: Sequence[float] = WAITS_S) -> None:
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
-        self._events: deque[Iterator[dict[str, Any]]] = deque()
+        # Event and trace id; the same pair again is the same event, told once more.
+        self._events: deque[Iterator[tuple[dict[str, Any], str]]] = deque()
         self._retries: list[_Post] = []
         # Only the thread touches the connection; others tell it that the URL has moved.
         self._connection: HTTPConnection | None = None
@@ -65,12 +66,14 @@ class Webhooks:
             self._url = parts
             self._moved = True
 
-    def send(self, events: Iterable[dict[str, Any]]) -> None:
-        """Queues events; they are made only when their turn comes."""
+    def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
+        """Queues events; they are made only when their turn comes. With `times` each is posted
+        as often, under one trace id, as if an answer had been lost."""
         if not self.active:
             return
+        traced = ((event, str(uuid4())) for event in events)
         with self._changed:
-            self._events.append(iter(events))
+            self._events.append(pair for pair in traced for _ in range(times))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="webhooks")
                 self._thread.start()
@@ -112,12 +115,13 @@ class Webhooks:
                     self._busy = True
                     return heapq.heappop(self._retries)
                 if self._events:
-                    event = next(self._events[0], None)
-                    if event is None:
+                    pair = next(self._events[0], None)
+                    if pair is None:
                         self._events.popleft()
                         continue
                     self._busy = True
-                    return _Post(now, orjson.dumps(event), str(uuid4()))
+                    event, trace = pair
+                    return _Post(now, orjson.dumps(event), trace)
                 self._changed.wait(self._retries[0].due - now if self._retries else None)
             return None
 

@@ -303,6 +303,12 @@ def test_a_fault_that_cannot_be_is_told_with_what_was_typed(caller: Caller) -> N
     assert '<option value="slow" selected>' in reply.text
 
 
+def test_a_parameter_that_the_fault_does_not_know_is_told(caller: Caller) -> None:
+    reply = caller.form("/faults", kind="reset", calls="1", seconds="5")
+    assert reply.status == 422
+    assert "The fault reset has no &#x27;seconds&#x27;." in reply.text
+
+
 def test_the_inbox_is_emptied_after_a_question_that_names_the_number(caller: Caller) -> None:
     caller.send(*messages(3))
     assert "Empty the inbox of 3 messages?" in caller.get("/empty").text

@@ -140,6 +140,9 @@ def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Re
         told.post("/__sandbox__/events", {"event": event, "message": message_id, "times": times})
     kinds = [e["RecordType"] for e in receiver.events(5)]
     assert kinds == ["Delivery", "Bounce", "SubscriptionChange", "Delivery", "Delivery"]
+    traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
+    assert traces[3] == traces[4]
+    assert len(set(traces)) == 4
 
 
 def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(

@@ -3,6 +3,7 @@
 import re
 import threading
 from datetime import UTC, datetime
+from email import message_from_string, policy
 from uuid import UUID
 
 import pytest
@@ -160,6 +161,37 @@ def test_a_message_without_a_message_id_gets_postmarks(caller: Caller) -> None:
     message_id = caller.post("/email", a_message(Headers=None)).json["MessageID"]
     raw = caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
     assert f"Message-ID: <{message_id}@mtasv.net>\r\n" in raw
+
+
+@pytest.mark.parametrize("value", ["<", "<a@", "", "é", "=?utf-8?q?x", "x" * 2000])
+@pytest.mark.parametrize("name", ["Message-ID", "Resent-To", "Date", "X-É", "Content-Type"])
+def test_no_header_is_too_odd_to_be_shown(caller: Caller, name: str, value: str) -> None:
+    message_id = caller.send(a_message(1, Headers=[{"Name": name, "Value": value}]))[0]["MessageID"]
+    assert caller.get(f"/messages/outbound/{message_id}/details").status == 200
+    for part in ("headers", "source"):
+        assert caller.get("/", part=part).status == 200
+
+
+def test_the_source_is_mail_that_a_mail_program_can_read(caller: Caller) -> None:
+    message = a_message(
+        1,
+        From='"Märlow, E." <letter@example.org>',
+        Subject="Gezeiten für März",
+        TextBody="Grüße\n" + "x" * 1200,
+        HtmlBody="<p>Grüße</p>",
+        Attachments=[{"Name": "a.pdf", "Content": "", "ContentType": "application/pdf"}],
+    )
+    message_id = caller.post("/email", message).json["MessageID"]
+    raw = caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
+    mail = message_from_string(raw, policy=policy.default)
+    assert mail["Subject"] == "Gezeiten für März"
+    assert mail["From"] == '"Märlow, E." <letter@example.org>'
+    text, html = mail.get_body(["plain"]), mail.get_body(["html"])
+    assert text is not None
+    assert html is not None
+    assert text.get_content().split() == ["Grüße", "x" * 1200]
+    assert html.get_content().strip() == "<p>Grüße</p>"
+    assert [part.get_filename() for part in mail.iter_attachments()] == ["a.pdf"]
 
 
 @pytest.mark.parametrize("path", ["/email", "/email/batch"])
