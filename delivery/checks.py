@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as Advice
 
 
 @register("homing")
@@ -28,7 +29,7 @@ def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
     address = urlsplit(settings.POSTMARK_BASE_URL)
     local = address.hostname in {"127.0.0.1", "localhost", "::1"}
     if address.scheme == "http" and not local and not settings.DEBUG:
-        yield Warning(
+        yield Advice(
             f"POSTMARK_BASE_URL is {settings.POSTMARK_BASE_URL!r}: the token travels unencrypted.",
             hint="Use an https address.",
             id="delivery.W001",

@@ -9,8 +9,10 @@ API”, and the texts its servers are known to answer with.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -25,8 +27,6 @@ from delivery.outcomes import (
     Fault,
     Found,
     Inactive,
-    LookedUp,
-    LookUpAnswer,
     MessageAnswer,
     NoInformation,
     NotNow,
@@ -46,6 +46,9 @@ RATE_LIMIT = 429
 # An answer of ours is bounded in the tables and on pages; the provider's texts are not.
 LONGEST_TEXT = 300
 LONGEST_MESSAGE_ID = 100
+
+# What a text field of the database cannot hold, or a log line should not.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
@@ -87,7 +90,7 @@ _CONTENT_REMEDIES: dict[int, str] = {
 
 
 def _quoted(code: int, text: str) -> str:
-    shown = " ".join(text.split())
+    shown = " ".join(_CONTROL.sub(" ", text).split())
     shown = f"{shown[: LONGEST_TEXT - 1]}…" if len(shown) > LONGEST_TEXT else shown
     return f"Postmark refuses: “{shown}” (code {code})."
 
@@ -112,15 +115,24 @@ def _as_code(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def _as_text(value: object) -> str:
+    # Only a string: writing out a deep nest of lists would exhaust the stack.
+    return value if isinstance(value, str) else ""
+
+
 def _as_time(value: object) -> datetime | None:
-    """Postmark's time with its up to seven fractional digits; None for anything else."""
+    """
+    Postmark's time with its up to seven fractional digits, in UTC; None for anything else.
+
+    None also for what no server sent in earnest and no database stores: a year far off.
+    """
     if not isinstance(value, str):
         return None
     try:
         at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return at if at.tzinfo else None
+    return at.astimezone(UTC) if at.tzinfo and 2000 <= at.year < 3000 else None
 
 
 def _as_message_id(value: object) -> str | None:
@@ -129,20 +141,26 @@ def _as_message_id(value: object) -> str | None:
     return None
 
 
+def _names(to: str, address: str) -> bool:
+    """Whether the `To` of an answer, with or without a display name, is `address`."""
+    told, wanted = to.strip().casefold(), address.casefold()
+    return told == wanted or told.endswith(f"<{wanted}>")
+
+
 def classify_message(item: object, address: str) -> MessageAnswer:
     """What one item of a batch answer says about the message to `address`."""
     if not isinstance(item, dict):
         return Unanswered("Postmark's answer held something else than a result.")
     code = _as_code(item.get("ErrorCode"))
     message_id = _as_message_id(item.get("MessageID"))
-    text = str(item.get("Message") or "")
+    text = _as_text(item.get("Message"))
     if code is None or code == 0:
         # A missing code with an id means “accepted, may be delayed”; taking it for a failure
         # would send twice.
         if message_id is None or (code is None and item.get("ErrorCode") is not None):
             return Unanswered("Postmark's answer held neither an id nor an error.")
         to = item.get("To")
-        if isinstance(to, str) and address.casefold() not in to.casefold():
+        if isinstance(to, str) and not _names(to, address):
             return Unanswered("Postmark's answer names another address at this place.")
         return Accepted(message_id, _as_time(item.get("SubmittedAt")))
     if code == INACTIVE:
@@ -174,12 +192,14 @@ def classify_call(
     if status == 200:
         return _classify_success(parsed, addresses)
     code, text = _error_of(parsed)
-    if status == 429 or code == RATE_LIMIT:
-        return PutOff("Postmark asked for a slower pace (429).", retry_after_s(headers))
     if status == 503 and code == MAINTENANCE:
         return PutOff("Postmark is under maintenance (503).", retry_after_s(headers))
-    if status >= 500:
+    if status < 300 or status >= 500:
+        # A success that is not the API's own comes from something in between, which may have
+        # passed the call on.
         return CallUnanswered(f"Postmark answered {status}, which leaves open what it accepted.")
+    if status == 429 or code == RATE_LIMIT:
+        return PutOff("Postmark asked for a slower pace (429).", retry_after_s(headers))
     if status == 413 or code == TOO_MANY_MESSAGES:
         return TooLarge(f"Postmark found the call too large ({status}).")
     if code is not None and code != 0:
@@ -211,7 +231,7 @@ def _parsed(body: bytes) -> Any:
 def _error_of(parsed: object) -> tuple[int | None, str]:
     if not isinstance(parsed, dict):
         return None, ""
-    return _as_code(parsed.get("ErrorCode")), str(parsed.get("Message") or "")
+    return _as_code(parsed.get("ErrorCode")), _as_text(parsed.get("Message"))
 
 
 def _classify_success(parsed: object, addresses: Sequence[str]) -> CallAnswer:
@@ -221,9 +241,17 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallAnswer:
         return CallUnanswered(
             f"Postmark answered for {len(parsed)} messages; {len(addresses)} were sent."
         )
+    answers = [
+        classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
+    ]
+    ids = Counter(answer.message_id for answer in answers if isinstance(answer, Accepted))
+    # Each message has an id of its own; of two that share one, at least one is not told about.
     return Answered(
         tuple(
-            classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
+            Unanswered("Postmark's answer gave one id to several messages.")
+            if isinstance(answer, Accepted) and ids[answer.message_id] > 1
+            else answer
+            for answer in answers
         )
     )
 
@@ -243,23 +271,50 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallAns
     return TooLarge(f"Postmark refused the whole call: {_quoted(code, text)}")
 
 
-def classify_search(status: int, headers: Mapping[str, str], body: bytes) -> LookUpAnswer:
-    """What one page of `GET /messages/outbound` says. Anything unexpected is no information."""
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """
+    One page of a search that answered.
+
+    `listed` counts its messages, `total` is how many the whole search has by its own account;
+    `found` are those that bear what was asked for.
+    """
+
+    found: Sequence[Found]
+    listed: int
+    total: int
+
+
+def classify_search(
+    status: int, headers: Mapping[str, str], body: bytes, *, field_name: str, value: str
+) -> SearchPage | NoInformation:
+    """
+    What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
+    `value`.
+
+    Anything unexpected is no information. How exactly Postmark compares is not documented, so
+    each message is compared here again.
+    """
     if status != 200:
         return NoInformation(
             f"Postmark's search answered {status}, which says nothing.", retry_after_s(headers)
         )
+    unreadable = NoInformation("Postmark's search gave an answer that could not be read.")
     parsed = _parsed(body)
     messages = parsed.get("Messages") if isinstance(parsed, dict) else None
     if not isinstance(messages, list):
-        return NoInformation("Postmark's search gave an answer that could not be read.")
+        return unreadable
     found: list[Found] = []
     for message in messages:
-        if not isinstance(message, dict):
-            return NoInformation("Postmark's search gave an answer that could not be read.")
-        metadata = message.get("Metadata")
-        delivery = metadata.get("delivery") if isinstance(metadata, dict) else None
-        message_id = _as_message_id(message.get("MessageID"))
-        if isinstance(delivery, str) and message_id:
-            found.append(Found(delivery, message_id, _as_time(message.get("ReceivedAt"))))
-    return LookedUp(tuple(found))
+        metadata = message.get("Metadata") if isinstance(message, dict) else None
+        if not isinstance(metadata, dict):
+            return unreadable
+        if metadata.get(field_name) != value:
+            continue
+        delivery, message_id = metadata.get("delivery"), _as_message_id(message.get("MessageID"))
+        if not isinstance(delivery, str) or message_id is None:
+            # It is there, but whose it is cannot be told: it must not count as absent.
+            return unreadable
+        found.append(Found(delivery, message_id, _as_time(message.get("ReceivedAt"))))
+    total = _as_code(parsed.get("TotalCount"))
+    return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)

@@ -46,9 +46,9 @@ def state_of(books: Books) -> EditionState:
         return EditionState.CLOSED
     if books.control == "stopped":
         return EditionState.NEEDS_ATTENTION
-    if books.control == "paused":
-        return EditionState.PAUSED
     is_open = books.waiting > 0 or books.unknown > 0
+    if books.control == "paused" and is_open:
+        return EditionState.PAUSED
     if is_open and books.now < books.held_until:
         return EditionState.HELD
     if books.in_work or books.in_line:

@@ -15,7 +15,10 @@ from html import escape
 BODY_FIELDS = ("name", "email", "unsubscribe_url", "archive_url")
 TITLE_FIELDS = ("name", "email")
 
-_FIELD = re.compile(r"(?<!\{)\{\{(?!\{)\s*([^{}|]*?)\s*(?:\|([^{}]*))?\}\}(?!\})")
+# Blanks around a name are taken off afterwards: left to the expression, a long run of them would
+# be tried in every division.
+_FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
+LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +37,16 @@ class UnknownField:
     meant: str | None
 
     def __str__(self) -> str:
+        name = " ".join(self.name.split())
+        name = f"{name[: LONGEST_SHOWN - 1]}…" if len(name) > LONGEST_SHOWN else name
         hint = f" Was “{{{{ {self.meant} }}}}” meant?" if self.meant else ""
-        return f"There is no merge field “{{{{ {self.name} }}}}”.{hint}"
+        return f"There is no merge field “{{{{ {name} }}}}”.{hint}"
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """Every field of `text` that is not among `allowed`, each once, in order."""
-    found = dict.fromkeys(match[1] for match in _FIELD.finditer(text) if match[1] not in allowed)
+    names = (match[1].strip() for match in _FIELD.finditer(text))
+    found = dict.fromkeys(name for name in names if name not in allowed)
     return [
         UnknownField(name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None))
         for name in found
@@ -49,7 +55,7 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
 
 def uses(text: str, name: str) -> bool:
     """Whether the field `name` stands somewhere in `text`."""
-    return any(match[1] == name for match in _FIELD.finditer(text))
+    return any(match[1].strip() == name for match in _FIELD.finditer(text))
 
 
 class Template:
@@ -65,7 +71,7 @@ class Template:
         end = 0
         for match in _FIELD.finditer(text):
             self._parts.append(text[end : match.start()])
-            self._parts.append(Field(match[1], (match[2] or "").strip()))
+            self._parts.append(Field(match[1].strip(), (match[2] or "").strip()))
             end = match.end()
         self._parts.append(text[end:])
 

@@ -21,7 +21,8 @@ from delivery.merge_fields import Template
 # Postmark fills this in itself where it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 LONGEST_SUBJECT = 2000
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+# Control characters and the separators that some programs take for the end of a line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,9 @@ class Renderer:
 
 def _list_id(newsletter: str, domain: str) -> str:
     """RFC 2919: a readable name and an id that never changes."""
-    if not newsletter.isascii():
-        return f"{Header(newsletter, 'utf-8').encode()} <letter.{domain}>"
-    quoted = newsletter.replace("\\", "\\\\").replace('"', '\\"')
+    name = _CONTROL.sub(" ", newsletter)
+    if not name.isascii():
+        # Several encoded words on one line: a value must not hold the line breaks of folding.
+        return f"{Header(name, 'utf-8').encode(linesep='')} <letter.{domain}>"
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}" <letter.{domain}>'

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -29,13 +28,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import (
-    ConnectTimeoutError,
-    HTTPError,
-    MaxRetryError,
-    NameResolutionError,
-    NewConnectionError,
-)
+from urllib3.exceptions import HTTPError
 
 from delivery.classification import classify_call, classify_search
 from delivery.outcomes import (
@@ -51,6 +44,8 @@ from delivery.outcomes import (
 CONNECT_TIMEOUT_S = 10.0
 # The search shows at most this many a page, and a batch holds no more.
 PAGE = 500
+# Postmark's limit for `count + offset`.
+LONGEST_SEARCH = 10_000
 # An answer of 500 results is about 120 kB; nothing legitimate comes near this.
 LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
 # What a network may do. Anything else is a fault of ours: it ends the call unanswered as well,
@@ -77,13 +72,19 @@ class _Call:
     sock: socket.socket | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, sock: socket.socket | None) -> None:
-        """The connection is there: remember its socket, and refuse to write if time is up."""
+    def take(self, sock: socket.socket | None) -> float:
+        """
+        The connection is there: remember its socket, and refuse to write if time is up.
+
+        Returns the seconds that are left.
+        """
         with self.lock:
-            if self.over or now_s() >= self.deadline_s:
+            remaining = self.deadline_s - now_s()
+            if self.over or remaining <= 0:
                 raise TooLateToStartError
             self.sock = sock
             self.wrote = True
+            return remaining
 
     def end(self) -> None:
         """The deadline has come: whatever is in the socket dies with it."""
@@ -95,27 +96,29 @@ class _Call:
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
+    def let_go(self) -> None:
+        """The call is done; its socket may serve another one, which `end` must not meet."""
+        with self.lock:
+            self.sock = None
+
 
 _current = threading.local()
 
 
-class _DeadlineMixin:
+class _Connection(HTTPConnection):
     """A connection that shows its socket to the call under way before it writes."""
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        if self.sock is None:  # type: ignore[has-type]
-            self.connect()  # type: ignore[attr-defined]
+        if self.sock is None:
+            self.connect()
         call: _Call | None = getattr(_current, "call", None)
         if call is not None:
-            call.take(self.sock)
-        super().request(*args, **kwargs)  # type: ignore[misc]
+            # By itself urllib3 gives the whole of the sending no longer than the connecting.
+            self.timeout = call.take(self.sock)
+        super().request(*args, **kwargs)
 
 
-class _Connection(_DeadlineMixin, HTTPConnection):
-    pass
-
-
-class _SecureConnection(_DeadlineMixin, HTTPSConnection):
+class _SecureConnection(_Connection, HTTPSConnection):
     pass
 
 
@@ -145,26 +148,11 @@ class _Adapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
 
-def surely_not_sent(error: BaseException) -> bool:
-    """
-    Whether the request provably never reached the server.
+class _Session(requests.Session):
+    """A session to which a redirect is an answer like any other: not followed, not even read."""
 
-    True for what fails before a connection stands: name resolution, refusal, a timeout while
-    connecting, a certificate that is not accepted, or no time left to start.
-    """
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, TooLateToStartError):
-            return True
-        seen = seen.__context__
-    inner = error.args[0] if error.args else None
-    if not isinstance(inner, MaxRetryError):
-        return False
-    reason = inner.reason
-    if isinstance(reason, (NewConnectionError, NameResolutionError, ConnectTimeoutError)):
-        return True
-    cause = reason.args[0] if reason is not None and reason.args else None
-    return isinstance(cause, ssl.SSLCertVerificationError)
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +174,7 @@ class Postmark:
     def __init__(self, base_url: str, token: str, *, deadline_s: float) -> None:
         self._base_url = base_url
         self._deadline_s = deadline_s
-        self._session = requests.Session()
+        self._session = _Session()
         self._session.trust_env = False
         adapter = _Adapter(deadline_s)
         self._session.mount("http://", adapter)
@@ -219,10 +207,13 @@ class Postmark:
         """
         Everything on `stream` whose metadata `field_name` is `value`, over all pages.
 
+        All pages together have the time of one call.
         The stream must be named: a search without it looks at the transactional stream only.
         """
+        deadline_at_s = now_s() + self._deadline_s
         found: list[Found] = []
-        for offset in range(0, 10_000, PAGE):
+        listed = 0
+        for offset in range(0, LONGEST_SEARCH, PAGE):
             query = urlencode(
                 {
                     "count": PAGE,
@@ -231,15 +222,21 @@ class Postmark:
                     f"metadata_{field_name}": value,
                 }
             )
-            raw = self._call("GET", f"/messages/outbound?{query}", None, now_s() + self._deadline_s)
+            raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
             if not isinstance(raw, RawAnswer):
                 return NoInformation(raw.reason)
-            page = classify_search(raw.status, raw.headers, raw.body)
+            page = classify_search(
+                raw.status, raw.headers, raw.body, field_name=field_name, value=value
+            )
             if isinstance(page, NoInformation):
                 return page
             found.extend(page.found)
-            if len(page.found) < PAGE:
+            listed += page.listed
+            if page.listed < PAGE:
                 break
+        if listed < page.total:
+            # What was not shown may be the very message that was asked for.
+            return NoInformation("Postmark's search did not show all that it says it has.")
         return LookedUp(tuple(found))
 
     def unsubscribe_handling(self, stream: str) -> str | None:
@@ -265,8 +262,8 @@ class Postmark:
         call = _Call(deadline_at_s)
         timer = threading.Timer(remaining, call.end)
         timer.daemon = True
-        _current.call = call
         timer.start()
+        _current.call = call
         try:
             with self._session.request(
                 method,
@@ -285,7 +282,7 @@ class Postmark:
         except FORESEEN as error:
             # A connection that failed half-way must not be used again.
             self._session.close()
-            if not call.wrote or surely_not_sent(error):
+            if not call.wrote:
                 return NotSent(f"No connection to Postmark ({type(error).__name__}).")
             if call.over:
                 return CallUnanswered("No whole answer came before the deadline.")
@@ -295,3 +292,4 @@ class Postmark:
         finally:
             timer.cancel()
             _current.call = None
+            call.let_go()

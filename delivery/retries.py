@@ -8,14 +8,14 @@ database brings the clock. `queue/` writes down what is decided here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from delivery import outcomes
 
 # A firewall in front of the provider sometimes refuses a call or two and lets the next one pass;
-# after this many in a row it is a matter for a person.
+# refused at the end of this many setbacks in a row, it is a matter for a person.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
 # A batch that was in the hands of this many lost workers is suspected of having ended them.
@@ -120,7 +120,7 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
     And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
     """
-    span = min(policy.retry_cap_s, policy.retry_base_s * 2 ** min(setbacks, 30))
+    span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
     return jitter * span
 
 
@@ -272,24 +272,55 @@ def after_look_up(
             reason=answer.reason,
             new_setbacks=setbacks + 1,
         )
+    fates, duplicates = _found(answer.found, in_doubt)
+    settlement = _after_looking_up(
+        fates,
+        [recipient for recipient in in_doubt.values() if recipient not in fates],
+        alone=len(in_doubt) == 1,
+        convincing=convincing,
+        lookups=lookups,
+        tries=tries,
+        setbacks=setbacks,
+        crashes=crashes,
+        jitter=jitter,
+        policy=policy,
+    )
+    return replace(settlement, duplicates=duplicates, stop_edition=_twice(duplicates))
+
+
+def _found(
+    found: Sequence[outcomes.Found], in_doubt: Mapping[str, int]
+) -> tuple[dict[int, Fate], dict[int, list[Sent]]]:
+    """The first acceptance of each delivery in doubt, and whatever acceptances came on top."""
     fates: dict[int, Fate] = {}
     duplicates: dict[int, list[Sent]] = {}
-    for found in answer.found:
-        recipient = in_doubt.get(found.delivery)
+    for fact in found:
+        recipient = in_doubt.get(fact.delivery)
         if recipient is None:
             continue
+        sent = Sent(fact.message_id, fact.at)
         if recipient in fates:
-            duplicates.setdefault(recipient, []).append(Sent(found.message_id, found.at))
+            duplicates.setdefault(recipient, []).append(sent)
         else:
-            fates[recipient] = Sent(found.message_id, found.at)
-    absent = [recipient for recipient in in_doubt.values() if recipient not in fates]
+            fates[recipient] = sent
+    return fates, duplicates
+
+
+def _after_looking_up(
+    fates: dict[int, Fate],
+    absent: Sequence[int],
+    *,
+    alone: bool,
+    convincing: bool,
+    lookups: int,
+    tries: int,
+    setbacks: int,
+    crashes: int,
+    jitter: float,
+    policy: Policy,
+) -> Settlement:
     if not absent:
-        return Settlement(
-            fates=fates,
-            next=Next.DONE,
-            duplicates=duplicates,
-            stop_edition=_twice(duplicates),
-        )
+        return Settlement(fates=fates, next=Next.DONE)
     if not convincing:
         return Settlement(
             fates=fates,
@@ -297,7 +328,6 @@ def after_look_up(
             delay_s=delay_after(setbacks, jitter, policy),
             reason="The provider's search does not show later mail yet; it is asked again.",
             new_setbacks=setbacks + 1,
-            duplicates=duplicates,
         )
     if lookups + 1 < len(policy.lookup_after_s):
         return Settlement(
@@ -306,7 +336,6 @@ def after_look_up(
             lookup_after_s=policy.lookup_after_s[lookups + 1],
             reason="Not found by the provider's search yet, which proves nothing this early.",
             said_absent=True,
-            duplicates=duplicates,
         )
     if not policy.resend_when_absent:
         return Settlement(
@@ -315,9 +344,8 @@ def after_look_up(
             reason="No answer came, Postmark's search does not show them, and they may not be "
             "sent again by themselves: a person decides.",
             said_absent=True,
-            duplicates=duplicates,
         )
-    return _absent(fates, absent, tries, crashes, policy, duplicates)
+    return _absent(fates, absent, alone, tries, crashes, policy)
 
 
 def _twice(duplicates: Mapping[int, Sequence[Sent]]) -> str:
@@ -333,41 +361,34 @@ def _twice(duplicates: Mapping[int, Sequence[Sent]]) -> str:
 def _absent(
     fates: dict[int, Fate],
     absent: Sequence[int],
+    alone: bool,
     tries: int,
     crashes: int,
     policy: Policy,
-    duplicates: Mapping[int, Sequence[Sent]],
 ) -> Settlement:
     """The provider surely does not have these: they wait again, and a try is used up."""
+    suspected = crashes >= CRASHES_BEFORE_SUSPICION
     if tries + 1 >= policy.max_tries:
         why = f"All {policy.max_tries} tries are used up. Last: no answer, and not found since."
         used_up = {recipient: Failed(why, refused=False) for recipient in absent}
-        return Settlement(
-            fates=fates | used_up, next=Next.DONE, said_absent=True, duplicates=duplicates
-        )
-    parked = crashes >= CRASHES_BEFORE_SUSPICION and len(absent) == 1
-    if parked:
-        return Settlement(
-            fates=fates | {absent[0]: parked_fate(crashes)},
-            next=Next.DONE,
-            said_absent=True,
-            duplicates=duplicates,
-        )
+        return Settlement(fates=fates | used_up, next=Next.DONE, said_absent=True)
+    if suspected and alone:
+        parked = {recipient: parked_fate(crashes) for recipient in absent}
+        return Settlement(fates=fates | parked, next=Next.DONE, said_absent=True)
     waits: dict[int, Fate] = {recipient: Waiting() for recipient in absent}
     return Settlement(
         fates=fates | waits,
-        next=Next.HALVE if crashes >= CRASHES_BEFORE_SUSPICION else Next.TRY_AGAIN,
+        next=Next.HALVE if suspected and len(absent) > 1 else Next.TRY_AGAIN,
         counts_as_try=True,
         reason="No answer came and the provider surely does not have them: they go again.",
         said_absent=True,
-        duplicates=duplicates,
     )
 
 
 def parked_fate(crashes: int) -> Failed:
-    """The fate of a delivery that was alone in its batch and lost its worker again and again."""
+    """The fate of a delivery that is alone in its batch and lost its worker again and again."""
     return Failed(
-        f"Parked: it was alone in its batch when {crashes} workers in a row were lost.",
+        f"Parked: {crashes} workers in a row were lost with it, the last with it alone.",
         refused=False,
     )
 

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as Advice
 
 
 @register("homing")
@@ -29,7 +30,7 @@ def one_newsletter_address(**kwargs: Any) -> Iterable[CheckMessage]:
 def webhooks_can_come_in(**kwargs: Any) -> Iterable[CheckMessage]:
     """Half a credential is a mistake; none means that webhooks are refused."""
     if bool(settings.POSTMARK_WEBHOOK_USER) != bool(settings.POSTMARK_WEBHOOK_PASSWORD):
-        yield Warning(
+        yield Advice(
             "Only one of POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD is set.",
             hint="Set both, or neither; with one of them every webhook is refused.",
             id="homing.W001",

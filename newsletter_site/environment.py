@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
-from email.utils import parseaddr
+from email.utils import getaddresses
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -112,23 +112,39 @@ class Environment:
     def url(self, name: str, default: str) -> str:
         """An http or https address without a slash at its end."""
         found = self.text(name, default)
+        if "@" in found:
+            # Looked at first, because every other refusal repeats what it found.
+            stop(name, "an address with a user or password in it", "one without")
         try:
             parts = urlsplit(found)
-            _ = parts.port
+            readable = parts.port != 0 and bool(re.fullmatch(r"[!-~]+", found))
         except ValueError:
+            readable = False
+        if (
+            not readable
+            or parts.scheme not in {"http", "https"}
+            or not parts.hostname
+            or parts.query
+            or parts.fragment
+        ):
             stop(name, repr(found), "an address such as https://letter.example.org")
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
-            stop(name, repr(found), "an address such as https://letter.example.org")
-        if parts.username or parts.password:
-            stop(name, "an address with a user or password in it", "one without")
         return found.rstrip("/")
 
     def folder(self, name: str, default: Path) -> Path:
         """A folder as an absolute path; `~` is expanded."""
-        return Path(self.text(name, str(default))).expanduser().absolute()
+        found = self.text(name, str(default))
+        try:
+            return Path(found).expanduser().absolute()
+        except RuntimeError:
+            stop(name, repr(found), "the path of a folder; there is no such user")
 
 
 def is_mailbox(value: str) -> bool:
-    """Whether the text is one address, with or without a display name."""
-    _, address = parseaddr(value)
-    return bool(re.fullmatch(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+", address)) and "\n" not in value
+    """Whether the text is one address that Postmark takes, with or without a display name."""
+    found = getaddresses([value])
+    return (
+        len(found) == 1
+        and value.isprintable()
+        and bool(re.fullmatch(r"[!-~]+@[A-Za-z0-9.-]+\.[A-Za-z0-9-]+", found[0][1]))
+        and found[0][1].count("@") == 1
+    )
