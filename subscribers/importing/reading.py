@@ -226,7 +226,8 @@ class _Columns:
         """The row that these fields make."""
         email = fields[self.email] if self.email < len(fields) else ""
         name = fields[self.name] if self.name is not None and self.name < len(fields) else ""
-        if len(lines.of_this_row) > 1 and "@" in name:
+        if any("\n" in field.strip() and "@" in field for field in fields):
+            # Hardly one field: rather the rows of other readers, who would be lost unnoticed.
             return lines.give_up("A quotation mark is opened here and closed in another row.")
         if any(map(str.strip, fields[self.count :])):
             return BadRow(

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from subscribers.importing import Progress, UnreadableFileError, import_file
+from subscribers.importing.import_file import CHUNK
 from subscribers.importing.reading import LONGEST_LINE, MOST_LINES_IN_A_ROW
 from subscribers.models import LeftOutRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import Printed
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 FileOf = Callable[..., Path]
 ImportSubscribers = Callable[..., Printed]
-DEMO_LIST = Path("publishing/demo_material/readers.csv")
+DEMO_LIST = Path(__file__).parents[2] / "publishing" / "demo_material" / "readers.csv"
 
 
 def names() -> dict[str, str]:
@@ -145,6 +147,39 @@ def test_a_quotation_mark_that_is_not_closed_costs_its_own_row_and_no_other(
     assert len(names()) == len(good)
 
 
+@pytest.mark.parametrize("between", [1, MOST_LINES_IN_A_ROW + 5])
+def test_nobody_is_lost_in_a_column_that_is_not_even_looked_at(
+    file_of: FileOf, import_subscribers: ImportSubscribers, between: int
+) -> None:
+    rows = [f"reader{number}@example.org,likes larks" for number in range(between)]
+
+    import_subscribers(
+        file_of(
+            'ada@example.org,"likes swifts',
+            *rows,
+            'bob@example.org,likes both"',
+            header="email,remark",
+        )
+    )
+
+    assert [line for line, _ in rejected()] == [2]
+    assert len(names()) == between + 1
+
+
+def test_a_long_remark_in_quotation_marks_ends_after_40_lines(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    def with_remark_of(lines: int) -> Path:
+        remark = "\n".join(["likes swifts"] * lines)
+        return file_of(f'ada@example.org,"{remark}"', header="email,remark")
+
+    longest = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW))
+    longer = import_subscribers(with_remark_of(MOST_LINES_IN_A_ROW + 1), "--dry-run")
+
+    assert longest.counts == {"added": 1}
+    assert longer.counts == {"rejected": MOST_LINES_IN_A_ROW + 1}
+
+
 def test_quotation_marks_inside_a_plain_field_are_part_of_it(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
@@ -193,6 +228,21 @@ def test_a_file_that_is_no_list_is_refused_with_a_sentence_and_nothing_changes(
     assert "\n" not in str(refused.value)
     assert the_list() == {}
     assert not SubscriberImport.objects.exists()
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused_and_nothing_changes(
+    file_of: FileOf,
+) -> None:
+    path = file_of(*[f"reader{number}@example.org,Reader" for number in range(2 * CHUNK)])
+
+    def somebody_saves_it_again(_: Progress) -> None:
+        with path.open("a") as file:
+            file.write("one.more@example.org,Reader\n")
+
+    with pytest.raises(UnreadableFileError, match="changed while it was read"):
+        import_file(path, confirmed=False, on_progress=somebody_saves_it_again)
+
+    assert the_list() == {}
 
 
 def test_a_header_alone_is_a_list_of_nobody(

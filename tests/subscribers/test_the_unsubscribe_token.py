@@ -6,6 +6,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.signing import Signer
 from hypothesis import given
+from hypothesis import settings as property_settings
 from hypothesis import strategies as st
 
 from subscribers.unsubscribe_token import LONGEST_TOKEN, read, token_for
@@ -13,6 +14,7 @@ from subscribers.unsubscribe_token import LONGEST_TOKEN, read, token_for
 LARGEST_ID = 2**63 - 1  # of a bigint
 
 
+@property_settings(deadline=None)
 @given(st.integers(min_value=1, max_value=LARGEST_ID))
 def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int) -> None:
     token = token_for(subscriber_id)
