@@ -11,13 +11,13 @@ from postmark_sandbox.request import Request
 from postmark_sandbox.tampering import hung_up, text_of
 from postmark_sandbox.times import utc_text
 from postmark_sandbox.validation import (
-    BATCH_BYTES,
     BODY_BYTES,
     INACTIVE,
     MESSAGE_BYTES,
     MOST_MESSAGES,
     Letter,
     check,
+    check_fields,
 )
 
 if TYPE_CHECKING:
@@ -30,18 +30,17 @@ TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
 
 def send_one(sandbox: Sandbox, request: Request, fault: Fault | None) -> Answer:
     """`POST /email`: one message, refused with the status of its error."""
-    if len(request.body) > MESSAGE_BYTES:
-        return too_large(MESSAGE_BYTES)
     item = request.json()
     if not isinstance(item, dict):
         raise Refused(402, "Invalid JSON: expected one message as an object.")
+    if len(request.body) > MESSAGE_BYTES:
+        check_fields(item)
+        return too_large(MESSAGE_BYTES)
     return _send(sandbox, request, fault, [item], batched=False)
 
 
 def send_batch(sandbox: Sandbox, request: Request, fault: Fault | None) -> Answer:
     """`POST /email/batch`: up to 500 messages, each with its own result, in order."""
-    if len(request.body) > BATCH_BYTES:
-        return too_large(BATCH_BYTES)
     items = request.json()
     if not isinstance(items, list):
         raise Refused(402, "Invalid JSON: expected a list of messages.")

@@ -91,7 +91,7 @@ class Letter:
 def check(item: Any, rules: Rules, *, batched: bool, weigh: bool = False) -> Letter:
     """The letter, or Refused. `weigh`: the request is so large that one message of it may exceed
     what a single message may weigh."""
-    _check_fields(item)
+    check_fields(item)
     if weigh:
         _check_sizes(item)
     stream = item.get("MessageStream") or "outbound"
@@ -148,7 +148,8 @@ ACCOUNT_TEXTS = {
 }
 
 
-def _check_fields(item: Any) -> None:
+def check_fields(item: Any) -> None:
+    """403 for what is no message, for fields that Postmark does not know, or of another type."""
     if type(item) is not dict:
         raise Refused(403, "Invalid request field(s): a message must be an object.")
     wrong = []

@@ -81,7 +81,8 @@ class Caller:
             "X-Postmark-Server-Token": "a token",
             "Accept": "application/json",
             "Content-Type": "application/json",
-        } | (headers or {})
+        }
+        given.update(headers or {})
         connection = HTTPConnection(self.host, timeout=self.timeout_s)
         try:
             sent = {name: value for name, value in given.items() if value is not None}

@@ -1,6 +1,7 @@
 """Which requests Postmark refuses, with which code and which sentence."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -146,7 +147,7 @@ def test_a_batch_of_501_is_refused_as_a_whole_with_410(caller: Caller) -> None:
     ],
 )
 def test_a_message_is_refused_alone_and_in_a_batch_with_the_same_code(
-    caller: Caller, changes: dict[str, object], code: int, sentence: str
+    caller: Caller, changes: dict[str, Any], code: int, sentence: str
 ) -> None:
     message = a_message(**changes)
     alone = caller.post("/email", message)
@@ -179,7 +180,7 @@ def test_a_message_is_refused_alone_and_in_a_batch_with_the_same_code(
         {"MessageStream": LEFT_OUT},
     ],
 )
-def test_what_keeps_to_the_limits_is_accepted(caller: Caller, changes: dict[str, object]) -> None:
+def test_what_keeps_to_the_limits_is_accepted(caller: Caller, changes: dict[str, Any]) -> None:
     reply = caller.post("/email", a_message(**changes))
     assert (reply.status, reply.code, reply.message) == (200, 0, "OK")
 
@@ -273,6 +274,11 @@ def test_a_single_request_above_10_mb_is_413_and_not_json(caller: Caller) -> Non
     assert reply.status == 413
     with pytest.raises(json.JSONDecodeError):
         json.loads(reply.body)
+
+
+def test_fields_are_judged_before_the_size(caller: Caller) -> None:
+    reply = caller.post("/email", a_message(HtmlBody="x" * (10 * 1024 * 1024), Extra=1))
+    assert (reply.status, reply.code) == (422, 403)
 
 
 def test_a_batch_above_50_mb_is_413(caller: Caller) -> None:
