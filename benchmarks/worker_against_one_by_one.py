@@ -1,0 +1,181 @@
+"""
+How much faster is the worker than the obvious loop?
+
+The obvious loop claims one row, sends one message, deletes the row and commits. The worker is one
+real `deliver --until-empty` with its defaults, its promises included. Both send the same 2 kB
+letter to the same provider, which answers at once, over the same PostgreSQL with full durability,
+on this machine, in turns. What counts is the ratio; both rates move with the machine.
+
+    .venv/bin/python benchmarks/worker_against_one_by_one.py [--readers 50000] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOOP_ROWS = 2_000
+LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
+
+
+def the_loop(database: str, provider: str) -> float:
+    """Copies per second of the obvious loop."""
+    import orjson
+    import psycopg
+    import requests
+
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS one_by_one")
+        connection.execute("CREATE TABLE one_by_one (id bigint PRIMARY KEY, address text)")
+        connection.execute(
+            "INSERT INTO one_by_one SELECT n, 'reader' || n || '@example.net' "
+            "FROM generate_series(1, %s) n",
+            [LOOP_ROWS],
+        )
+        connection.autocommit = False
+        session = requests.Session()
+        began = time.monotonic()
+        while True:
+            row = connection.execute(
+                "SELECT id, address FROM one_by_one ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED"
+            ).fetchone()
+            if row is None:
+                break
+            body = {
+                "From": "letter@example.org",
+                "To": row[1],
+                "Subject": "Swifts",
+                "HtmlBody": LETTER,
+                "MessageStream": "broadcast",
+            }
+            session.post(f"{provider}/email", data=orjson.dumps(body)).raise_for_status()
+            connection.execute("DELETE FROM one_by_one WHERE id = %s", [row[0]])
+            connection.commit()
+        took = time.monotonic() - began
+        connection.rollback()
+        connection.execute("DROP TABLE one_by_one")
+        connection.commit()
+    return LOOP_ROWS / took
+
+
+def the_worker(readers: int, environment: dict[str, str]) -> float:
+    """Copies per second of one worker process, from its start to its end."""
+    with tempfile.NamedTemporaryFile("w", suffix=".html") as letter:
+        letter.write(LETTER)
+        letter.flush()
+        published = json.loads(
+            manage(
+                environment, "publish", "--title", "Swifts", "--html-file", letter.name, "--hold=0"
+            ).splitlines()[-1]
+        )
+    assert published["audience"] == readers, published
+    began = time.monotonic()
+    totals = json.loads(manage(environment, "deliver", "--until-empty").splitlines()[-1])
+    took = time.monotonic() - began
+    assert totals["sent"] == readers, totals
+    return readers / took
+
+
+def manage(environment: dict[str, str], *command: str) -> str:
+    """The output of one management command."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(f"{command[0]} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    """Measure both in turns and print the ratio of the medians."""
+    options = argparse.ArgumentParser(description="The worker against the obvious loop.")
+    options.add_argument("--readers", type=int, default=50_000)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--at-least", type=float, default=15.0, help="exit 1 below this ratio")
+    chosen = options.parse_args()
+
+    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
+        provider = subprocess.Popen(
+            [sys.executable, "benchmarks/instant_provider.py"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert provider.stdout is not None
+            address = provider.stdout.readline().strip()
+            environment = {
+                name: value for name, value in os.environ.items() if name != "DATABASE_URL"
+            } | {
+                "HOMING_DATA_DIR": folder,
+                "DEBUG": "on",
+                "POSTMARK_BASE_URL": address,
+                "POSTMARK_SERVER_TOKEN": "benchmark",
+            }
+            manage(environment, "migrate")
+            manage(
+                environment,
+                *("createsuperuser", "--noinput", "--username", "author"),
+                *("--email", "author@example.org"),
+            )
+            readers = Path(folder) / "readers.csv"
+            readers.write_text(
+                "email,name\n"
+                + "".join(f"reader{n}@example.net,Reader {n}\n" for n in range(chosen.readers))
+            )
+            manage(environment, "import_subscribers", str(readers), "--confirmed")
+
+            sys.path.insert(0, str(ROOT))
+            from newsletter_site import embedded_postgres
+
+            database = embedded_postgres.database_url(Path(folder))
+            # Held open so that the server stays up between the commands.
+            keeper = subprocess.Popen(
+                [sys.executable, "manage.py", "shell", "-c", KEEP_UP],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert keeper.stdout is not None
+            keeper.stdout.readline()
+            loop, worker = [], []
+            for number in range(1, chosen.rounds + 1):
+                loop.append(the_loop(database, address))
+                worker.append(the_worker(chosen.readers, environment))
+                print(
+                    f"round {number}: loop {loop[-1]:,.0f}/s, worker {worker[-1]:,.0f}/s, "
+                    f"{worker[-1] / loop[-1]:.1f} times",
+                    flush=True,
+                )
+            keeper.communicate("\n")
+        finally:
+            provider.terminate()
+            provider.wait()
+    ratio = statistics.median(worker) / statistics.median(loop)
+    print(f"The worker is {ratio:.1f} times as fast as the loop (medians of {chosen.rounds}).")
+    if ratio < chosen.at_least:
+        sys.exit(f"Expected at least {chosen.at_least:g} times.")
+
+
+KEEP_UP = (
+    "from django.db import connection; connection.ensure_connection(); print('up', flush=True); "
+    "input()"
+)
+
+if __name__ == "__main__":
+    main()
