@@ -30,9 +30,8 @@ def main(packages: str, durable: str, *data_dirs: str) -> None:
 
 def answer(do: str, **arguments: Any) -> Any:
     """Do one thing that a test asks for."""
-    return {"sql": sql, "fork": fork, "cycle": cycle, "become": become, "shell": shell}[do](
-        **arguments
-    )
+    deeds = (sql, hang_up, fork, fork_and_stay, cycle, become, shell)
+    return {deed.__name__: deed for deed in deeds}[do](**arguments)
 
 
 def sql(text: str, alias: str = "one") -> Any:
@@ -48,12 +47,30 @@ def sql(text: str, alias: str = "one") -> Any:
         return {"error": str(error)}
 
 
+def hang_up() -> None:
+    """Close every connection, and stay."""
+    from django.db import connections
+
+    connections.close_all()
+
+
 def fork() -> int:
     """Fork a child that ends the ordinary way; its exit code."""
     child = os.fork()
     if child == 0:
         sys.exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def fork_and_stay() -> int:
+    """Fork a child that never connects and waits to be killed; its process id."""
+    child = os.fork()
+    if child == 0:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        signal.pause()
+    return child
 
 
 def cycle(times: int) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from newsletter_site.embedded_postgres.cluster import cluster_in
+from newsletter_site.embedded_postgres.server_user import ServerUser, run_as
 from tests.newsletter_site.conftest import Program, is_up, server_pid
 
 Start = Callable[..., Program]
@@ -81,6 +82,34 @@ def test_a_killed_server_is_started_by_the_next_connection_with_its_data(
     assert user.query("SELECT answer FROM kept") == 42
 
 
+def test_a_user_without_a_connection_finds_the_killed_server_started_by_connecting(
+    data_dir: Path, program: Start
+) -> None:
+    user = program(data_dir, durable=True)
+    user.ask("sql", text="CREATE TABLE kept AS SELECT 42 AS answer")
+    user.ask("hang_up")
+    os.kill(server_pid(data_dir), signal.SIGKILL)
+    assert user.query("SELECT answer FROM kept") == 42
+
+
+def test_a_start_waits_until_the_children_of_a_killed_server_have_gone(
+    data_dir: Path, program: Start
+) -> None:
+    user = program(data_dir, durable=True)
+    child = user.query("SELECT pg_backend_pid()")
+    following = program(data_dir, durable=True)
+    os.kill(child, signal.SIGSTOP)  # A child that cannot go holds the memory of its server.
+    try:
+        os.kill(server_pid(data_dir), signal.SIGKILL)
+        following.tell("sql", text="SELECT 1")
+        log = cluster_in(data_dir, durable=False).log
+        while "shared memory block" not in log.read_text():
+            assert following.process.poll() is None
+    finally:
+        os.kill(child, signal.SIGCONT)
+    assert following.hear() == [1]
+
+
 def test_a_server_killed_with_all_its_users_starts_again(data_dir: Path, program: Start) -> None:
     user = program(data_dir, durable=True)
     user.ask("sql", text="CREATE TABLE kept AS SELECT 42 AS answer")
@@ -123,6 +152,28 @@ def test_the_end_of_a_forked_child_does_not_stop_its_parents_server(
     assert other.query("SELECT pg_postmaster_start_time()::text") == started
     other.end()
     assert parent.query("SELECT pg_postmaster_start_time()::text") == started
+
+
+def test_a_forked_child_that_never_connects_does_not_keep_the_server_up(
+    data_dir: Path, program: Start
+) -> None:
+    parent = program(data_dir)
+    assert parent.query("SELECT 1") == 1
+    child = parent.ask("fork_and_stay")
+    try:
+        parent.end()
+        assert not is_up(data_dir)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_the_server_has_a_parent_that_reaps_it_where_process_1_does_not(
+    data_dir: Path, program: Start
+) -> None:
+    assert program(data_dir).query("SELECT 1") == 1
+    us = ServerUser(os.geteuid(), os.getegid())
+    parent = run_as(us, "ps", "-o", "ppid=", "-p", str(server_pid(data_dir))).stdout.strip()
+    assert run_as(us, "ps", "-o", "args=", "-p", parent).stdout.startswith("/bin/sh")
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_the_server(data_dir: Path, program: Start) -> None:

@@ -33,6 +33,12 @@ def test_a_link_laid_out_under_the_name_is_not_followed(tmp_path: Path) -> None:
         private_folder(tmp_path / "link", US)
 
 
+def test_a_file_laid_out_under_the_name_is_not_taken_for_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch(mode=0o600)
+    with pytest.raises(EmbeddedPostgresError, match="remove it"):
+        private_folder(tmp_path / "file", US)
+
+
 def test_a_lock_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "gate.lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match=r"gate\.lock"):
