@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check format-check lint types migrations-check imports test demo format audit lock tools
+.PHONY: help check format-check lint types migrations-check imports test chaos benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,12 @@ imports: tools ## do imports run one way?
 
 test: ## the tests
 	./homing test
+
+chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
+	HOMING_CHAOS_READERS=100000 ./homing test tests/delivery/test_chaos.py
+
+benchmark: tools ## the worker against the loop that sends one by one
+	$(PYTHON) benchmarks/worker_against_one_by_one.py
 
 demo: ## the main job end to end, then the site stays up
 	./homing demo

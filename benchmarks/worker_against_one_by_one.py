@@ -90,8 +90,7 @@ def manage(environment: dict[str, str], *command: str) -> str:
         [sys.executable, "manage.py", *command],
         cwd=ROOT,
         env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
     )
     if done.returncode:
