@@ -141,11 +141,11 @@ else:
         assert owner_of_process(server_pid(data_dir)) == US.uid
 
     def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(
-        data_dir: Path,
+        tmp_path: Path,
     ) -> None:
-        (data_dir / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
+        (tmp_path / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
         with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
-            users.join(cluster_in(data_dir, durable=False))
+            users.join(cluster_in(tmp_path, durable=False))
 
 
 def wheel() -> Path:
