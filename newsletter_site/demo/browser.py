@@ -35,6 +35,8 @@ class Browser:
         self._session = requests.Session()
         # Not by a proxy of the environment, and not with a password of a .netrc.
         self._session.trust_env = False
+        # The web server would wait for an open connection before it ends.
+        self._session.headers["Connection"] = "close"
 
     def window(self) -> Browser:
         """Another window with the same cookies and nothing else in common."""

@@ -24,7 +24,6 @@ def addresses_of(stage: Stage, edition: Edition) -> Addresses:
         progress=f"{site}{FORM}{edition.issue_id}/",
         archive=edition.archive_url,
         inbox=inbox,
-        reader=mail.reader if mail else "",
         mail=f"{inbox}?message={mail.id}" if mail else "",
         unsubscribe=mail.unsubscribe_url if mail else "",
     )

@@ -86,7 +86,7 @@ def _about_the_books(happened: Happened) -> Iterator[str]:
             f"The audience is {books.audience:,}, but {happened.mailable:,} readers were confirmed."
         )
     if happened.state != "succeeded":
-        yield f"The edition is {happened.state} and not succeeded. {happened.reason}".rstrip()
+        yield f"The edition ended as “{happened.state}”. {happened.reason}".rstrip()
     for outcome in ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting"):
         in_ledger = sum(entry.outcome == outcome for entry in happened.ledger.values())
         in_books = getattr(books, outcome)
@@ -98,17 +98,17 @@ def _about_the_copies(happened: Happened) -> Iterator[str]:
     ledger, copies = happened.ledger, happened.copies
     sent = {key for key, entry in ledger.items() if entry.outcome == "sent"}
     for number, words in (
-        (sum(key not in copies for key in sent), "readers are down as sent and have no copy"),
-        (sum(size > 1 for size in copies.values()), "readers have more than one copy"),
+        (sum(key not in copies for key in sent), "Readers down as sent who have no copy"),
+        (sum(size > 1 for size in copies.values()), "Readers who have more than one copy"),
         (
             len((copies.keys() & ledger.keys()) - sent),
-            "readers have a copy and are not down as sent",
+            "Readers not down as sent who have a copy",
         ),
-        (len(copies.keys() - ledger.keys()), "copies belong to nobody in the ledger"),
-        (happened.readers_with_two, "addresses have two copies of one edition"),
+        (len(copies.keys() - ledger.keys()), "Copies that belong to nobody in the ledger"),
+        (happened.readers_with_two, "Addresses that have two copies of one edition"),
     ):
         if number:
-            yield f"{number:,} {words}."
+            yield f"{words}: {number:,}."
     for link, status in happened.links.items():
         if status != 200:
             yield f"The link {link} of a mail answers {status} instead of 200."

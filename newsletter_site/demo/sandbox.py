@@ -23,7 +23,6 @@ class Mail:
     """A message that the sandbox accepted."""
 
     id: str
-    reader: str
     unsubscribe_url: str
 
 
@@ -50,7 +49,7 @@ class Sandbox:
         for message in self._ask("messages", q=words, count="1")["messages"]:
             headers = {header["Name"]: header["Value"] for header in message["headers"]}
             link = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
-            return Mail(message["id"], message["recipients"][0], link[1] if link else "")
+            return Mail(message["id"], link[1] if link else "")
         return None
 
     def _ask(self, what: str, **options: str) -> Any:

@@ -14,8 +14,10 @@ from newsletter_site.demo.browser import Browser
 from newsletter_site.demo.children import Children
 from newsletter_site.demo.environment import childrens_environment
 from newsletter_site.demo.readers import refuse_other_readers
+from newsletter_site.demo.sandbox import DEFAULT_PORT as SANDBOX_PORT
 from newsletter_site.demo.sandbox import Sandbox, start_sandbox
 from newsletter_site.demo.screen import Screen
+from newsletter_site.demo.site import DEFAULT_PORT as SITE_PORT
 from newsletter_site.demo.site import address_of, listening_socket, start_site
 from newsletter_site.demo.stopping import Stopping
 from newsletter_site.demo.the_only_one import refuse_other_workers
@@ -54,7 +56,10 @@ def open_database(screen: Screen) -> None:
 def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path) -> Stage:
     """The sandbox, the site, the workers and the author. Raises `DemoError`."""
     sandbox = start_sandbox(children, childrens_environment(folder), stopping)
-    screen.step(f"a sandbox that stands in for Postmark, at {sandbox.url}/")
+    screen.step(
+        f"a sandbox that stands in for Postmark, at {sandbox.url}/"
+        + _because_taken(SANDBOX_PORT, sandbox.url)
+    )
     with listening_socket() as listener:
         site_url = address_of(listener)
         environment = childrens_environment(
@@ -66,5 +71,11 @@ def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path)
     author = author_of_this_run()
     browser = Browser(site_url)
     browser.sign_in(author.username, author.password)
-    screen.step(f"the site, at {site_url}/, and {WORKERS} workers")
+    screen.step(
+        f"the site, at {site_url}/, and {WORKERS} workers" + _because_taken(SITE_PORT, site_url)
+    )
     return Stage(sandbox, site_url, author, browser)
+
+
+def _because_taken(usual_port: int, url: str) -> str:
+    return "" if url.endswith(f":{usual_port}") else f" (port {usual_port} is taken)"

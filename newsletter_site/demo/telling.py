@@ -20,13 +20,12 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where to look on; `unsubscribe` belongs to the mail to `reader`, which `mail` shows."""
+    """Where to look on; `mail` shows one mail, and `unsubscribe` is the link that it holds."""
 
     form: str
     progress: str
     archive: str
     inbox: str
-    reader: str
     mail: str
     unsubscribe: str
 
@@ -104,7 +103,7 @@ def _about_those_not_sent(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _verdict(happened: Happened, broken: Sequence[str], seconds: float) -> Iterator[str]:
     if broken:
-        yield "NOT AS PROMISED"
+        yield "Not as promised:"
         for sentence in broken:
             yield from _wrapped(sentence, INDENT)
         yield f"{happened.exactly_once:,} of {happened.books.audience:,} readers exactly once."
@@ -117,16 +116,16 @@ def where_to_look_on(addresses: Addresses, author: Author) -> str:
     """What a person can open while the demo stays up."""
     lines = (
         "",
-        "The site stays up until Ctrl-C.",
-        f"{INDENT}sign in as            {author.username}",
-        f"{INDENT}password              {author.password}",
-        f"{INDENT}write and publish     {addresses.form}",
-        f"{INDENT}this issue's progress {addresses.progress}",
-        f"{INDENT}this issue, archived  {addresses.archive}",
-        f"{INDENT}every mail sent       {addresses.inbox}",
-        f"{INDENT}the mail to {addresses.reader}, and its unsubscribe link",
-        f"{INDENT}                      {addresses.mail}",
-        f"{INDENT}                      {addresses.unsubscribe}",
+        "The site stays up until Ctrl-C. Sign in to write, publish and watch:",
+        f"{INDENT}{'author':<13}{author.username}",
+        f"{INDENT}{'password':<13}{author.password}",
+        f"{INDENT}{'the form':<13}{addresses.form}",
+        f"{INDENT}{'this issue':<13}{addresses.progress}",
+        "Open to everybody, and to the readers:",
+        f"{INDENT}{'archive':<13}{addresses.archive}",
+        f"{INDENT}{'every mail':<13}{addresses.inbox}",
+        f"{INDENT}{'one of them':<13}{addresses.mail}",
+        f"{INDENT}{'its way out':<13}{addresses.unsubscribe}",
     )
     return "\n".join(lines)
 

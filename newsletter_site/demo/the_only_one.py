@@ -12,7 +12,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,30 +22,45 @@ from delivery.models import Worker
 from newsletter_site.demo.failure import DemoError
 
 # A demo that was killed takes its children with it within seconds.
-PATIENCE_S = 15.0
+PATIENCE_S = 6.0
+POLL_S = 0.05
 HEARD_FROM_WITHIN = timedelta(seconds=60)
 
 
 @contextmanager
 def folder_to_itself(folder: Path, pause: Callable[[], None]) -> Iterator[int]:
     """
-    Hold the folder's lock, and yield its descriptor for the children to inherit.
+    Hold the lock of `folder` for a block, and yield its descriptor for the children to inherit.
 
-    So it is free again only when the last of them is gone. Raises `DemoError`.
+    So it is free again when the last process of a demo is gone, and the block is not left before
+    that. Raises `DemoError` if another demo keeps it.
     """
-    # Opened for reading, so that a file made by root serves others too.
-    lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    lock = _opened(folder)
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while not _taken(lock):
-            if time.monotonic() > deadline:
-                raise DemoError(
-                    f"A demo is already running in {folder}: use that one, or end it first."
-                )
-            pause()
+        _take(lock, folder, pause)
+    except BaseException:
+        os.close(lock)
+        raise
+    try:
         yield lock
     finally:
         os.close(lock)
+        _wait_for_the_last(folder)
+
+
+def _take(lock: int, folder: Path, pause: Callable[[], None]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not _taken(lock):
+        if time.monotonic() > deadline:
+            raise DemoError(
+                f"A demo is already running in {folder}: use that one, or end it first."
+            )
+        pause()
+
+
+def _opened(folder: Path) -> int:
+    # Reading is enough for a lock, so a file made by root serves others too.
+    return os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def _taken(lock: int) -> bool:
@@ -54,6 +69,16 @@ def _taken(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _wait_for_the_last(folder: Path) -> None:
+    """Until nobody holds a copy of the lock: a child of a child may need a moment longer."""
+    with suppress(FileNotFoundError):  # Somebody has removed the folder meanwhile.
+        lock = _opened(folder)
+        deadline = time.monotonic() + PATIENCE_S
+        while not _taken(lock) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        os.close(lock)
 
 
 def refuse_other_workers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from io import TextIOWrapper
@@ -48,7 +49,13 @@ class Command(BaseCommand):
             kept = run(Screen(sys.stdout), stopping, stay=not options["exit"])
         except StoppedError:
             sys.exit(stopping.exit_code)
-        except (DemoError, EmbeddedPostgresError, OperationalError) as error:
-            raise CommandError(str(error).strip()) from error
+        except BrokenPipeError:
+            # Nobody reads any more; Python would complain when it flushes the rest at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except OperationalError as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        except (DemoError, EmbeddedPostgresError) as error:
+            raise CommandError(str(error)) from error
         if not kept:
             sys.exit(1)
