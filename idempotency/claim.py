@@ -69,16 +69,14 @@ def claim(
     """
     Claim a key for this post, inside the transaction that will hold the work and its answer.
 
-    Waits at most `wait_s` seconds in all for an earlier post to end. After Busy the transaction
-    is marked for rollback. Raises WrongIsolationError unless it runs at READ COMMITTED.
+    Waits at most `wait_s` seconds in all for an earlier post to end. After anything but Fresh
+    the transaction has nothing to commit. Raises WrongIsolationError unless it runs at READ
+    COMMITTED.
     """
     timeout_before, seated = _prepare(user_id, key)
     if not seated:
         # Whoever holds the seats may just have been answered; then there is no need to wait.
-        known = earlier_post(user_id, key, fingerprint)
-        if known is None:
-            transaction.set_rollback(True)
-        return known or Busy()
+        return earlier_post(user_id, key, fingerprint) or Busy()
     # statement_timeout and not lock_timeout: when posts fail one after the other, the INSERT
     # waits for each of them, and lock_timeout starts again every time. At 0 it would be off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
@@ -87,7 +85,7 @@ def claim(
     except OperationalError as error:
         if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
             raise
-        transaction.set_rollback(True)
+        transaction.set_rollback(True)  # PostgreSQL takes nothing but that after an error
         return Busy()
     _set_statement_timeout(timeout_before)
     if inserted:
