@@ -409,11 +409,12 @@ def test_a_token_that_was_used_before_the_view_is_no_concern_of_the_answer(windo
     assert first.cookies["csrftoken"].value
 
 
-def test_messages_below_the_level_that_the_author_wants_are_not_shown(window):
+def test_messages_below_the_level_that_the_author_wants_are_neither_shown_nor_saved(window):
     window.url = "/leaflets/quietly/"
     window.post()
 
     assert window.messages() == []
+    assert PostedForm.objects.get().messages == []
 
 
 def test_work_that_takes_its_own_claim_away_is_refused(window, during_work):
