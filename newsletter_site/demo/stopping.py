@@ -29,7 +29,9 @@ class Stopping:
     def listen(self) -> None:
         """From now on signals leave a mark, until the process is gone."""
         for number in SIGNALS:
-            signal.signal(number, self._on_signal)
+            # Under nohup the end of the terminal is to be ignored, and stays so.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.asked_twice = bool(self.signal)

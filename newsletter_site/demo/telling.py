@@ -108,7 +108,7 @@ def _verdict(happened: Happened, broken: Sequence[str], seconds: float) -> Itera
             yield from _wrapped(sentence, INDENT)
         yield f"{happened.exactly_once:,} of {happened.books.audience:,} readers exactly once."
         return
-    yield f"Counted by the provider's own copies, after {seconds:.0f} s in all:"
+    yield f"Counted by the copies that the sandbox has, after {seconds:.0f} s in all:"
     yield f"{happened.exactly_once:,} readers, each exactly once."
 
 
