@@ -6,11 +6,18 @@ import sys
 
 
 def main() -> None:
-    """Run one management command."""
+    """Run one management command. A database that is not there ends it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError as error:
+        if "--traceback" in sys.argv:
+            raise
+        found = str(error).splitlines()[0].rstrip(".")
+        sys.exit(f"homing: the database did not answer: {found}. Look at DATABASE_URL.")
 
 
 if __name__ == "__main__":

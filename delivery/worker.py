@@ -15,7 +15,6 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable
-from types import FrameType
 
 from django.conf import settings
 from django.db import connection
@@ -35,6 +34,7 @@ logger = logging.getLogger(__name__)
 POLL_AT_MOST_S = 1.0
 SWEEP_EVERY_S = 5.0
 LONGEST_PAUSE_S = 60.0
+STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
@@ -56,16 +56,23 @@ class Worker:
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
-        """The first SIGTERM or Ctrl-C stops gracefully, the second at once."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
+        """
+        The first SIGTERM or Ctrl-C stops gracefully, the second at once.
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stopping.is_set():
-            # Not sys.exit: threads with calls in the air would be waited for. Their batches come
-            # back by their leases and are looked up.
-            os._exit(128 + number)
+        The signals are blocked and awaited by a thread. A handler would run in the middle of the
+        main thread's own waiting, and could wait for a lock that this very thread holds. To be
+        called before any other thread is there, since threads inherit what is blocked.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
+        threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
+
+    def _await_signals(self) -> None:
+        signal.sigwait(STOPPING_SIGNALS)
         self.stop()
+        number = signal.sigwait(STOPPING_SIGNALS)
+        # Not sys.exit: threads with calls in the air would be waited for. Their batches come back
+        # by their leases and are looked up.
+        os._exit(128 + number)
 
     # --- Working -------------------------------------------------------------------------------
 

@@ -177,8 +177,8 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+# Served from where they stand: no step between a checkout and a running site.
 WHITENOISE_USE_FINDERS = True
 
 # --- Postmark --------------------------------------------------------------------------------

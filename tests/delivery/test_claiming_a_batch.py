@@ -7,7 +7,10 @@ import uuid
 
 from django.db import connection, transaction
 
+from delivery.models import Edition
 from delivery.queue.claim import claim, next_due_at, release
+from delivery.queue.enqueue import enqueue
+from subscribers.audience import confirmed
 from tests.delivery.newsroom import Newsroom
 
 
@@ -146,3 +149,21 @@ def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Ne
     edition = newsroom.publish(readers=1, hold_s=600)
 
     assert next_due_at() == edition.held_until
+
+
+def test_confirmation_mail_goes_ahead_of_every_newsletter(newsroom: Newsroom) -> None:
+    newsletter = newsroom.publish(readers=3)
+    confirmation = Edition.objects.create(
+        issue_id=uuid.uuid4(),
+        version=1,
+        kind=Edition.Kind.CONFIRMATION,
+        stream="outbound",
+        title="Confirm",
+        text_mail="{{ name }}",
+        content_hash=b"",
+    )
+    enqueue(confirmation, confirmed().filter(email="reader1@example.net"), most=500)
+
+    turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(2)]
+
+    assert [turn.edition for turn in turns if turn] == [confirmation.pk, newsletter.pk]
