@@ -74,7 +74,7 @@ def reason_of(books: Books) -> str:
             )
         case EditionState.NEEDS_ATTENTION:
             return books.reason or (
-                f"{_count(books.unknown, 'copy is', 'copies are')} in doubt and wait for a person."
+                f"{_count(books.unknown, 'copy', 'copies')} in doubt: a person has to decide."
             )
         case EditionState.PAUSED:
             return books.control_reason or (
@@ -110,7 +110,8 @@ def _why_it_is_not_done(books: Books) -> str:
         )
         return (
             f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
-            f"Postmark about them and goes on with the rest.{asked}"
+            f"Postmark about {'it' if books.unknown == 1 else 'them'} "
+            f"and goes on with the rest.{asked}"
         )
     if books.next_try_at and books.next_try_at > books.now and not books.in_work:
         return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()

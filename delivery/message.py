@@ -113,7 +113,7 @@ def _list_id(newsletter: str, domain: str) -> str:
     """RFC 2919: a readable name and an id that never changes."""
     name = _CONTROL.sub(" ", newsletter)
     if not name.isascii():
-        # Several encoded words on one line: a value must not hold the line breaks of folding.
-        return f"{Header(name, 'utf-8').encode(linesep='')} <letter.{domain}>"
+        # Encoded words of at most 75 characters (RFC 2047), on one line: a value is not folded.
+        return f"{Header(name, 'utf-8', maxlinelen=75).encode(linesep='')} <letter.{domain}>"
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}" <letter.{domain}>'

@@ -20,9 +20,13 @@ def disagreement(postmark: Postmark) -> str:
     told = postmark.unsubscribe_handling(stream)
     if told is None or told.lower() in EXPECTED[settings.UNSUBSCRIBE_HANDLING]:
         return ""
-    wanted = "Custom" if settings.UNSUBSCRIBE_HANDLING == "own" else "Postmark"
+    wanted, danger = (
+        ("Custom", "two unsubscribe links")
+        if settings.UNSUBSCRIBE_HANDLING == "own"
+        else ("Postmark", "no unsubscribe link")
+    )
     return (
         f"UNSUBSCRIBE_HANDLING is {settings.UNSUBSCRIBE_HANDLING!r}, but Postmark's stream "
         f"{stream!r} says {told!r}; expected {wanted!r}. Change one of the two, or readers may "
-        "find two unsubscribe links in their mail."
+        f"find {danger} in their mail."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.classification import LONGEST_TEXT, SearchPage, classify_call, classify_search
@@ -25,6 +25,7 @@ from delivery.outcomes import (
     Unanswered,
 )
 from tests.delivery.answers import addresses
+from tests.delivery.any_input import repeatable
 
 CODES = [0, 10, 11, 100, 101, 300, 400, 401, 405, 406, 410, 412, 413, 422, 429, 500, 606, 701]
 NAMES = ["ErrorCode", "MessageID", "Message", "To", "SubmittedAt", "Metadata", "Messages"]
@@ -67,7 +68,7 @@ def has_an_id(body: bytes, message_id: str) -> bool:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@repeatable
 @given(statuses, headers, bodies, st.integers(1, 3))
 def test_every_answer_is_one_of_the_known_kinds(
     status: int, headers: dict[str, str], body: bytes, count: int
@@ -86,7 +87,7 @@ def test_every_answer_is_one_of_the_known_kinds(
             assert isinstance(answer, Blocked | CallFault | CallUnanswered | TooLarge)
 
 
-@settings(max_examples=600, deadline=None)
+@repeatable
 @given(statuses, bodies, st.integers(1, 3))
 def test_nothing_is_accepted_without_the_providers_id_and_a_200(
     status: int, body: bytes, count: int
@@ -111,7 +112,7 @@ def texts_of(value: Any) -> list[str]:
             return [value.reason]
 
 
-@settings(max_examples=300, deadline=None)
+@repeatable
 @given(statuses, bodies, st.integers(1, 3))
 def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count: int) -> None:
     for reason in texts_of(classify_call(status, {}, body, addresses(count))):
@@ -119,7 +120,7 @@ def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count:
         assert not any(ord(character) < 32 for character in reason)
 
 
-@settings(max_examples=400, deadline=None)
+@repeatable
 @given(statuses, headers, bodies)
 def test_every_page_of_a_search_is_an_answer_or_no_information(
     status: int, headers: dict[str, str], body: bytes

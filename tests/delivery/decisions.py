@@ -1,0 +1,50 @@
+"""A decision about a batch in words, so that a table of them can be read and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from delivery.retries import Failed, Policy, Settlement
+
+POLICY = Policy(
+    retry_base_s=5,
+    retry_cap_s=900,
+    max_tries=10,
+    lookup_after_s=(60.0, 300.0, 900.0),
+    resend_when_absent=True,
+)
+HOLDING = Policy(5, 900, 10, (60.0, 300.0, 900.0), resend_when_absent=False)
+
+
+def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
+    """
+    Such as `sent, as it was: try again in 2.5 s, a try is used up`.
+
+    First the fate of each recipient in order, then what comes next.
+    """
+    fates = ", ".join(_fate(settlement, recipient) for recipient in recipients)
+    words = [settlement.next.value]
+    if settlement.delay_s:
+        words[0] += f" in {settlement.delay_s:g} s"
+    if settlement.lookup_after_s:
+        words[0] += f" {settlement.lookup_after_s:g} s into the doubt"
+    if settlement.counts_as_try:
+        words.append("a try is used up")
+    if settlement.new_setbacks:
+        words.append(f"setback {settlement.new_setbacks}")
+    if settlement.said_absent:
+        words.append("said absent")
+    if settlement.duplicates:
+        words.append(f"{sum(map(len, settlement.duplicates.values()))} on top")
+    if settlement.stop_edition:
+        words.append("the edition stops")
+    return f"{fates}: {', '.join(words)}"
+
+
+def _fate(settlement: Settlement, recipient: int) -> str:
+    fate = settlement.fates.get(recipient)
+    if fate is None:
+        return "as it was"
+    if isinstance(fate, Failed):
+        return "refused" if fate.refused else "missed"
+    return type(fate).__name__.lower()

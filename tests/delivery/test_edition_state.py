@@ -1,0 +1,210 @@
+"""How an edition stands and what it waits for, read off its books."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from delivery.books import Books
+from delivery.edition_state import EditionState, reason_of, state_of
+
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+EMPTY = Books(
+    edition=1,
+    issue=uuid.UUID(int=1),
+    version=1,
+    title="Tides",
+    control="running",
+    control_reason="",
+    control_at=None,
+    published_at=NOW - timedelta(minutes=5),
+    held_until=NOW - timedelta(minutes=4),
+    audience=0,
+    sent=0,
+    suppressed=0,
+    withdrawn=0,
+    failed=0,
+    unknown=0,
+    waiting=0,
+    missed=0,
+    in_work=0,
+    in_line=0,
+    parked=0,
+    paused=0,
+    reason="",
+    next_try_at=None,
+    next_lookup_at=None,
+    doubt_since=None,
+    worker_heard_at=NOW,
+    worker_is_there=True,
+    rate_per_s=0.0,
+    now=NOW,
+)
+IN_A_MINUTE = NOW + timedelta(minutes=1)
+
+
+def books(**facts: Any) -> Books:
+    return replace(EMPTY, **facts)
+
+
+# --- The books themselves -----------------------------------------------------------------------
+
+
+def test_the_books_balance_when_every_reader_is_counted_once() -> None:
+    counts = {"sent": 1, "suppressed": 2, "withdrawn": 3, "failed": 4, "unknown": 5, "waiting": 6}
+    assert books(audience=21, **counts).balanced
+    assert not books(audience=22, **counts).balanced
+    for name in counts:
+        assert not books(audience=21, **counts | {name: counts[name] - 1}).balanced
+
+
+# --- States ---------------------------------------------------------------------------------------
+
+STATES: list[tuple[str, dict[str, Any], str]] = [
+    ("nobody to send to", {}, "succeeded"),
+    ("all sent", {"sent": 9}, "succeeded"),
+    ("refused addresses are no longer required", {"sent": 8, "failed": 1}, "succeeded"),
+    ("some left, some may not be mailed", {"withdrawn": 2, "suppressed": 2}, "succeeded"),
+    ("nobody to hold it for", {"held_until": IN_A_MINUTE}, "succeeded"),
+    ("held", {"waiting": 9, "in_line": 1, "held_until": IN_A_MINUTE}, "held"),
+    ("the hold ends by the clock", {"waiting": 9, "in_line": 1, "held_until": NOW}, "sending"),
+    ("in line", {"waiting": 9, "in_line": 1}, "sending"),
+    ("in a call", {"waiting": 9, "in_work": 1}, "sending"),
+    ("in doubt, to be asked about", {"unknown": 9, "in_line": 1}, "sending"),
+    ("some missed, others going", {"missed": 1, "waiting": 1, "in_line": 1}, "sending"),
+    ("some parked, others going", {"unknown": 2, "parked": 1, "in_line": 1}, "sending"),
+    ("some missed", {"sent": 8, "failed": 1, "missed": 1}, "needs_attention"),
+    ("in doubt and parked", {"unknown": 1, "parked": 1}, "needs_attention"),
+    ("paused batches alone", {"waiting": 1, "paused": 1}, "needs_attention"),
+    ("stopped", {"control": "stopped", "waiting": 1}, "needs_attention"),
+    ("stopped while in a call", {"control": "stopped", "in_work": 1}, "needs_attention"),
+    ("stopped with nothing left", {"control": "stopped", "sent": 9}, "needs_attention"),
+    ("paused", {"control": "paused", "waiting": 1, "paused": 1}, "paused"),
+    ("paused while asking", {"control": "paused", "unknown": 1, "in_line": 1}, "paused"),
+    (
+        "paused before the hold was over",
+        {"control": "paused", "waiting": 1, "held_until": IN_A_MINUTE},
+        "paused",
+    ),
+    ("paused, and the last call sent all", {"control": "paused", "sent": 9}, "succeeded"),
+    ("paused with some missed", {"control": "paused", "missed": 1}, "needs_attention"),
+    ("cancelled", {"control": "cancelled", "withdrawn": 9}, "cancelled"),
+    ("cancelled while in a call", {"control": "cancelled", "in_work": 1}, "cancelled"),
+    ("closed", {"control": "closed", "missed": 3}, "closed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("facts", "state"), [row[1:] for row in STATES], ids=[row[0] for row in STATES]
+)
+def test_the_state_of_an_edition(facts: dict[str, Any], state: str) -> None:
+    assert state_of(books(**facts)) == state
+
+
+@pytest.mark.parametrize("open_count", ["waiting", "unknown"])
+def test_nothing_open_ever_counts_as_succeeded(open_count: str) -> None:
+    for control in ("running", "paused", "stopped"):
+        for place in ("in_work", "in_line", "parked", "paused"):
+            facts = {"control": control, open_count: 1, place: 1}
+            assert state_of(books(**facts)) is not EditionState.SUCCEEDED
+
+
+def test_a_state_is_shown_with_spaces() -> None:
+    assert EditionState.NEEDS_ATTENTION.words == "needs attention"
+    assert EditionState.SENDING.words == "sending"
+
+
+# --- Reasons --------------------------------------------------------------------------------------
+
+REASONS: list[tuple[dict[str, Any], str]] = [
+    ({"sent": 9}, ""),
+    ({"control": "cancelled"}, ""),
+    ({"control": "closed", "missed": 1}, ""),
+    (
+        {"waiting": 1, "held_until": datetime(2026, 5, 4, 12, 0, 30, tzinfo=UTC)},
+        "The first copy leaves at 12:00:30 UTC. Until then nothing goes out.",
+    ),
+    (
+        {"control": "stopped", "control_reason": "The token is wrong. Set it right.", "missed": 3},
+        "The token is wrong. Set it right.",
+    ),
+    (
+        {"missed": 1},
+        "1 reader was missed: all tries were used up, or a copy was parked.",
+    ),
+    (
+        {"missed": 1234},
+        "1,234 readers were missed: all tries were used up, or a copy was parked.",
+    ),
+    (
+        {"unknown": 2, "parked": 1, "reason": "No answer came: a person decides."},
+        "No answer came: a person decides.",
+    ),
+    ({"unknown": 1, "parked": 1}, "1 copy in doubt: a person has to decide."),
+    ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
+    ({"control": "paused", "waiting": 2_000}, "2,000 copies wait until you resume."),
+    (
+        {"control": "paused", "waiting": 1, "control_reason": "Too many complaints."},
+        "Too many complaints.",
+    ),
+    ({"waiting": 1, "in_work": 1}, "Sending, and nothing is stuck."),
+    ({"waiting": 1, "in_line": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
+    (
+        {"waiting": 1, "in_line": 1, "worker_is_there": False},
+        (
+            "No worker is running. The last one was heard from at 12:00:00 UTC. "
+            "Start one with `./homing deliver`; nothing is lost meanwhile."
+        ),
+    ),
+    (
+        {"waiting": 1, "in_line": 1, "worker_is_there": False, "worker_heard_at": None},
+        (
+            "No worker is running. None was ever heard from. "
+            "Start one with `./homing deliver`; nothing is lost meanwhile."
+        ),
+    ),
+    (
+        {"unknown": 200, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
+        (
+            "200 copies are in doubt: Homing is asking Postmark about them and goes on with the "
+            "rest. Asks again at 12:01:00 UTC."
+        ),
+    ),
+    (
+        {"unknown": 1, "in_work": 1, "next_lookup_at": NOW},
+        "1 copy is in doubt: Homing is asking Postmark about it and goes on with the rest.",
+    ),
+    (
+        {
+            "waiting": 1,
+            "in_line": 1,
+            "reason": "Postmark is under maintenance (503).",
+            "next_try_at": IN_A_MINUTE,
+        },
+        "Postmark is under maintenance (503). The next try is at 12:01:00 UTC.",
+    ),
+    (
+        {"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE},
+        "The next try is at 12:01:00 UTC.",
+    ),
+    (
+        {"waiting": 2, "in_line": 1, "in_work": 1, "next_try_at": IN_A_MINUTE},
+        "Sending, and nothing is stuck.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
+def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reason: str) -> None:
+    assert reason_of(books(**facts)) == reason
+
+
+@pytest.mark.parametrize("facts", [row[1] for row in STATES], ids=[row[0] for row in STATES])
+def test_whatever_is_not_at_rest_says_what_it_waits_for(facts: dict[str, Any]) -> None:
+    looked_at = books(control_reason="Because.", **facts)
+    at_rest = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
+    assert bool(reason_of(looked_at)) == (state_of(looked_at) not in at_rest)

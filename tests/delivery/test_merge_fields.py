@@ -1,0 +1,205 @@
+"""Merge fields: where a reader's own words go into a letter, and only once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.merge_fields import (
+    BODY_FIELDS,
+    TITLE_FIELDS,
+    Template,
+    UnknownField,
+    unknown_fields,
+    uses,
+)
+from tests.delivery.any_input import repeatable
+
+VALUES = {
+    "name": "Ada",
+    "email": "ada@example.net",
+    "unsubscribe_url": "https://letter.example.org/unsubscribe/x?a=1&b=2",
+    "archive_url": "https://letter.example.org/archive/tides/",
+}
+
+
+def as_text(text: str, **values: str) -> str:
+    return Template(text, html=False).fill(VALUES | values)
+
+
+def as_html(text: str, **values: str) -> str:
+    return Template(text, html=True).fill(VALUES | values)
+
+
+# --- Filling ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("Hello {{ name }}!", "Hello Ada!"),
+        ("Hello {{name}}!", "Hello Ada!"),
+        ("Hello {{\n  name\t}}!", "Hello Ada!"),
+        ("{{ name }}{{ name }}", "AdaAda"),
+        ("{{ name }} <{{ email }}>", "Ada <ada@example.net>"),
+        ("{{ archive_url }}", "https://letter.example.org/archive/tides/"),
+        ("{{ name|there }}", "Ada"),
+        ("", ""),
+    ],
+)
+def test_a_field_becomes_the_readers_value(text: str, filled: str) -> None:
+    assert as_text(text) == filled
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("Hello {{ name|there }}!", "Hello there!"),
+        ("Hello {{ name | dear reader }}!", "Hello dear reader!"),
+        ("Hello {{name|you|and you}}!", "Hello you|and you!"),
+        ("Hello {{ name| }}!", "Hello !"),
+        ("Hello {{ name }}!", "Hello !"),
+    ],
+)
+def test_a_reader_without_the_value_gets_the_fallback(text: str, filled: str) -> None:
+    assert as_text(text, name="") == filled
+
+
+def test_a_value_is_escaped_in_html_and_left_alone_in_text() -> None:
+    name = "<b>\"A\" & 'B'</b>"
+    assert as_html('<i title="{{ name }}">', name=name) == (
+        '<i title="&lt;b&gt;&quot;A&quot; &amp; &#x27;B&#x27;&lt;/b&gt;">'
+    )
+    assert as_text("{{ name }}", name=name) == name
+
+
+def test_an_address_in_html_is_escaped_as_an_attribute_needs() -> None:
+    assert as_html('<a href="{{ unsubscribe_url }}">') == (
+        '<a href="https://letter.example.org/unsubscribe/x?a=1&amp;b=2">'
+    )
+
+
+def test_a_fallback_is_the_authors_own_html() -> None:
+    assert as_html("{{ name|<em>friend</em> &amp; reader }}", name="") == (
+        "<em>friend</em> &amp; reader"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["{{ unsubscribe_url }}", "{{ name }}", "{{ email|x }}", "{", "}}", "{{", r"\g<0> \1 $1 %s"],
+)
+def test_a_value_that_looks_like_a_field_is_only_text(name: str) -> None:
+    assert as_text("Hello {{ name }}, {{ email }}", name=name) == f"Hello {name}, ada@example.net"
+
+
+def test_values_cannot_join_with_the_text_around_them_to_a_new_field() -> None:
+    assert as_text("{ {{ name }} }", name="{ email }") == "{ { email } }"
+
+
+# --- What is no field -------------------------------------------------------------------------
+
+NO_FIELDS = [
+    "{{{ pm:unsubscribe }}}",
+    '<a href="{{{ pm:unsubscribe }}}">',
+    "{{{name}}}",
+    "{{{{ name }}}}",
+    "{{ name }",
+    "{ name }}",
+    "{{ name",
+    "name }}",
+    "{ {name} }",
+    "@media (max-width:480px){.a{color:red}}",
+    "@media print{@page{margin:0}}p{margin:0}",
+    "{% verbatim %}",
+    "{{ name }}}",
+    "{{ {name} }}",
+    "{}",
+]
+
+
+@pytest.mark.parametrize("text", NO_FIELDS)
+def test_what_is_not_a_field_stays_as_it_is(text: str) -> None:
+    assert as_text(text) == text
+    assert unknown_fields(text) == []
+    assert not uses(text, "name")
+
+
+@repeatable
+@given(st.text(alphabet=st.sampled_from("{}| \nnamexX<&é") | st.characters(), max_size=60))
+def test_a_text_without_fields_is_never_changed(text: str) -> None:
+    if not any(uses(text, field) for field in BODY_FIELDS) and not unknown_fields(text):
+        assert as_text(text) == text
+        assert as_html(text) == text
+
+
+@repeatable
+@given(st.text(), st.text(min_size=1), st.text())
+def test_a_value_stands_in_the_text_as_it_is(before: str, name: str, after: str) -> None:
+    around = (before + after).replace("{", "").replace("}", "")
+    assert as_text(around + "{{ name }}" + around, name=name) == around + name + around
+
+
+def test_a_long_run_of_blanks_after_two_braces_is_read_at_once() -> None:
+    # With an expression that tries each division of the run this would take hours.
+    text = "{{" + " " * 100_000
+    assert as_text(text) == text
+    assert unknown_fields(text) == []
+
+
+# --- Unknown fields -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{{ nmae }}", "There is no merge field “{{ nmae }}”. Was “{{ name }}” meant?"),
+        ("{{ Name }}", "There is no merge field “{{ Name }}”. Was “{{ name }}” meant?"),
+        ("{{ e-mail|x }}", "There is no merge field “{{ e-mail }}”. Was “{{ email }}” meant?"),
+        (
+            "{{unsubscribe}}",
+            "There is no merge field “{{ unsubscribe }}”. Was “{{ unsubscribe_url }}” meant?",
+        ),
+        ("{{ shoe_size }}", "There is no merge field “{{ shoe_size }}”."),
+        ("{{ two\n words }}", "There is no merge field “{{ two words }}”."),
+        ("{{&nbsp;name }}", "There is no merge field “{{ &nbsp;name }}”. Was “{{ name }}” meant?"),
+        ("{{}}", "There is no merge field “{{  }}”."),
+    ],
+)
+def test_an_unknown_field_is_named_with_the_one_that_was_probably_meant(
+    text: str, sentence: str
+) -> None:
+    assert [str(field) for field in unknown_fields(text)] == [sentence]
+
+
+def test_each_unknown_field_is_named_once_in_the_order_of_the_text() -> None:
+    text = "{{ zeta }} {{ name }} {{ alpha }} {{zeta|x}}"
+    assert unknown_fields(text) == [UnknownField("zeta", None), UnknownField("alpha", None)]
+
+
+def test_a_title_has_fewer_fields_than_a_body() -> None:
+    assert unknown_fields("{{ name }} {{ email|x }}", TITLE_FIELDS) == []
+    assert [field.name for field in unknown_fields("{{ unsubscribe_url }}", TITLE_FIELDS)] == [
+        "unsubscribe_url"
+    ]
+    assert unknown_fields("{{ unsubscribe_url }}") == []
+
+
+def test_a_very_long_unknown_field_is_not_shown_whole() -> None:
+    (field,) = unknown_fields("{{ " + "long " * 10_000 + "}}")
+    assert len(str(field)) < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "is_used"),
+    [
+        ("{{ unsubscribe_url }}", True),
+        ("{{unsubscribe_url|#}}", True),
+        ("{{ unsubscribe_urls }}", False),
+        ("unsubscribe_url", False),
+        ("{{{ unsubscribe_url }}}", False),
+    ],
+)
+def test_it_can_be_told_whether_a_field_is_used(text: str, is_used: bool) -> None:
+    assert uses(text, "unsubscribe_url") is is_used

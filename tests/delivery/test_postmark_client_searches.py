@@ -1,0 +1,219 @@
+"""How the client asks what was accepted, and when it takes silence for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import responses
+
+from delivery.outcomes import LookedUp, LookUpAnswer, NoInformation
+from delivery.postmark import Postmark
+from tests.delivery.answers import body, error, listed
+from tests.delivery.http_answers import answering, http
+from tests.delivery.scripted_server import ScriptedServer
+
+URL = "https://postmark.example"
+SEARCH = f"{URL}/messages/outbound"
+
+
+@pytest.fixture
+def provider() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock() as mock:
+        yield mock
+
+
+@pytest.fixture
+def client() -> Iterator[Postmark]:
+    made = Postmark(URL, "secret-token", deadline_s=20.0)
+    yield made
+    made.close()
+
+
+def numbers_on(first: int, last: int) -> list[dict[str, object]]:
+    return [listed(number) for number in range(first, last + 1)]
+
+
+def answer_with(provider: responses.RequestsMock, total: int, *pages: list[Any]) -> None:
+    for page in pages:
+        provider.get(SEARCH, json={"TotalCount": total, "Messages": page})
+
+
+def search(client: Postmark) -> LookUpAnswer:
+    return client.search("attempt", "a77e", stream="broadcast")
+
+
+def queries(provider: responses.RequestsMock) -> list[dict[str, list[str]]]:
+    return [parse_qs(urlsplit(str(call.request.url)).query) for call in provider.calls]
+
+
+def keys(answer: LookUpAnswer) -> list[str]:
+    assert isinstance(answer, LookedUp)
+    return [found.delivery for found in answer.found]
+
+
+def test_a_search_names_the_stream_because_postmark_takes_another_by_itself(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 2, numbers_on(1, 2))
+    assert keys(search(client)) == ["key.1", "key.2"]
+    assert queries(provider) == [
+        {
+            "count": ["500"],
+            "offset": ["0"],
+            "messagestream": ["broadcast"],
+            "metadata_attempt": ["a77e"],
+        }
+    ]
+
+
+def test_a_search_has_no_date_because_postmarks_days_are_not_ours(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 0, [])
+    search(client)
+    assert not any("date" in name for name in queries(provider)[0])
+
+
+def test_a_stream_with_odd_characters_is_quoted(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 0, [])
+    assert keys(client.search("delivery", "a.1.2", stream="a&b c")) == []
+    assert queries(provider)[0]["messagestream"] == ["a&b c"]
+    assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
+
+
+def test_a_search_goes_on_until_it_has_seen_all(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 1101, numbers_on(1, 500), numbers_on(501, 1000), numbers_on(1001, 1101))
+    assert keys(search(client)) == [f"key.{number}" for number in range(1, 1102)]
+    assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
+
+
+def test_a_full_last_page_is_followed_by_an_empty_one(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 500, numbers_on(1, 500), [])
+    assert len(keys(search(client))) == 500
+
+
+def test_pages_are_counted_by_what_they_list_and_not_by_what_was_found_there(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    others = [listed(n, Metadata={"attempt": "other", "delivery": "x"}) for n in range(500)]
+    answer_with(provider, 501, others, numbers_on(7, 7))
+    assert keys(search(client)) == ["key.7"]
+
+
+def test_a_search_that_hides_some_of_what_it_has_is_no_information(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    answer_with(provider, 3, numbers_on(1, 2))
+    assert isinstance(search(client), NoInformation)
+
+
+def test_a_search_with_more_than_can_be_paged_through_is_no_information(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    page = numbers_on(1, 500)
+    answer_with(provider, 10_001, *[page] * 20)
+    assert isinstance(search(client), NoInformation)
+    assert queries(provider)[-1]["offset"] == ["9500"]
+
+
+@pytest.mark.parametrize("status", [401, 422, 429, 500, 503])
+def test_a_page_that_fails_makes_the_whole_search_no_information(
+    provider: responses.RequestsMock, client: Postmark, status: int
+) -> None:
+    answer_with(provider, 501, numbers_on(1, 500))
+    provider.get(SEARCH, json=error(701), status=status, headers={"Retry-After": "17"})
+    answer = search(client)
+    assert isinstance(answer, NoInformation)
+    assert answer.retry_after_s == 17.0
+
+
+def test_a_search_that_nobody_answers_is_no_information() -> None:
+    with ScriptedServer(lambda talk: talk.read_request() and None) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=20.0)
+        answer = client.search("attempt", "a77e", stream="broadcast")
+        client.close()
+    assert answer == NoInformation("The connection broke before the answer (ConnectionError).")
+
+
+def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
+    def stall(talk: Any) -> None:
+        talk.read_request()
+        talk.stall()
+
+    with ScriptedServer(stall) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=0.3)
+        answer = client.search("attempt", "a77e", stream="broadcast")
+        client.close()
+    assert answer == NoInformation("No whole answer came before the deadline.")
+
+
+def test_all_pages_together_have_the_time_of_one_call() -> None:
+    page = http("200 OK", page_of(total=10_000, count=500))
+    slow_pages = 0
+
+    def answer_each_late(talk: Any) -> None:
+        nonlocal slow_pages
+        while talk.read_request():
+            slow_pages += 1
+            server.was_cut_off.wait(0.2)
+            talk.write(page)
+
+    with ScriptedServer(answer_each_late) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=0.5)
+        answer = client.search("attempt", "a77e", stream="broadcast")
+        client.close()
+    assert isinstance(answer, NoInformation)
+    assert slow_pages < 20
+
+
+def page_of(*, total: int, count: int) -> bytes:
+    return body({"TotalCount": total, "Messages": numbers_on(1, count)})
+
+
+# --- The stream's own setting -------------------------------------------------------------------
+
+
+def stream(handling: object) -> dict[str, object]:
+    return {"ID": "broadcast", "SubscriptionManagementConfiguration": handling}
+
+
+def test_the_stream_tells_how_it_handles_unsubscribes(
+    provider: responses.RequestsMock, client: Postmark
+) -> None:
+    told = stream({"UnsubscribeHandlingType": "Custom"})
+    provider.get(f"{URL}/message-streams/my%2Fstream", json=told)
+    assert client.unsubscribe_handling("my/stream") == "Custom"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"json": error(1226), "status": 422},
+        {"body": "<html>", "status": 200},
+        {"json": [], "status": 200},
+        {"json": {}, "status": 200},
+        {"json": stream(None), "status": 200},
+        {"json": stream({"UnsubscribeHandlingType": 3}), "status": 200},
+    ],
+)
+def test_a_stream_that_does_not_tell_tells_nothing(
+    provider: responses.RequestsMock, client: Postmark, answer: dict[str, Any]
+) -> None:
+    provider.get(f"{URL}/message-streams/broadcast", **answer)
+    assert client.unsubscribe_handling("broadcast") is None
+
+
+def test_a_provider_that_is_down_tells_nothing() -> None:
+    with ScriptedServer(answering(b"")) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=20.0)
+        assert client.unsubscribe_handling("broadcast") is None
+        client.close()

@@ -1,0 +1,207 @@
+"""What holds for every decision, whatever was answered."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery import outcomes
+from delivery.retries import (
+    Failed,
+    Next,
+    Policy,
+    Sent,
+    Settlement,
+    Suppressed,
+    Unknown,
+    Waiting,
+    after_call,
+    after_look_up,
+)
+from tests.delivery.any_input import repeatable
+
+seconds = st.floats(0, 10_000)
+message_answers = st.one_of(
+    st.builds(outcomes.Accepted, st.text(min_size=1, max_size=5), st.none()),
+    st.builds(outcomes.Inactive, st.text(max_size=5)),
+    st.builds(outcomes.Refused, st.text(max_size=5)),
+    st.builds(outcomes.NotNow, st.text(max_size=5)),
+    st.builds(outcomes.Unanswered, st.text(min_size=1, max_size=5)),
+    st.builds(outcomes.Fault, st.text(max_size=5), st.text(max_size=5)),
+)
+refusals = st.one_of(
+    st.builds(outcomes.NotSent, st.text(max_size=5)),
+    st.builds(outcomes.PutOff, st.text(max_size=5), st.none() | seconds),
+    st.builds(outcomes.Blocked, st.text(max_size=5), st.text(max_size=5)),
+    st.builds(outcomes.TooLarge, st.text(max_size=5)),
+    st.builds(outcomes.CallFault, st.builds(outcomes.Fault, st.just("a"), st.just("b"))),
+    st.builds(outcomes.CallUnanswered, st.text(max_size=5)),
+)
+policies = st.builds(
+    Policy,
+    retry_base_s=seconds,
+    retry_cap_s=seconds,
+    max_tries=st.integers(1, 12),
+    lookup_after_s=st.lists(seconds, min_size=1, max_size=4, unique=True).map(
+        lambda times: tuple(sorted(times))
+    ),
+    resend_when_absent=st.booleans(),
+)
+counts = st.integers(0, 12)
+jitters = st.floats(0, 1)
+
+EXPECTED = {
+    outcomes.Accepted: Sent,
+    outcomes.Inactive: Suppressed,
+    outcomes.Refused: Failed,
+    outcomes.Unanswered: Unknown,
+}
+
+
+def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
+    assert set(settlement.fates) <= asked
+    assert set(settlement.duplicates) <= set(settlement.fates)
+    assert settlement.delay_s >= 0
+    assert settlement.lookup_after_s >= 0
+    if settlement.next is Next.WAIT_FOR_A_PERSON:
+        assert settlement.reason or settlement.stop_edition
+
+
+@repeatable
+@given(st.lists(message_answers, min_size=1, max_size=6), counts, counts, jitters, policies)
+def test_each_recipient_gets_the_fate_of_their_own_message(
+    answers: list[outcomes.MessageAnswer],
+    tries: int,
+    setbacks: int,
+    jitter: float,
+    policy: Policy,
+) -> None:
+    recipients = range(100, 100 + len(answers))
+    settlement = after_call(
+        outcomes.Answered(answers),
+        recipients,
+        tries=tries,
+        setbacks=setbacks,
+        jitter=jitter,
+        policy=policy,
+    )
+    holds_for_every(settlement, set(recipients))
+    for recipient, answer in zip(recipients, answers, strict=True):
+        fate = settlement.fates.get(recipient)
+        if type(answer) in EXPECTED:
+            assert type(fate) is EXPECTED[type(answer)]
+        else:
+            # Judged and put off, or held up by a fault: it stays as it was or has had its tries.
+            assert fate is None or (
+                isinstance(answer, outcomes.NotNow)
+                and isinstance(fate, Failed)
+                and not fate.refused
+                and tries + 1 >= policy.max_tries
+            )
+    if any(isinstance(answer, outcomes.Unanswered) for answer in answers):
+        assert settlement.next is Next.ASK
+        assert settlement.lookup_after_s == policy.lookup_after_s[0]
+    assert bool(settlement.stop_edition) == any(
+        isinstance(answer, outcomes.Fault) for answer in answers
+    )
+
+
+@repeatable
+@given(refusals, st.integers(1, 6), counts, counts, jitters, policies)
+def test_a_call_without_answers_by_message_never_settles_anybody(
+    answer: outcomes.CallAnswer,
+    count: int,
+    tries: int,
+    setbacks: int,
+    jitter: float,
+    policy: Policy,
+) -> None:
+    recipients = set(range(count))
+    settlement = after_call(
+        answer,
+        sorted(recipients),
+        tries=tries,
+        setbacks=setbacks,
+        jitter=jitter,
+        policy=policy,
+    )
+    holds_for_every(settlement, recipients)
+    assert not settlement.counts_as_try
+    if isinstance(answer, outcomes.CallUnanswered):
+        assert settlement.fates == {recipient: Unknown() for recipient in recipients}
+        assert settlement.next is Next.ASK
+    else:
+        assert not settlement.fates
+        assert settlement.next is not Next.DONE
+    if settlement.next is Next.TRY_AGAIN:
+        assert settlement.new_setbacks == setbacks + 1
+    if isinstance(answer, outcomes.PutOff) and answer.retry_after_s is not None:
+        assert settlement.delay_s >= answer.retry_after_s
+
+
+KEYS = ["a", "b", "c", "d", "elsewhere"]
+facts = st.builds(outcomes.Found, st.sampled_from(KEYS), st.text(min_size=1, max_size=4), st.none())
+look_ups = st.one_of(
+    st.builds(outcomes.LookedUp, st.lists(facts, max_size=6)),
+    st.builds(outcomes.NoInformation, st.text(min_size=1, max_size=5), st.none() | seconds),
+)
+
+
+@repeatable
+@given(
+    look_ups,
+    st.sets(st.sampled_from(KEYS[:4]), min_size=1),
+    st.booleans(),
+    counts,
+    counts,
+    counts,
+    st.integers(0, 4),
+    jitters,
+    policies,
+)
+def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
+    answer: outcomes.LookUpAnswer,
+    keys: set[str],
+    convincing: bool,
+    lookups: int,
+    tries: int,
+    setbacks: int,
+    crashes: int,
+    jitter: float,
+    policy: Policy,
+) -> None:
+    in_doubt = {key: ord(key) for key in keys}
+    settlement = after_look_up(
+        answer,
+        in_doubt,
+        convincing=convincing,
+        lookups=lookups,
+        tries=tries,
+        setbacks=setbacks,
+        crashes=crashes,
+        jitter=jitter,
+        policy=policy,
+    )
+    holds_for_every(settlement, set(in_doubt.values()))
+    listed = (
+        {fact.delivery for fact in answer.found} if isinstance(answer, outcomes.LookedUp) else set()
+    )
+    silence_counts = (
+        isinstance(answer, outcomes.LookedUp)
+        and convincing
+        and lookups + 1 >= len(policy.lookup_after_s)
+    )
+    for key, recipient in in_doubt.items():
+        fate = settlement.fates.get(recipient)
+        if key in listed:
+            assert isinstance(fate, Sent)
+        elif not silence_counts:
+            assert fate is None
+            assert settlement.next is Next.ASK
+        elif not policy.resend_when_absent:
+            assert fate is None
+            assert settlement.next is Next.WAIT_FOR_A_PERSON
+        else:
+            assert isinstance(fate, Waiting | Failed)
+    if settlement.next is Next.HALVE:
+        assert sum(isinstance(fate, Waiting) for fate in settlement.fates.values()) > 1
