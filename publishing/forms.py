@@ -23,15 +23,15 @@ class PublishForm(forms.Form):
         required=False,
         strip=False,
         label="HTML",
-        widget=forms.Textarea(attrs={"class": "code", "spellcheck": "true", "rows": 20}),
-        help_text="What most readers see. A fragment gets the letter's frame; a whole document is "
+        widget=forms.Textarea(attrs={"class": "code", "spellcheck": "true"}),
+        help_text="What most readers see. A fragment gets the letter’s frame; a whole document is "
         "kept as it is.",
     )
     text_content = forms.CharField(
         required=False,
         strip=False,
         label="Plain text",
-        widget=forms.Textarea(attrs={"spellcheck": "true", "rows": 20}),
+        widget=forms.Textarea(attrs={"spellcheck": "true"}),
         help_text="For readers whose mail shows no HTML, and for spam filters.",
     )
 

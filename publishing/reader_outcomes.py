@@ -17,6 +17,8 @@ from delivery.models import Batch, Delivery
 from publishing.bar import ORDER
 
 PAGE = 50
+# How many are shown to somebody who did not ask for the list.
+FIRST_FEW = 20
 _PLACE = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
@@ -33,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class OutcomePage:
-    """Up to 50 copies with one outcome, and where the next page begins, if there is one."""
+    """Some copies with one outcome, and where the next page begins, if there is one."""
 
     outcome: str
     copies: Sequence[Delivery]
@@ -46,8 +48,10 @@ def place(text: str) -> Place | None:
     return Place(int(match[1]), int(match[2])) if match else None
 
 
-def outcome_page(edition: int, outcome: str, after: Place | None = None) -> OutcomePage:
-    """The copies of an edition with `outcome`, one of `ORDER`, from a place on."""
+def outcome_page(
+    edition: int, outcome: str, after: Place | None = None, *, most: int = PAGE
+) -> OutcomePage:
+    """Up to `most` copies of an edition with `outcome`, one of `ORDER`, from a place on."""
     if outcome not in ORDER:
         raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(ORDER)} is expected.")
     batches = Batch.objects.filter(Q(**{f"{outcome}__gt": 0}), edition=edition)
@@ -61,7 +65,7 @@ def outcome_page(edition: int, outcome: str, after: Place | None = None) -> Outc
         )
     # Every one of these batches has at least one such copy, except perhaps the first, of which
     # they may all have been shown.
-    ids = list(batches.order_by("pk").values_list("pk", flat=True)[: PAGE + 2])
+    ids = list(batches.order_by("pk").values_list("pk", flat=True)[: most + 2])
     found = list(
         copies.filter(batch_id__in=ids)
         .only(
@@ -76,10 +80,10 @@ def outcome_page(edition: int, outcome: str, after: Place | None = None) -> Outc
             "evidence",
             "reason",
         )
-        .order_by("batch_id", "recipient_id")[: PAGE + 1]
+        .order_by("batch_id", "recipient_id")[: most + 1]
     )
-    shown = found[:PAGE]
-    more = len(found) > PAGE
+    shown = found[:most]
+    more = len(found) > most
     return OutcomePage(
         outcome, shown, Place(shown[-1].batch_id, shown[-1].recipient_id) if more else None
     )

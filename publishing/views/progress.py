@@ -14,7 +14,7 @@ from publishing.issue_list import plain_title
 from publishing.models import Issue
 from publishing.naming_editions import version_number
 from publishing.progress import OUTCOME_TONES, counts_of, live_json, reading_of
-from publishing.reader_outcomes import outcome_page, place
+from publishing.reader_outcomes import FIRST_FEW, PAGE, outcome_page, place
 from publishing.status import NoSuchEditionError, edition_of, status_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, desk_page, may_look
@@ -30,8 +30,9 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     edition = named_edition(request, issue)
     status = status_of(edition.pk)
     counts = counts_of(status.books)
-    outcome = request.GET.get("outcome", "")
+    outcome, most = request.GET.get("outcome", ""), PAGE
     if outcome not in ORDER:
+        most = FIRST_FEW
         outcome = next((name for name in LISTED_UNASKED if counts[name]), "")
     after = place(request.GET.get("after", ""))
     live = reading_of(status, Newsletter.objects.the_one().zone)
@@ -49,7 +50,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                 for name in ORDER
             ],
             "paged": after is not None,
-            "readers": outcome and outcome_page(edition.pk, outcome, after),
+            "readers": outcome and outcome_page(edition.pk, outcome, after, most=most),
             "newer": _newer_version(edition),
             "archived": published_editions().filter(issue=issue).exists(),
             "slug": Issue.objects.values_list("slug", flat=True).get(pk=issue),

@@ -104,6 +104,7 @@ def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> Http
 def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """422: the words in a fresh form, and what came of the earlier one."""
     earlier = edition_under(author_of(request), key)
+    comparisons = compare(_content_of(earlier), form.content) if earlier else []
     again = PublishForm(initial={name: form[name].value() for name in FIELDS})
     return desk_page(
         request,
@@ -112,7 +113,8 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
             **_form_facts(request, again, fresh_key()),
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
-            "comparisons": compare(_content_of(earlier), form.content) if earlier else [],
+            "comparisons": comparisons,
+            "only_blanks": all(comparison.now is None for comparison in comparisons),
         },
     )
 

@@ -1,0 +1,50 @@
+"""Authors at their desks, and readers to write to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+
+from subscribers.models import Subscriber
+from tests.publishing.window_of import WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+
+@pytest.fixture
+def new_author(transactional_db: None) -> Callable[..., Any]:
+    """Make somebody who may sign in, and by default publish."""
+
+    def make(username: str = "edith", *permissions: str, **facts: Any) -> Any:
+        author = get_user_model().objects.create_user(
+            username=username, password="a long password", is_staff=True, **facts
+        )
+        for codename in permissions or ("publish_edition",):
+            author.user_permissions.add(Permission.objects.get(codename=codename))
+        return author
+
+    return make
+
+
+@pytest.fixture
+def author(new_author: Callable[..., Any]) -> Any:
+    """Edith Marlow, who may publish."""
+    return new_author(first_name="Edith", last_name="Marlow")
+
+
+@pytest.fixture
+def window(author: Any) -> WindowOf:
+    """A window of her browser."""
+    return WindowOf(author)
+
+
+@pytest.fixture
+def three_readers(transactional_db: None) -> list[Subscriber]:
+    """Ada, Bram and Cleo, all confirmed."""
+    return [
+        SubscriberFactory(email=f"{name.lower()}@posthouse.example", name=name)
+        for name in ("Ada", "Bram", "Cleo")
+    ]

@@ -1,0 +1,12 @@
+"""Letters to publish; a test names what matters."""
+
+from publishing.content import Content
+
+
+def letter(
+    title: str = "Swifts leave without saying goodbye",
+    html: str = "<p>Dear {{ name|reader }}, they have gone.</p>",
+    text: str = "Dear {{ name|reader }}, they have gone.",
+) -> Content:
+    """The content of a letter."""
+    return Content.written(title, html, text)

@@ -1,0 +1,320 @@
+"""SPEC 4 through the real form: however often it is posted, an issue is published once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+
+from delivery.models import Batch, Delivery, Edition
+from idempotency.claim import seats
+from idempotency.models import PostedForm
+from publishing.models import Issue
+from subscribers.models import Subscriber
+from tests.publishing.window_of import FORM, WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+PATIENCE_S = 60
+
+
+def published():
+    """How much there is of everything a publication makes."""
+    return {
+        model.__name__: model.objects.count()
+        for model in (Issue, Edition, Delivery, Batch, PostedForm, LogEntry)
+    }
+
+
+ONE_TO_THREE = {
+    "Issue": 1,
+    "Edition": 1,
+    "Delivery": 3,
+    "Batch": 1,
+    "PostedForm": 1,
+    "LogEntry": 1,
+}
+NOTHING = dict.fromkeys(ONE_TO_THREE, 0)
+
+
+def test_a_letter_is_published_to_every_confirmed_reader_and_the_author_is_told(
+    window, three_readers
+):
+    answer = window.publish()
+
+    assert answer.status == 303
+    assert answer.answer["Location"] == FORM
+    assert published() == ONE_TO_THREE
+    page = window.get()
+    assert ACCEPTED in page.words
+    issue = Issue.objects.get()
+    assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
+    assert "Swifts leave without saying goodbye" in page.words
+    assert ACCEPTED not in window.get().words
+
+
+def test_readers_who_have_not_confirmed_get_nothing(window, three_readers):
+    for state in Subscriber.State:
+        SubscriberFactory(state=state, email=f"{state.value}@posthouse.example")
+
+    window.publish()
+
+    assert set(Delivery.objects.values_list("address", flat=True)) == {
+        "ada@posthouse.example",
+        "bram@posthouse.example",
+        "cleo@posthouse.example",
+        "confirmed@posthouse.example",
+    }
+
+
+def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_goes_to_nobody(
+    window,
+):
+    assert window.publish().status == 303
+
+    page = window.get()
+    assert ACCEPTED in page.words
+    assert "This issue goes to nobody: there is no confirmed reader yet." in page.words
+    progress = window.get(f"/admin/newsletters/{Issue.objects.get().pk}/")
+    assert "This issue went to nobody" in progress.words
+    assert window.get(f"/archive/{Issue.objects.get().slug}/").status == 200
+
+
+def test_posting_the_same_form_again_answers_the_same_byte_for_byte_and_does_nothing(
+    window, three_readers
+):
+    fields = window.open_form()
+
+    first = window.post(**fields)
+    window.get()  # the message of the first is shown and gone
+    second = window.post(**fields)
+
+    assert first.status == second.status == 303
+    assert first.answer.content == second.answer.content
+    assert first.answer["Location"] == second.answer["Location"]
+    assert first.answer["Content-Type"] == second.answer["Content-Type"]
+    assert published() == ONE_TO_THREE
+    assert ACCEPTED in window.get().words
+
+
+def test_a_replay_leads_to_the_issue_of_its_own_form_and_not_to_the_newest(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields)
+    earlier = Issue.objects.get()
+    window.publish(title="Another letter")
+    window.get()
+
+    window.post(**fields)
+
+    note = window.get().html.split("accepted - emails", 1)[1][:400]
+    assert f"/admin/newsletters/{earlier.pk}/" in note
+
+
+def test_line_ends_make_no_other_letter(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields)
+
+    again = {name: value.replace("\n", "\r\n") for name, value in fields.items()}
+
+    assert window.post(**again).status == 303
+    assert published() == ONE_TO_THREE
+
+
+def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_303(
+    window, three_readers
+):
+    fields = window.open_form()
+    windows = [window.another() for _ in range(20)]
+    start = Barrier(20, timeout=PATIENCE_S)
+
+    def post(window):
+        try:
+            connection.ensure_connection()
+            start.wait()
+            return window.post(**fields)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(post, windows, timeout=PATIENCE_S))
+
+    assert {answer.status for answer in answers} <= {303, 409}
+    assert 303 in {answer.status for answer in answers}
+    for answer in answers:
+        if answer.status == 409:
+            assert int(answer.answer["Retry-After"]) >= 1
+            held = answer.form_with("title")
+            assert window.post(held.action, **held.fields).status == 303
+    assert published() == ONE_TO_THREE
+
+
+def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key(
+    window, three_readers
+):
+    fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n"}
+    with connection.cursor() as cursor:  # others sit on every seat of this key
+        for seat in seats(window.author.pk, fields["idempotency_key"]):
+            cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
+    with ThreadPoolExecutor(1) as pool:
+
+        def post():
+            try:
+                return window.post(**fields)
+            finally:
+                connection.close()
+
+        busy = pool.submit(post).result(timeout=PATIENCE_S)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+
+    assert busy.status == 409
+    assert busy.answer["Retry-After"] == "1"
+    assert "Still working on your first click" in busy.words
+    held = busy.form_with("title")
+    for name in ("title", "html_content", "text_content", "idempotency_key"):
+        assert held.fields[name] == fields[name]
+    assert published() == NOTHING
+    assert window.post(held.action, **held.fields).status == 303
+    assert published() == ONE_TO_THREE
+
+
+def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothing_done(
+    window, three_readers
+):
+    fields = window.open_form()
+    window.post(**fields)
+    changed = {**fields, "text_content": "Dear {{ name|reader }},\n\nthey are <b>back</b>.\n"}
+
+    page = window.post(**changed)
+
+    assert page.status == 422
+    assert "This form was already published with other content" in page.words
+    assert "Nothing was sent now and nothing was changed." in page.words
+    issue = Issue.objects.get()
+    assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
+    assert "<del>" in page.html
+    assert "<b>back" not in page.html
+    fresh = page.form_with("title").fields
+    assert fresh["text_content"] == changed["text_content"]
+    assert fresh["idempotency_key"] != fields["idempotency_key"]
+    assert published() == ONE_TO_THREE
+    assert window.post(**fresh).status == 303
+    assert Edition.objects.count() == 2
+
+
+def test_another_users_equal_key_is_another_key(window, new_author, three_readers):
+    other = WindowOf(new_author("tomas"))
+
+    assert window.publish(idempotency_key="the same").status == 303
+    assert other.publish(idempotency_key="the same", title="Tomás writes").status == 303
+
+    assert Edition.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("", "The form came without an idempotency key."),
+        ("x" * 50, "The idempotency key has 50 characters."),
+        ("clé", "The idempotency key holds a character that is not printable ASCII."),
+    ],
+)
+def test_a_bad_key_gets_400_with_the_reason_and_the_words_in_a_form_with_a_good_one(
+    window, three_readers, key, reason
+):
+    fields = window.open_form()
+
+    page = window.post(**{**fields, "idempotency_key": key})
+
+    assert page.status == 400
+    assert reason in page.words
+    again = page.form_with("title").fields
+    assert again["text_content"] == fields["text_content"]
+    assert published() == NOTHING
+    assert window.post(**again).status == 303
+
+
+def test_two_different_keys_get_400_with_the_reason(window, three_readers):
+    fields = window.open_form()
+
+    answer = window.client.post(
+        FORM, fields, secure=True, headers={"Idempotency-Key": "another one"}
+    )
+
+    assert answer.status_code == 400
+    assert "two different idempotency keys" in answer.content.decode()
+    assert published() == NOTHING
+
+
+def expire_saved_answers():
+    PostedForm.objects.all().delete()
+
+
+def test_after_the_saved_answer_has_expired_the_same_letter_is_still_answered_303(
+    window, three_readers
+):
+    fields = window.open_form()
+    window.post(**fields)
+    expire_saved_answers()
+
+    assert window.post(**fields).status == 303
+
+    assert published() == ONE_TO_THREE
+    assert ACCEPTED in window.get().words
+
+
+def test_after_the_saved_answer_has_expired_other_words_still_get_422(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields)
+    expire_saved_answers()
+
+    page = window.post(**{**fields, "title": "Quite another title"})
+
+    assert page.status == 422
+    assert page.form_with("title").fields["title"] == "Quite another title"
+    assert published() == {**ONE_TO_THREE, "PostedForm": 0}
+
+
+def test_a_title_that_differs_by_blanks_alone_is_called_the_same(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields)
+
+    page = window.post(**{**fields, "title": f" {fields['title']}"})
+
+    assert page.status == 422
+    assert "They differ only in blanks around the title." in page.words
+
+
+def test_publishing_that_fails_half_way_leaves_nothing_and_the_key_is_free(window, three_readers):
+    fields = window.open_form()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ALTER TABLE delivery ADD CONSTRAINT nobody_called_cleo"
+            " CHECK (address <> 'cleo@posthouse.example')"
+        )
+    try:
+        failed = window.post(**fields)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE delivery DROP CONSTRAINT nobody_called_cleo")
+
+    assert failed.status == 500
+    assert "published once, however often you press" in failed.words
+    assert published() == NOTHING
+    assert ACCEPTED not in window.get().words
+    assert window.post(**fields).status == 303
+    assert published() == ONE_TO_THREE
+
+
+def test_a_publication_stands_in_the_audit_trail_with_its_number_of_readers(window, three_readers):
+    window.publish()
+
+    entry = LogEntry.objects.get()
+    assert entry.user == window.author
+    assert entry.object_id == str(Issue.objects.get().pk)
+    assert entry.get_change_message() == "Published version 1 to 3 readers."

@@ -1,0 +1,98 @@
+"""The Django admin in the desk's dress: one newsletter, a log that nobody edits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from delivery.models import Newsletter
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NEWSLETTER = "/admin/delivery/newsletter/"
+
+
+@pytest.fixture
+def operator(transactional_db):
+    """A window of a superuser."""
+    return WindowOf(get_user_model().objects.create_superuser("ola", password="a long password"))
+
+
+def tokens_of(sheet):
+    text = (Path(settings.BASE_DIR) / "static" / sheet).read_text()
+    section = re.search(r"/\* 1 Tokens \*/\n(.*?)\n\n", text, re.S)
+    assert section
+    return section[1]
+
+
+def test_both_sheets_have_the_same_tokens():
+    assert tokens_of("homing.css") == tokens_of("homing-admin.css")
+
+
+def test_the_admin_wears_its_sheet_and_leads_to_the_desk(operator):
+    page = operator.get("/admin/")
+
+    assert "homing-admin.css" in page.html
+    assert "homing.css" not in page.html
+    assert 'href="/admin/newsletters/issues/"' in page.html
+
+
+def test_the_newsletter_is_one_page_that_can_be_changed(operator):
+    page = operator.get(NEWSLETTER)
+    assert page.answer["Location"] == f"{NEWSLETTER}1/change/"
+
+    form = operator.get(f"{NEWSLETTER}1/change/").form_with("tagline")
+    changed = {**form.fields, "name": "The Hedgerow Almanack", "time_zone": "Europe/Lisbon"}
+    assert operator.post(f"{NEWSLETTER}1/change/", **changed).status == 302
+
+    newsletter = Newsletter.objects.get()
+    assert (newsletter.name, newsletter.time_zone) == ("The Hedgerow Almanack", "Europe/Lisbon")
+
+
+def test_a_time_zone_that_there_is_not_is_refused_with_an_example(operator):
+    operator.get(NEWSLETTER)
+    form = operator.get(f"{NEWSLETTER}1/change/").form_with("tagline")
+
+    page = operator.post(f"{NEWSLETTER}1/change/", **{**form.fields, "time_zone": "Lisbon"})
+
+    assert "“Lisbon” is not a time zone; a name such as Europe/Lisbon is expected." in page.words
+
+
+def test_no_second_newsletter_is_added_and_the_one_is_never_deleted(operator):
+    operator.get(NEWSLETTER)
+
+    assert operator.get(f"{NEWSLETTER}add/").status == 403
+    assert operator.get(f"{NEWSLETTER}1/delete/").status == 403
+
+
+def test_authors_are_managed_and_the_log_is_only_read(operator):
+    assert operator.get("/admin/newsletter_site/user/").status == 200
+    assert operator.get("/admin/admin/logentry/").status == 200
+    assert operator.get("/admin/admin/logentry/add/").status == 403
+
+
+def test_a_wrong_password_is_told_in_the_dress_of_the_site(operator):
+    stranger = WindowOf(None)
+
+    page = stranger.post("/admin/login/", username="ola", password="wrong")
+
+    assert page.status == 200
+    assert 'role="alert"' in page.html
+    assert "Sign in" in page.words
+    assert "homing.css" in page.html
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(operator):
+    stranger = WindowOf(None)
+    login = {"username": "ola", "password": "a long password"}
+
+    there = stranger.post("/admin/login/", **login, next="/admin/newsletters/issues/")
+    elsewhere = WindowOf(None).post("/admin/login/", **login, next="https://evil.example/")
+
+    assert there.answer["Location"] == "/admin/newsletters/issues/"
+    assert "evil" not in elsewhere.answer["Location"]

@@ -1,0 +1,261 @@
+"""What everybody may read: the letters that went out, without anything in them that could act."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from django.db import connection
+from django.db.models import F
+
+from delivery.models import Edition, Newsletter
+from publishing.models import Issue
+from publishing.publish import publish
+from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+@pytest.fixture
+def anybody(transactional_db):
+    """A window of somebody who is not signed in."""
+    return WindowOf(None)
+
+
+@pytest.fixture
+def print_letter(author):
+    """Publish a letter; its page in the archive is at the address that comes back."""
+
+    def publish_it(*, hold_s=0, **content):
+        key = f"k{Edition.objects.count()}"
+        edition = publish(author.pk, key, letter(**content), hold_s=hold_s).edition
+        return f"/archive/{Issue.objects.get(pk=edition.issue_id).slug}/"
+
+    return publish_it
+
+
+def test_a_published_letter_stands_in_the_archive_at_the_address_that_its_mail_names(
+    anybody, print_letter
+):
+    address = print_letter(title="On the patience of herons")
+
+    page = anybody.get(address)
+
+    assert page.status == 200
+    assert Edition.objects.get().archive_url == f"https://letter.example.org{address}"
+    assert page.html.count("<h1") == 1
+    assert "On the patience of herons" in page.title
+    assert "Edith Marlow" in page.words
+    listed = anybody.get("/archive/")
+    assert f'href="{address}"' in listed.html
+
+
+def test_letters_are_listed_newest_first(anybody, print_letter):
+    print_letter(title="First")
+    print_letter(title="Second")
+
+    words = anybody.get("/archive/").words
+
+    assert words.index("Second") < words.index("First")
+
+
+def test_an_empty_archive_says_so(anybody):
+    page = anybody.get("/archive/")
+
+    assert page.status == 200
+    assert "No letter yet. The first one will stand here." in page.words
+
+
+def test_a_letter_that_is_still_held_is_not_shown_because_it_can_still_be_called_back(
+    anybody, print_letter
+):
+    address = print_letter(title="Not yet", hold_s=3600)
+
+    assert anybody.get(address).status == 404
+    assert "Not yet" not in anybody.get("/archive/").words
+    assert "Not yet" not in anybody.get("/archive/feed.xml").html
+
+    Edition.objects.update(
+        published_at=F("published_at") - timedelta(hours=2),
+        held_until=F("held_until") - timedelta(hours=2),
+    )
+    assert anybody.get(address).status == 200
+
+
+def test_a_cancelled_letter_is_not_shown(anybody, print_letter):
+    address = print_letter(title="Called back")
+    Edition.objects.update(control="cancelled")
+
+    assert anybody.get(address).status == 404
+    assert "Called back" not in anybody.get("/archive/").words
+
+
+def test_confirmation_mail_is_no_letter(anybody, print_letter):
+    print_letter(title="Confirm")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE edition DISABLE TRIGGER USER")
+        cursor.execute("UPDATE edition SET kind = 'confirmation'")
+        cursor.execute("ALTER TABLE edition ENABLE TRIGGER USER")
+
+    assert "Confirm" not in anybody.get("/archive/").words
+
+
+def test_merge_fields_are_filled_for_nobody_in_particular(anybody, print_letter):
+    address = print_letter(
+        title="For {{ name|you }}",
+        html="<p>Dear {{ name|reader }}, <i>{{ name }}{{ email }}</i>"
+        '<a href="{{ unsubscribe_url }}">leave</a> <a href="{{ archive_url }}">web</a></p>',
+    )
+
+    page = anybody.get(address)
+
+    assert "For you" in page.title
+    assert "Dear reader, <i></i>" in page.html
+    assert 'href="https://letter.example.org/"' in page.html
+    assert f'href="https://letter.example.org{address}"' in page.html
+    assert "{{" not in page.html
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "<img src='javascript:alert(1)'>",
+        "<a href='javascript:alert(1)'>x</a>",
+        "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+        "<p style='background:url(https://spy.example/alert(1))'>x</p>",
+        "<style>@import 'https://spy.example/alert(1)'</style>",
+        "<iframe src='https://spy.example/alert(1)'></iframe>",
+        "<form action='https://spy.example/alert(1)'><input name=password></form>",
+        "<svg><script>alert(1)</script></svg>",
+        "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table>",
+        "<meta http-equiv=refresh content='0;url=https://spy.example/alert(1)'>",
+        "<base href='https://spy.example/alert(1)'>",
+        "<img src='data:image/svg+xml,<svg onload=alert(1)>'>",
+        "<template><img src=x onerror=alert(1)></template>",
+    ],
+)
+def test_nothing_in_a_letter_can_act_on_the_site(anybody, print_letter, attack):
+    page = anybody.get(print_letter(html=f"<p>before</p>{attack}<p>after</p>"))
+
+    assert page.status == 200
+    body = re.search(r'<div class="body"[^>]*>(.*?)</div>\s*</article>', page.html, re.S)[1]
+    assert "alert(1)" not in body
+    assert not re.search(r"<(script|style|iframe|form|input|svg|meta|base|math)\b|\son\w+=", body)
+    assert "before" in body
+
+
+def test_what_a_letter_needs_comes_through(anybody, print_letter):
+    page = anybody.get(
+        print_letter(
+            html='<p class="open fault">A</p><h2>B</h2><ul><li>c</li></ul>'
+            '<table><tr><th scope="col">d</th><td class="num">1</td></tr></table>'
+            '<img src="https://example.org/a.png" alt="e"><img src="/static/a.png" alt="f">'
+            '<img src="data:image/png;base64,AAAA" alt="g"><img src="http://example.org/a.png">'
+            '<a href="https://example.org/">h</a><a href="mailto:a@example.org">i</a>'
+        )
+    )
+
+    for kept in (
+        '<p class="open">A</p>',
+        "<h2>B</h2>",
+        "<li>c</li>",
+        '<th scope="col">d</th>',
+        '<td class="num">1</td>',
+        'src="https://example.org/a.png"',
+        'src="/static/a.png"',
+        'src="data:image/png;base64,AAAA"',
+        '<a href="https://example.org/" rel="noopener noreferrer nofollow">h</a>',
+        'href="mailto:a@example.org"',
+    ):
+        assert kept in page.html
+    assert 'src="http://example.org' not in page.html
+
+
+def test_a_page_has_one_heading_of_the_first_rank_whatever_the_letter_has(anybody, print_letter):
+    page = anybody.get(
+        print_letter(
+            title="Herons", html="<h1>  herons </h1><p>x</p><h1 lang=pt>Garças</h1><h2>Third</h2>"
+        )
+    )
+
+    assert page.html.count("<h1") == 1
+    assert '<h2 lang="pt">Garças</h2>' in page.html
+    assert "herons </h" not in page.html
+
+
+def test_a_whole_document_is_shown_by_its_body(anybody, print_letter):
+    page = anybody.get(
+        print_letter(
+            html="<!doctype html><html><head><title>T</title><style>p{}</style></head>"
+            "<body><p>The letter.</p></body></html>"
+        )
+    )
+
+    body = re.search(r'<div class="body"[^>]*>(.*?)</div>\s*</article>', page.html, re.S)[1]
+    assert body.split() == ["<p>The", "letter.</p>"]
+
+
+def test_a_letter_of_text_alone_is_shown_in_paragraphs_with_links(anybody, print_letter):
+    page = anybody.get(
+        print_letter(
+            html="", text="Dear {{ name|reader }},\nhello <b>.\n\nSee https://example.org/x"
+        )
+    )
+
+    assert "<p>Dear reader,<br>hello &lt;b&gt;.</p>" in page.html
+    assert '<a href="https://example.org/x" rel="noopener noreferrer nofollow">' in page.html
+
+
+def test_the_date_is_that_of_the_newsletters_zone_and_the_language_is_named(anybody, print_letter):
+    Newsletter.objects.update_or_create(
+        pk=1, defaults={"time_zone": "Pacific/Kiritimati", "language": "pt-PT"}
+    )
+    address = print_letter()
+    day = Edition.objects.get().published_at.astimezone(Newsletter.objects.get().zone)
+
+    page = anybody.get(address)
+
+    assert f'datetime="{day:%Y-%m-%d}"' in page.html
+    assert f"{day:%A} {day.day} {day:%B %Y}" in page.words
+    assert '<div class="body" lang="pt-PT">' in page.html
+
+
+def test_the_archive_may_be_kept_by_caches_and_sets_no_cookie(anybody, print_letter):
+    address = print_letter()
+
+    for place in ("/archive/", address, "/archive/feed.xml"):
+        answer = anybody.get(place).answer
+        assert "public" in answer["Cache-Control"]
+        assert "max-age=60" in answer["Cache-Control"]
+        assert not answer.cookies
+        assert "Cookie" not in answer.get("Vary", "")
+
+
+def test_a_letter_that_is_not_there_is_not_found_in_the_dress_of_the_site(anybody):
+    page = anybody.get("/archive/no-such-letter/")
+
+    assert page.status == 404
+    assert "There is no letter at this address, or not yet." in page.words
+    assert "homing.css" in page.html
+
+
+def test_the_feed_has_every_letter_whole_under_the_address_of_the_site(anybody, print_letter):
+    first = print_letter(title="First")
+    second = print_letter(title="Second", html="<p>Hello<script>alert(1)</script></p>")
+
+    page = anybody.get("/archive/feed.xml")
+
+    assert page.answer["Content-Type"].startswith("application/atom+xml")
+    feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
+    entries = feed.findall(f"{ATOM}entry")
+    links = [entry.find(f"{ATOM}link").get("href") for entry in entries]
+    assert links == [f"https://letter.example.org{address}" for address in (second, first)]
+    assert entries[0].find(f"{ATOM}summary").text == "<p>Hello</p>"
+    assert len({entry.find(f"{ATOM}id").text for entry in entries}) == 2

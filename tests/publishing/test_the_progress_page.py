@@ -1,0 +1,373 @@
+"""How an issue stands: the sentence first, then numbers that add up, on the page and as JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from publishing.models import Issue
+from publishing.publish import publish
+from subscribers.models import Subscriber
+from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OUTCOMES = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
+UNKNOWN_ISSUE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def edition(author, settings):
+    """A letter to 100 readers in five batches, its hold over."""
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(100))
+    settings.DELIVERY_BATCH_SIZE = 20
+    return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
+
+
+def settled(edition, number, **counts):
+    """Settle batch `number` of an edition: so many copies with each outcome, the rest sent."""
+    batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
+    copies = list(Delivery.objects.filter(batch=batch).order_by("recipient").values_list("pk"))
+    left = [pk for (pk,) in copies]
+    for outcome, count in counts.items():
+        chosen, left = left[:count], left[count:]
+        for pk in chosen:
+            Delivery.objects.filter(pk=pk).update(outcome=outcome, reason=f"because {outcome}")
+    for pk in left:
+        Delivery.objects.filter(pk=pk).update(
+            outcome="sent", sent_at=edition.published_at, evidence="reply",
+            provider_message_id=f"m-{pk[1]}",
+        )  # fmt: skip
+    state = "done"
+    doubt = None
+    if counts.get("unknown"):
+        state, doubt = "unknown", edition.published_at
+    Batch.objects.filter(pk=batch.pk).update(
+        state=state, doubt_since=doubt, waiting=0, sent=len(left), **counts
+    )
+
+
+def stop(edition):
+    """A fault of the account stops the edition."""
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.filter(pk=edition.pk).update(
+        control="stopped", control_reason="Postmark refuses the sender. Confirm it, then resume."
+    )
+
+
+def address(edition, more=""):
+    return f"/admin/newsletters/{edition.issue_id}/{more}"
+
+
+def ledger(page):
+    """The counts of the ledger by the word in their row, and the audience under the rule."""
+    rows = re.findall(
+        r"</svg>(\w+)</span></th><td class=\"num\"[^>]*>([\d,]+)</td>", page.html
+    ) + re.findall(r"<th scope=\"row\">(Audience)</th><td class=\"num\">([\d,]+)</td>", page.html)
+    return {word.lower(): int(number.replace(",", "")) for word, number in rows}
+
+
+def test_the_ledger_shows_every_outcome_in_order_and_adds_up_to_the_audience(window, edition):
+    settled(edition, 0, failed=2, suppressed=3)
+    settled(edition, 1, withdrawn=5)
+    settled(edition, 2, unknown=20)
+
+    counts = ledger(window.get(address(edition)))
+
+    assert list(counts) == [*OUTCOMES, "audience"]
+    assert counts == {
+        "sent": 30,
+        "unknown": 20,
+        "failed": 2,
+        "suppressed": 3,
+        "withdrawn": 5,
+        "waiting": 40,
+        "audience": 100,
+    }
+    assert sum(counts[outcome] for outcome in OUTCOMES) == counts["audience"]
+
+
+def test_page_json_and_command_tell_the_same(window, edition, capsys):
+    settled(edition, 0, failed=2)
+
+    told = window.get(address(edition, "progress.json"))
+    call_command("issue_status", str(edition.issue_id))
+    status = json.loads(capsys.readouterr().out)
+
+    progress = told.answer.json()
+    assert {name: progress[name] for name in status} == status
+    assert progress["rate"] >= 0
+    assert progress["eta_s"] is None or progress["eta_s"] >= 0
+    assert sum(progress[outcome] for outcome in OUTCOMES) == progress["audience"] == 100
+    counts = ledger(window.get(address(edition)))
+    assert counts == {name: progress[name] for name in counts}
+    assert told.answer["Cache-Control"] == "no-store"
+
+
+def test_what_the_json_gives_the_script_is_what_the_page_says(window, edition):
+    settled(edition, 2, unknown=20)
+
+    reading = window.get(address(edition, "progress.json")).answer.json()["page"]
+    page = window.get(address(edition))
+
+    on_page = dict(re.findall(r'data-text="(\w+)">([^<]*)<', page.html))
+    steady = set(on_page) - {"updated", "rate", "time_left", "left"}
+    assert len(steady) > 15
+    for name in steady:
+        assert html.unescape(on_page[name]) == reading["text"][name]
+    for part in reading["bar"]:
+        assert f'data-part="{part["outcome"]}" x="{part["x"]}" width="{part["width"]}"' in page.html
+
+
+def test_progress_is_told_in_few_queries_however_many_copies_there_are(
+    window, edition, django_assert_max_num_queries
+):
+    window.get(address(edition, "progress.json"))
+
+    with django_assert_max_num_queries(9) as queries:  # session, user, permissions, zone, books
+        window.get(address(edition, "progress.json"))
+
+    assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
+
+
+def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_readers):
+    held = publish(author.pk, "k", letter("Held"), hold_s=3600).edition
+
+    page = window.get(address(held))
+
+    assert f"Held. The first copy leaves at {held.held_until:%H:%M:%S}, to 3 readers." in page.words
+    assert 'http-equiv="refresh"' in page.html
+
+
+def test_an_edition_that_succeeded_says_so_and_rests(window, edition):
+    for number in range(4):
+        settled(edition, number)
+    settled(edition, 4, suppressed=2, withdrawn=1)
+
+    page = window.get(address(edition))
+
+    assert (
+        "Succeeded. 97 copies went out, one each, and Postmark accepted every one. "
+        "The other 3 readers had left or may not be mailed; nobody is missing." in page.words
+    )
+    assert 'http-equiv="refresh"' not in page.html
+    assert "progress.js" not in page.html
+
+
+def test_copies_in_doubt_are_shown_and_explained(window, edition):
+    quiet = window.get(address(edition))
+    settled(edition, 2, unknown=20)
+    page = window.get(address(edition))
+
+    section = r'<section[^>]*data-shown="doubt"( hidden)?>'
+    assert re.search(section, quiet.html)[1] == " hidden"
+    assert re.search(section, page.html)[1] is None
+    assert "20 copies left at" in page.words
+    assert "Nobody gets a second copy in the meantime." in page.words
+
+
+def test_times_are_those_of_the_newsletter_with_utc_beside_the_start(window, edition):
+    Newsletter.objects.filter(pk=1).update(time_zone="Asia/Kathmandu")
+
+    page = window.get(address(edition))
+
+    there = edition.published_at.astimezone(Newsletter.objects.get().zone)
+    assert f"{there:%H:%M:%S} Asia/Kathmandu ({edition.published_at:%H:%M:%S} UTC)" in page.words
+
+
+def test_readers_whose_copy_did_not_go_out_are_listed_with_the_reason_unasked(window, edition):
+    settled(edition, 0, failed=2)
+
+    page = window.get(address(edition))
+
+    first = Delivery.objects.filter(outcome="failed").order_by("recipient").first()
+    assert first.address in page.words
+    assert "because failed" in page.words
+    assert page.html.count("@posthouse.example.org</") + page.words.count("@") > 1
+
+
+def listed(page):
+    return re.findall(r'<tr><th scope="row">(\S+?)<span', page.html)
+
+
+def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition):
+    for number in (0, 2, 3):
+        settled(edition, number)
+    expected = list(
+        Delivery.objects.filter(outcome="sent").order_by("recipient").values_list("address")
+    )
+
+    found, link, pages = [], "?outcome=sent", 0
+    while link:
+        page = window.get(address(edition, link.replace("&amp;", "&").partition("#")[0]))
+        found += listed(page)
+        pages += 1
+        following = re.search(r'<a href="([^"]+)" rel="next">', page.html)
+        link = following and following[1]
+
+    assert found == [email for (email,) in expected]
+    assert (len(found), pages) == (60, 2)
+    assert len(listed(window.get(address(edition, "?outcome=failed")))) == 0
+
+
+@pytest.mark.parametrize("query", ["?outcome=nonsense", "?outcome=sent&after=x", "?after=1.2"])
+def test_a_list_that_is_asked_for_in_a_strange_way_is_still_a_page(window, edition, query):
+    assert window.get(address(edition, query)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("", f"There is no issue {UNKNOWN_ISSUE}."),
+        ("progress.json", f"There is no issue {UNKNOWN_ISSUE}."),
+        ("resume/", f"There is no issue {UNKNOWN_ISSUE}."),
+    ],
+)
+def test_an_unknown_issue_is_not_found_and_named(window, more, sentence):
+    page = window.get(f"/admin/newsletters/{UNKNOWN_ISSUE}/{more}")
+
+    assert page.status == 404
+    assert sentence in page.words
+
+
+@pytest.mark.parametrize(
+    ("version", "sentence"),
+    [
+        ("2", "There is no version 2 of issue"),
+        ("x", "'x' is not a version; a whole number from 1 is expected."),
+    ],
+)
+def test_an_unknown_version_is_not_found_and_named(window, edition, version, sentence):
+    page = window.get(address(edition, f"?version={version}"))
+
+    assert page.status == 404
+    assert sentence in page.words
+
+
+def test_the_pages_are_for_those_who_may_publish_or_look(new_author, edition):
+    nobody = WindowOf(new_author("nobody", "view_newsletter"))
+    onlooker = WindowOf(new_author("onlooker", "view_issue"))
+    stranger = WindowOf(None)
+
+    for more in ("", "progress.json"):
+        assert nobody.get(address(edition, more)).status == 403
+        assert onlooker.get(address(edition, more)).status == 200
+        assert stranger.get(address(edition, more)).status == 302
+    assert onlooker.get(address(edition, "resume/")).status == 403
+    assert onlooker.post(address(edition, "resume/")).status == 403
+
+
+def test_a_stopped_edition_says_what_to_set_right_and_offers_to_resume(window, edition):
+    settled(edition, 0)
+    stop(edition)
+
+    page = window.get(address(edition))
+
+    assert "Needs attention: Postmark refuses the sender. Confirm it, then resume." in page.words
+    assert re.search(
+        r'<a class="btn" href="[^"]*/resume/\?version=1" data-shown="resume">', page.html
+    )
+
+
+def test_resuming_is_confirmed_on_a_page_that_states_the_numbers(window, edition):
+    settled(edition, 0)
+    stop(edition)
+
+    page = window.get(address(edition, "resume/"))
+
+    assert page.status == 200
+    assert "Resume for 80 readers?" in page.words
+    assert "Already sent 20" in page.words
+    assert Edition.objects.get().control == "stopped"
+
+
+def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):
+    settled(edition, 0)
+    stop(edition)
+
+    answer = window.post(address(edition, "resume/"))
+
+    assert answer.status == 303
+    assert answer.answer["Location"] == address(edition)
+    assert Edition.objects.get().control == "running"
+    assert Batch.objects.filter(state="ready").count() == 1
+    assert "Resumed. One batch goes first" in window.get(address(edition)).words
+    entry = LogEntry.objects.get()
+    assert (entry.user, entry.get_change_message()) == (window.author, "Resumed, version 1.")
+
+
+def test_resuming_twice_does_no_more_than_once(window, edition):
+    stop(edition)
+    window.post(address(edition, "resume/"))
+    window.get(address(edition))
+
+    again = window.post(address(edition, "resume/"))
+
+    assert again.status == 303
+    assert "is not stopped, so there is nothing to resume." in window.get(address(edition)).words
+    assert LogEntry.objects.count() == 1
+
+
+def test_the_sheet_of_an_edition_that_is_not_stopped_leads_back(window, edition):
+    assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
+
+
+def test_the_overview_shows_every_issue_with_its_state_newest_first(window, author, edition):
+    settled(edition, 0, failed=2)
+    publish(author.pk, "k2", letter("A storm, and what it took"), hold_s=3600)
+
+    page = window.get("/admin/newsletters/issues/")
+
+    assert page.words.index("A storm") < page.words.index("On the patience of herons")
+    assert "2 issues, the newest first." in page.words
+    assert "18 of 100 sent, 2 failed" in page.words
+    assert "Held" in page.words
+
+
+def test_an_overview_without_issues_says_what_to_do(window):
+    page = window.get("/admin/newsletters/issues/")
+
+    assert "No issue yet. Write the first one." in page.words
+    assert "Write an issue" in page.words
+
+
+def test_the_overview_has_50_issues_to_a_page(window, author):
+    for number in range(51):
+        publish(author.pk, f"k{number}", letter(f"Letter {number}"), hold_s=0)
+
+    first, second = (window.get(f"/admin/newsletters/issues/?page={n}") for n in (1, 2))
+
+    assert first.html.count('class="title"') == 50
+    assert second.html.count('class="title"') == 1
+    assert "Letter 0" in second.words
+    assert "1 to 50 of 51" in first.words
+
+
+def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window, author, edition):
+    with connection.cursor() as cursor:  # what a correction makes
+        cursor.execute(
+            "INSERT INTO edition (issue_id, version, kind, stream, author_id, title, html_content,"
+            " text_content, html_mail, text_mail, content_hash, archive_url, audience, control,"
+            " control_reason, probing, published_at, held_until)"
+            " SELECT issue_id, 2, kind, stream, author_id, 'Herons, corrected', html_content,"
+            " text_content, html_mail, text_mail, content_hash, archive_url, 0, control,"
+            " control_reason, probing, now(), now() FROM edition"
+        )
+
+    newest, older = window.get(address(edition)), window.get(address(edition, "?version=1"))
+
+    assert "Herons, corrected" in newest.words
+    assert "On the patience of herons" in older.words
+    assert "There is a newer version of this issue: version 2" in older.words
+    assert window.get(address(edition, "progress.json")).answer.json()["version"] == 2
+    assert window.get("/admin/newsletters/issues/").html.count('class="title"') == 1
+    assert Issue.objects.count() == 1

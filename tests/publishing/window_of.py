@@ -1,0 +1,123 @@
+"""A browser window of one author: opens pages, reads their forms, presses their buttons."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+from django.test import Client
+
+FORM = "/admin/newsletters/"
+LETTER = {
+    "title": "Swifts leave without saying goodbye",
+    "html_content": "<p>Dear {{ name|reader }},</p>\n<p>they have gone.</p>",
+    "text_content": "Dear {{ name|reader }},\n\nthey have gone.\n",
+}
+
+
+@dataclass
+class Form:
+    """A form as a page holds it: where it leads, and what every field says."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Page:
+    """An answer, read as a browser reads it."""
+
+    answer: Any
+
+    @property
+    def status(self) -> int:
+        return int(self.answer.status_code)
+
+    @property
+    def html(self) -> str:
+        return str(self.answer.content.decode())
+
+    @property
+    def words(self) -> str:
+        """What a person reads: without tags, entities resolved, blanks folded."""
+        text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", self.html, flags=re.S)
+        return " ".join(html.unescape(text).split())
+
+    @property
+    def title(self) -> str:
+        return html.unescape(re.search(r"<title>(.*?)</title>", self.html, re.S)[1])
+
+    def form_with(self, name: str) -> Form:
+        """The form of this page that has a field called `name`."""
+        reader = _FormReader()
+        reader.feed(self.html)
+        return next(form for form in reader.forms if name in form.fields)
+
+    def has_form_with(self, name: str) -> bool:
+        reader = _FormReader()
+        reader.feed(self.html)
+        return any(name in form.fields for form in reader.forms)
+
+
+class _FormReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self._area: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append(Form(given.get("action", "")))
+        elif tag == "input" and "name" in given:
+            self.forms[-1].fields[given["name"]] = given.get("value", "")
+        elif tag == "textarea":
+            self._area = given["name"]
+            self.forms[-1].fields[self._area] = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self.forms[-1].fields[self._area] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea" and self._area:
+            # A browser drops the line end right after the tag.
+            fields = self.forms[-1].fields
+            fields[self._area] = fields[self._area].removeprefix("\n")
+            self._area = None
+
+
+@dataclass
+class WindowOf:
+    """One author’s window, over https as outside debug."""
+
+    author: Any
+    client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
+
+    def __post_init__(self) -> None:
+        if self.author is not None:
+            self.client.force_login(self.author)
+
+    def another(self) -> WindowOf:
+        """Another window: the same session, and nothing else in common."""
+        other = WindowOf(None)
+        other.author = self.author
+        other.client.cookies["sessionid"] = self.client.cookies["sessionid"].value
+        return other
+
+    def get(self, address: str = FORM) -> Page:
+        return Page(self.client.get(address, secure=True))
+
+    def post(self, address: str = FORM, **fields: str) -> Page:
+        return Page(self.client.post(address, fields, secure=True))
+
+    def open_form(self) -> dict[str, str]:
+        """Open the publishing form and return the fields of an author who has written a letter."""
+        return {**self.get().form_with("title").fields, **LETTER}
+
+    def publish(self, **changes: str) -> Page:
+        """Write a letter into a fresh form and press the button."""
+        return self.post(**{**self.open_form(), **changes})
