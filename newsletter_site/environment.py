@@ -44,8 +44,11 @@ class Environment:
         return self.text(name)
 
     def secret(self, name: str) -> str:
-        """The value as it stands. Refusals about it never repeat it."""
-        return self.values.get(name, "")
+        """The value as it stands. The refusal of what no header can carry does not repeat it."""
+        value = self.values.get(name, "")
+        if not re.fullmatch(r"[ -~]*", value):
+            stop(name, "a text with other characters (not shown)", "printable ASCII characters")
+        return value
 
     def flag(self, name: str, default: bool) -> bool:
         """A yes or no: `1/true/yes/on` or `0/false/no/off`."""

@@ -120,13 +120,14 @@ TEMPLATES = [
 
 # --- Database --------------------------------------------------------------------------------
 if "DATABASE_URL" in env:
+    # The value may hold a password: no refusal repeats it, and django-environ, which would, is not
+    # shown what it does not know.
+    if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
+        stop("DATABASE_URL", "not a PostgreSQL address", "postgres://user:password@host:5432/name")
     try:
         DATABASES = {"default": environ.Env.db_url_config(env.text("DATABASE_URL"))}
     except (ImproperlyConfigured, ValueError, KeyError):
-        # The value may hold a password: it is not repeated.
         stop("DATABASE_URL", "not readable", "postgres://user:password@host:5432/name")
-    if DATABASES["default"].get("ENGINE") != "django.db.backends.postgresql":
-        stop("DATABASE_URL", "not a PostgreSQL address", "postgres://user:password@host:5432/name")
 else:
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(

@@ -1,0 +1,301 @@
+"""What becomes of the environment: defaults that fit together, and one sentence for a mistake."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from newsletter_site.environment import Environment, is_mailbox
+from tests.newsletter_site.reading_settings import REAL, ROOT, ReadSettings, read_settings
+
+
+@pytest.fixture
+def settings_under(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadSettings:
+    """Reads the settings under the variables it is called with, and no others."""
+
+    def read(**variables: str) -> dict[str, Any]:
+        found: dict[str, Any] = read_settings(tmp_path / "data", monkeypatch, **variables)
+        return found
+
+    return read
+
+
+def refusal_of(settings_under: ReadSettings, **variables: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        settings_under(**variables)
+    sentence = stopped.value.code
+    assert isinstance(sentence, str)
+    assert len(sentence.splitlines()) == 1
+    assert sentence.startswith("homing: ")
+    return sentence.removeprefix("homing: ")
+
+
+# --- A bare checkout ----------------------------------------------------------------------------
+
+
+def test_a_bare_checkout_is_for_development(settings_under: ReadSettings) -> None:
+    bare = settings_under()
+    assert bare["DEBUG"] is True
+    assert bare["SITE_URL"] == "http://127.0.0.1:8000"
+    assert bare["POSTMARK_BASE_URL"] == "http://127.0.0.1:8025"
+    assert bare["DATABASES"]["default"]["ENGINE"] == "newsletter_site.embedded_postgres"
+    assert not bare["SESSION_COOKIE_SECURE"]
+
+
+def test_a_blank_variable_counts_as_unset(settings_under: ReadSettings) -> None:
+    blank = settings_under(**dict.fromkeys(REAL, " "), PUBLISH_HOLD_S="", DEBUG=" ")
+    assert blank["DEBUG"] is True
+    assert blank["PUBLISH_HOLD_S"] == 30
+
+
+def test_the_secret_key_of_a_checkout_is_made_once_and_shown_to_nobody(
+    settings_under: ReadSettings, tmp_path: Path
+) -> None:
+    first, second = settings_under()["SECRET_KEY"], settings_under()["SECRET_KEY"]
+    assert first == second
+    assert len(first) >= 50
+    kept = tmp_path / "data" / "secret_key"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    assert [path.name for path in kept.parent.iterdir()] == ["secret_key"]
+
+
+def test_processes_that_start_together_agree_on_one_secret_key(tmp_path: Path) -> None:
+    program = "from newsletter_site.settings import SECRET_KEY; print(SECRET_KEY)"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={"HOMING_DATA_DIR": str(tmp_path / "data")},
+        )
+        for _ in range(5)
+    ]
+    keys = {process.communicate()[0] for process in started}
+    assert len(keys) == 1
+    assert len(keys.pop()) >= 50
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stopped:
+        read_settings(tmp_path / "file" / "data", monkeypatch)
+    assert "HOMING_DATA_DIR is" in str(stopped.value.code)
+    assert "expected a folder to write in." in str(stopped.value.code)
+
+
+def test_the_home_of_nobody_is_no_folder(settings_under: ReadSettings) -> None:
+    sentence = refusal_of(settings_under, HOMING_DATA_DIR="~nobody-of-that-name/homing")
+    assert sentence.startswith("HOMING_DATA_DIR is '~nobody-of-that-name/homing'; expected")
+
+
+# --- For real -----------------------------------------------------------------------------------
+
+
+def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None:
+    real = settings_under(**REAL)
+    assert real["DEBUG"] is False
+    assert real["POSTMARK_BASE_URL"] == "https://api.postmarkapp.com"
+    assert real["DATABASES"]["default"]["ENGINE"] == "django.db.backends.postgresql"
+    assert real["SESSION_COOKIE_SECURE"]
+    assert real["CSRF_COOKIE_SECURE"]
+    assert real["SECURE_SSL_REDIRECT"]
+    assert "letter.example.org" in real["ALLOWED_HOSTS"]
+    assert real["CSRF_TRUSTED_ORIGINS"] == ["https://letter.example.org"]
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
+def test_one_sign_of_a_real_run_is_enough_to_leave_debug(
+    settings_under: ReadSettings, name: str
+) -> None:
+    sentence = refusal_of(settings_under, **{name: REAL[name]})
+    assert sentence == (
+        "SITE_URL is 'http://127.0.0.1:8000'; "
+        "expected an https address, because links in mail start with it."
+    )
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
+def test_what_a_real_run_needs_is_asked_for(settings_under: ReadSettings, name: str) -> None:
+    given = {other: value for other, value in REAL.items() if other != name}
+    assert refusal_of(settings_under, **given).startswith(f"{name} is not set; expected ")
+
+
+def test_debug_can_be_asked_for_with_a_real_database_and_token(
+    settings_under: ReadSettings,
+) -> None:
+    asked = settings_under(**REAL, DEBUG="on")
+    assert asked["DEBUG"] is True
+    assert asked["DATABASES"]["default"]["HOST"] == "db.example.org"
+    assert asked["POSTMARK_BASE_URL"] == "https://api.postmarkapp.com"
+
+
+def test_every_connection_asks_for_read_committed_and_survives_a_pooler(
+    settings_under: ReadSettings,
+) -> None:
+    for found in (settings_under(), settings_under(**REAL)):
+        database = found["DATABASES"]["default"]
+        assert database["OPTIONS"]["isolation_level"].name == "READ_COMMITTED"
+        assert database["OPTIONS"]["prepare_threshold"] is None
+        assert database["DISABLE_SERVER_SIDE_CURSORS"] is True
+
+
+# --- Mistakes -----------------------------------------------------------------------------------
+
+YES_OR_NO = "one of 1, true, yes, on, 0, false, no, off"
+AN_ADDRESS = "an address such as https://letter.example.org"
+ONE_ADDRESS = "one address such as Homing <letter@example.org>, at most 255 characters"
+SECONDS = "a number of seconds, such as 30 or 0.5"
+
+MISTAKES = [
+    ("DEBUG", "maybe", YES_OR_NO),
+    ("TRUST_PROXY", "2", YES_OR_NO),
+    ("SITE_URL", "letter.example.org", AN_ADDRESS),
+    ("SITE_URL", "ftp://letter.example.org", AN_ADDRESS),
+    ("SITE_URL", "https://", AN_ADDRESS),
+    ("SITE_URL", "https://letter.example.org/?x=1", AN_ADDRESS),
+    ("SITE_URL", "https://letter.example.org/#top", AN_ADDRESS),
+    ("SITE_URL", "https://letter example.org", AN_ADDRESS),
+    ("SITE_URL", "https://brevkort.åland.example", AN_ADDRESS),
+    ("SITE_URL", "https://letter.example.org:port", AN_ADDRESS),
+    ("SITE_URL", "https://letter.example.org:99999", AN_ADDRESS),
+    ("SITE_URL", "https://[::1", AN_ADDRESS),
+    ("POSTMARK_BASE_URL", "localhost:8025", AN_ADDRESS),
+    ("FROM_EMAIL", "letter", ONE_ADDRESS),
+    ("FROM_EMAIL", "a@example.org, b@example.org", ONE_ADDRESS),
+    ("FROM_EMAIL", "Ada Letter, Jr. <a@example.org>", ONE_ADDRESS),
+    ("FROM_EMAIL", "Ada <a@example.org> and more", ONE_ADDRESS),
+    ("FROM_EMAIL", "Ada <a@localhost>", ONE_ADDRESS),
+    ("FROM_EMAIL", "Ada <a@åland.example>", ONE_ADDRESS),
+    ("FROM_EMAIL", "Ada\r\nBcc: b@example.org <a@example.org>", ONE_ADDRESS),
+    ("FROM_EMAIL", f"{'x' * 250} <a@example.org>", ONE_ADDRESS),
+    ("UNSUBSCRIBE_HANDLING", "custom", "own or postmark"),
+    ("PUBLISH_HOLD_S", "-1", SECONDS),
+    ("PUBLISH_HOLD_S", "half a minute", SECONDS),
+    ("PUBLISH_HOLD_S", "1e3", SECONDS),
+    ("PUBLISH_HOLD_S", "nan", SECONDS),
+    ("PUBLISH_HOLD_S", "٣", SECONDS),
+    ("PUBLISH_HOLD_S", "99999999", SECONDS),
+    ("DELIVERY_BATCH_SIZE", "0", "a whole number from 1 to 500"),
+    ("DELIVERY_BATCH_SIZE", "501", "a whole number from 1 to 500"),
+    ("DELIVERY_BATCH_SIZE", "2.5", "a whole number from 1 to 500"),
+    ("DELIVERY_BATCH_SIZE", "9" * 5_000, "a whole number from 1 to 500"),
+    ("DELIVERY_CONCURRENCY", "65", "a whole number from 1 to 64"),
+    ("DELIVERY_RATE_PER_S", "0", "messages per second above 0, or unset for no ceiling"),
+    ("DELIVERY_RATE_PER_S", "fast", "messages per second above 0, or unset for no ceiling"),
+    ("DELIVERY_HTTP_DEADLINE_S", "0", "a number of seconds of at least 0.1, such as 30 or 0.5"),
+    ("DELIVERY_LEASE_S", "0.05", "a number of seconds of at least 0.1, such as 30 or 0.5"),
+    ("DELIVERY_LOOKUP_AFTER_S", "60;300", SECONDS),
+    ("DELIVERY_LOOKUP_AFTER_S", "60,,300", SECONDS),
+    ("DELIVERY_LOOKUP_AFTER_S", "300,60", "seconds that grow, such as 60,300,900"),
+    ("DELIVERY_LOOKUP_AFTER_S", "60,60", "seconds that grow, such as 60,300,900"),
+    ("DELIVERY_UNKNOWN_POLICY", "ask", "resend or hold"),
+    ("DELIVERY_RETRY_BASE_S", "soon", SECONDS),
+    ("DELIVERY_RETRY_CAP_S", "4", "at least DELIVERY_RETRY_BASE_S, which is 5"),
+    ("DELIVERY_MAX_ATTEMPTS", "0", "a whole number from 1 to 1000"),
+    ("IDEMPOTENCY_WAIT_S", "0", "a number of seconds of at least 0.05, such as 30 or 0.5"),
+    ("IDEMPOTENCY_TTL_DAYS", "0", "a whole number from 1 to 3650"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"), MISTAKES, ids=[f"{name} {v[:24]}" for name, v, _ in MISTAKES]
+)
+def test_a_wrong_value_is_answered_with_one_sentence(
+    settings_under: ReadSettings, name: str, value: str, expected: str
+) -> None:
+    sentence = refusal_of(settings_under, **{name: value})
+    assert sentence.startswith(f"{name} is '")
+    assert sentence.endswith(f"; expected {expected}.")
+
+
+SECRET_MISTAKES = [
+    ("DATABASE_URL", "mysql://homing:hunter2@db.example.org/homing"),
+    ("DATABASE_URL", "postgres://homing:hunter2@db.example.org:port/homing"),
+    ("DATABASE_URL", "nonsense://homing:hunter2@db.example.org/homing"),
+    ("DATABASE_URL", "hunter2"),
+    ("SITE_URL", "https://ada:hunter2@letter.example.org"),
+    ("POSTMARK_BASE_URL", "ftp://ada:hunter2@postmark.example"),
+    ("POSTMARK_BASE_URL", "https://ada:hunter2@postmark.example:99999"),
+    ("POSTMARK_BASE_URL", "https://hunter2@postmark.example"),
+    ("POSTMARK_SERVER_TOKEN", "hunter2\nX-Other: header"),
+    ("POSTMARK_SERVER_TOKEN", "hunter2…"),
+    ("SECRET_KEY", "hunter2\x7f"),
+    ("METRICS_TOKEN", "hunter2\t"),
+    ("POSTMARK_WEBHOOK_PASSWORD", "hunter2\r\n"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), SECRET_MISTAKES, ids=[f"{name} {value!r}" for name, value in SECRET_MISTAKES]
+)
+def test_a_wrong_value_that_may_hold_a_secret_is_not_repeated(
+    settings_under: ReadSettings, name: str, value: str
+) -> None:
+    sentence = refusal_of(settings_under, **REAL | {name: value})
+    assert sentence.startswith(f"{name} is ")
+    assert "hunter2" not in sentence
+
+
+def test_a_program_ends_with_the_sentence_and_without_a_traceback(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "deliver"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={"HOMING_DATA_DIR": str(tmp_path), "DELIVERY_BATCH_SIZE": "many"},
+    )
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr == (
+        "homing: DELIVERY_BATCH_SIZE is 'many'; expected a whole number from 1 to 500.\n"
+    )
+
+
+# --- Values that are right ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "becomes"),
+    [
+        ("PUBLISH_HOLD_S", "0", 0.0),
+        ("PUBLISH_HOLD_S", " 0.5 ", 0.5),
+        ("DELIVERY_LOOKUP_AFTER_S", "0.2", (0.2,)),
+        ("DELIVERY_LOOKUP_AFTER_S", "1, 2.5 ,10", (1.0, 2.5, 10.0)),
+        ("DELIVERY_RATE_PER_S", "0.5", 0.5),
+        ("DELIVERY_BATCH_SIZE", "500", 500),
+        ("TRUST_PROXY", "YES", True),
+        ("DEBUG", "Off", False),
+        ("POSTMARK_BASE_URL", "http://127.0.0.1:9000/", "http://127.0.0.1:9000"),
+        ("POSTMARK_BASE_URL", "https://postmark.example/api", "https://postmark.example/api"),
+        ("FROM_EMAIL", "letter@example.org", "letter@example.org"),
+        ("FROM_EMAIL", '"Ada, Jr." <a@example.org>', '"Ada, Jr." <a@example.org>'),
+        ("FROM_EMAIL", "Åsa <a@example.org>", "Åsa <a@example.org>"),
+        ("ALLOWED_HOSTS", "a.example, b.example,", ["a.example", "b.example"]),
+        ("SECRET_KEY_FALLBACKS", "one,two", ["one", "two"]),
+        ("UNSUBSCRIBE_HANDLING", "postmark", "postmark"),
+    ],
+)
+def test_a_right_value_becomes_what_it_means(
+    settings_under: ReadSettings, name: str, value: str, becomes: object
+) -> None:
+    found = settings_under(**REAL | {name: value})
+    assert found[name] == becomes
+
+
+def test_a_secret_keeps_its_blanks() -> None:
+    assert Environment({"SECRET_KEY": " spaced "}).secret("SECRET_KEY") == " spaced "
+
+
+@pytest.mark.parametrize("value", ["", "@", "a@", "@b.example", "a b@c.example", "a@b@c.example"])
+def test_what_is_no_address_is_no_mailbox(value: str) -> None:
+    assert not is_mailbox(value)
