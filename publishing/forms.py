@@ -16,7 +16,7 @@ class PublishForm(forms.Form):
         required=False,
         strip=False,
         label="Title and subject",
-        widget=forms.TextInput(attrs={"class": "title-in", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"class": "title-in"}),
         help_text="{{ name }} and {{ email }} may stand in it.",
     )
     html_content = forms.CharField(

@@ -1,0 +1,183 @@
+"""An author at a real browser: write, publish, watch it go out."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from delivery.models import Delivery, Edition
+from idempotency.claim import seats
+from tests.browser.conftest import READERS, sign_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+TITLE = "Swifts leave without saying goodbye"
+
+
+def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") -> None:
+    """Fill in the publishing form."""
+    page.get_by_label("Title and subject").fill(TITLE)
+    page.get_by_label("HTML").fill("<p>Dear {{ name|reader }}, they have gone.</p>")
+    page.get_by_label("Plain text").fill(text)
+
+
+def press(page: Page) -> None:
+    """Press the one button that makes mail leave."""
+    page.get_by_role("button", name="Publish").click()
+
+
+def test_an_author_publishes_and_sees_every_copy_go_out_without_touching_the_page(
+    desk, site, provider, readers
+):
+    write(desk)
+    expect(desk.get_by_role("button", name="Publish")).to_have_text(f"Publish to {READERS}")
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+
+    desk.get_by_role("link", name="See it go out").click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text(TITLE)
+    expect(desk.locator("[data-text=count_waiting]").first).to_have_text(str(READERS))
+    desk.evaluate("window.notLoadedAgain = true")
+    site.deliver()
+
+    expect(desk.locator(".lede")).to_contain_text(f"Succeeded. {READERS} copies went out, one each")
+    expect(desk.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
+    expect(desk.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
+    expect(desk.get_by_role("status")).to_have_text("Succeeded")
+    assert desk.title().startswith("Succeeded: ")
+    assert desk.evaluate("window.notLoadedAgain")
+    issue = Edition.objects.get().issue_id.hex
+    copies = {
+        delivery: count
+        for delivery, count in provider.sandbox.outbox.copies(bool).items()
+        if delivery.startswith(issue)
+    }
+    assert len(copies) == READERS == Delivery.objects.filter(outcome="sent").count()
+    assert set(copies.values()) == {1}
+
+
+def test_a_double_click_publishes_once(desk, readers):
+    write(desk)
+
+    desk.get_by_role("button", name="Publish").dblclick()
+
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.count() == 1
+
+
+def test_the_back_button_leads_to_no_form_that_could_publish_the_letter_again(desk):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+
+    desk.go_back()
+
+    # Browsers differ: some show the old form, others took it out of the history.
+    shown = desk.locator("[name=idempotency_key]").input_value()
+    assert shown == key or desk.get_by_label("Title and subject").input_value() == ""
+
+
+def test_who_leaves_an_unfinished_letter_is_asked_and_finds_it_on_coming_back(desk):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    asked = []
+    desk.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    desk.get_by_role("link", name="Issues", exact=True).first.click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("Issues")
+    desk.go_back()
+
+    assert asked == ["beforeunload"]
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
+    expect(desk.locator("[name=idempotency_key]")).to_have_value(key)
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.count() == 1
+
+
+def test_a_second_tab_with_other_words_keeps_the_words_and_publishes_nothing_more(desk):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    second_tab = desk.context.new_page()
+    second_tab.goto("/admin/newsletters/")
+    # What a browser does that duplicates a tab: the same form, with the same key.
+    second_tab.locator("[name=idempotency_key]").evaluate("(field, key) => field.value = key", key)
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+
+    write(second_tab, text="Something quite different.")
+    press(second_tab)
+
+    expect(second_tab.get_by_role("heading", level=1)).to_have_text(
+        "This form was already published with other content"
+    )
+    expect(second_tab.get_by_label("Plain text")).to_have_value("Something quite different.")
+    assert Edition.objects.count() == 1
+    press(second_tab)
+    expect(second_tab.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.count() == 2
+
+
+def test_an_error_is_announced_first_and_leads_to_its_field(desk):
+    write(desk, text="Dear {{ nmae }}")
+    press(desk)
+
+    summary = desk.get_by_role("alert")
+    expect(summary).to_be_focused()
+    expect(summary).to_contain_text("The form has one error. Your text is still here")
+    summary.get_by_role("link", name="Plain text").click()
+    expect(desk.get_by_label("Plain text")).to_be_focused()
+    expect(desk.get_by_label("Plain text")).to_have_value("Dear {{ nmae }}")
+
+
+def test_a_page_that_has_to_wait_looks_again_by_itself_until_it_has_the_answer(
+    desk, author, readers, database_url
+):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    with psycopg.connect(database_url, autocommit=True) as others:
+        for seat in seats(author.pk, key):  # they sit on every seat of this key
+            others.execute("SELECT pg_advisory_lock(%s)", [seat])
+        press(desk)
+        expect(desk.get_by_role("heading", level=1)).to_have_text(
+            "Still working on your first click"
+        )
+        assert not Edition.objects.exists()
+
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.count() == 1
+
+
+def test_everything_works_without_scripts(new_page, author, site, readers):
+    page = sign_in(new_page(java_script_enabled=False))
+    write(page)
+    press(page)
+    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    site.deliver()
+
+    page.get_by_role("link", name="See it go out").click()
+
+    expect(page.locator(".lede")).to_contain_text("Succeeded.")
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, readers, colour_scheme):
+    page = sign_in(new_page(viewport={"width": 320, "height": 640}, color_scheme=colour_scheme))
+    write(page, text="a" * 500)
+    press(page)
+    page.get_by_role("link", name="See it go out").click()
+    progress = page.url
+
+    for address in (
+        "/admin/newsletters/",
+        "/admin/newsletters/issues/",
+        progress,
+        f"{progress}?outcome=waiting",
+        "/archive/",
+        "/archive/swifts-leave-without-saying-goodbye/",
+    ):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
