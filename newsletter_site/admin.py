@@ -20,11 +20,15 @@ admin.site.register(User, UserAdmin)
 class LogEntryAdmin(admin.ModelAdmin):
     """The audit trail: to be read, and changed by nobody."""
 
-    list_display = ("action_time", "user", "object_repr", "get_change_message")
+    list_display = ("action_time", "user", "object_repr", "what_was_done")
     list_display_links = None
     list_select_related = ("user", "content_type")
-    list_filter = ("content_type",)
     date_hierarchy = "action_time"
+
+    @admin.display(description="what was done")
+    def what_was_done(self, entry: LogEntry) -> str:
+        """The change in words."""
+        return entry.get_change_message()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

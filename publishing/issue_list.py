@@ -12,7 +12,7 @@ from delivery.queue.books import all_books
 from publishing.bar import Part, label_of, parts_of
 from publishing.content import Content
 from publishing.progress import GLYPHS, TONES, counts_of
-from publishing.status import Status, status_from
+from publishing.status import BODIES, Status, status_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def newest_editions() -> QuerySet[Edition]:
     return (
         editions.filter(~Exists(newer))
         .select_related("author")
-        .defer("html_content", "text_content", "html_mail", "text_mail", "content_hash")
+        .defer(*BODIES)
         .order_by("-published_at", "-pk")
     )
 

@@ -12,6 +12,9 @@ from delivery.edition_state import EditionState, reason_of, state_of
 from delivery.models import Edition
 from delivery.queue.books import books_of
 
+# What can be long, and what nobody needs who asks how an edition stands.
+BODIES = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
+
 
 class NoSuchEditionError(LookupError):
     """There is no issue, or no edition of it, by that name."""
@@ -61,7 +64,7 @@ class Status:
 
 def edition_of(issue: uuid.UUID, version: int | None = None) -> Edition:
     """An edition of an issue, the newest unless named. Raises `NoSuchEditionError`."""
-    editions = Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
+    editions = Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER).defer(*BODIES)
     if version is not None:
         editions = editions.filter(version=version)
     edition = editions.order_by("-version").first()

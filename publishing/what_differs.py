@@ -50,6 +50,11 @@ def _comparison(field: str, one: str, other: str) -> Comparison:
     shorter = min(len(one), len(other))
     start = _shared(one, other, shorter)
     end = _shared(one[::-1], other[::-1], shorter - start)
+    # Whole words read better than the letters in which two words differ.
+    while start and one[start - 1].isalnum():
+        start -= 1
+    while end and one[len(one) - end].isalnum():
+        end -= 1
     return Comparison(field, _excerpt(one, start, end), _excerpt(other, start, end))
 
 

@@ -19,6 +19,7 @@ from delivery.models import Edition, Newsletter
 from publishing.archive import published_editions
 from publishing.issue_list import plain_title
 from publishing.public_letter import PublicLetter, public_letter
+from publishing.status import BODIES
 
 if TYPE_CHECKING:
     EditionFeed = Feed[Edition, Newsletter]
@@ -35,7 +36,7 @@ public_for_a_while = cache_control(public=True, max_age=60)
 @public_for_a_while
 def index(request: HttpRequest) -> HttpResponse:
     """What was published, newest first."""
-    page = Paginator(published_editions().defer(*_BODIES), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(published_editions().defer(*BODIES), PAGE).get_page(request.GET.get("page"))
     letters = [(edition, plain_title(edition)) for edition in page]
     return _public_page(request, "archive/index.html", {"page": page, "letters": letters})
 
@@ -47,7 +48,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
         raise Http404("There is no letter at this address, or not yet.")
-    earlier = published_editions().filter(published_at__lt=edition.published_at).defer(*_BODIES)
+    earlier = published_editions().filter(published_at__lt=edition.published_at).defer(*BODIES)
     return _public_page(
         request,
         "archive/issue.html",
@@ -69,10 +70,6 @@ def letter_of(edition: Edition) -> PublicLetter:
         home_url=f"{settings.SITE_URL}/",
         archive_url=edition.archive_url,
     )
-
-
-# Lists need none of what can be long.
-_BODIES = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
 def _public_page(request: HttpRequest, template: str, facts: dict[str, Any]) -> HttpResponse:

@@ -42,8 +42,8 @@ def test_where_two_letters_differ_is_shown_with_the_words_around_it():
     title, html, text = compare(earlier, now)
 
     assert title.earlier is html.earlier is None
-    assert text.earlier.before.endswith("of them and then fo")
-    assert (text.earlier.own, text.now.own) == ("rty", "urteen")
+    assert text.earlier.before.endswith("of them and then ")
+    assert (text.earlier.own, text.now.own) == ("forty", "fourteen")
     assert text.earlier.after.startswith(", screaming.")
 
 
