@@ -16,7 +16,7 @@ from postmark_sandbox.times import eastern_text, now_ns, utc_text
 from postmark_sandbox.validation import Letter
 from postmark_sandbox.webhooks import Webhooks
 
-NO_MESSAGE = "00000000-0000-4000-8000-000000000000"
+NOT_ARRIVED = (Fate.BOUNCED, Fate.DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,13 @@ class Aftermath:
 
     def follows(self, parcel: Parcel, letters: list[Letter]) -> None:
         """Lets happen what the addresses of these letters ask for, then tells the webhooks."""
+        away: set[tuple[int, str]] = set()
         for number, letter in enumerate(letters, parcel.first):
             if letter.magic:
                 self._magic(number, letter)
+                away.update((number, h.address) for h in self.of(number) if h.fate in NOT_ARRIVED)
         if self._webhooks.active:
-            self._webhooks.send(self._deliveries(parcel))
+            self._webhooks.send(self._deliveries(parcel, away))
 
     def _magic(self, number: int, letter: Letter) -> None:
         message = self._outbox.message(number)
@@ -123,7 +125,7 @@ class Aftermath:
     def events(self, message: Message) -> list[dict[str, Any]]:
         """The events of a message as its details list them."""
         happenings = self.of(message.number)
-        bounced = {h.address for h in happenings if h.fate in (Fate.BOUNCED, Fate.DROPPED)}
+        bounced = {h.address for h in happenings if h.fate in NOT_ARRIVED}
         events = [
             _event(
                 address,
@@ -159,12 +161,13 @@ class Aftermath:
                 )
         return events
 
-    def _deliveries(self, parcel: Parcel) -> Iterator[dict[str, Any]]:
+    def _deliveries(self, parcel: Parcel, away: set[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+        # Read when their turn comes, so `away` was settled before: what happens to a message
+        # meanwhile does not undo that it arrived.
         for number in range(parcel.first, parcel.first + parcel.size):
             message = self._outbox.message(number)
-            away = {h.address for h in self.of(number) if h.fate in (Fate.BOUNCED, Fate.DROPPED)}
             for address in message.recipients:
-                if address not in away:
+                if (number, address) not in away:
                     yield delivery_event(message, address)
 
     def _bounced(self, message: Message, address: str, kind: BounceType) -> Bounce:

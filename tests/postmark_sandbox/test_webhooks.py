@@ -186,3 +186,18 @@ def test_the_url_can_be_set_while_it_runs(caller: Caller, receiver: Receiver) ->
     assert receiver.events(1)[0]["RecordType"] == "Delivery"
     caller.post("/__sandbox__/webhooks", {"url": None})
     assert caller.summary()["webhooks"]["active"] is False
+
+
+def test_once_the_url_has_moved_the_old_receiver_is_told_nothing_more(
+    caller: Caller, receiver: Receiver
+) -> None:
+    later = Receiver()
+    try:
+        for number, listening in enumerate((receiver, later), 1):
+            caller.post("/__sandbox__/webhooks", {"url": listening.url})
+            caller.send(a_message(number))
+            assert listening.events(1)[0]["Recipient"] == f"reader{number}@example.net"
+    finally:
+        caller.post("/__sandbox__/webhooks", {"url": None})
+        later.stop()
+    assert len(receiver.got) == 1
