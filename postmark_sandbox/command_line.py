@@ -1,5 +1,6 @@
 """The only place for the sandbox's options and for how it runs as a program."""
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser
@@ -10,7 +11,6 @@ from postmark_sandbox.server import CannotListen, SandboxServer
 from postmark_sandbox.streams import TYPES, UNSUBSCRIBE_HANDLINGS
 
 DEFAULT_PORT = 8025
-ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -79,12 +79,17 @@ def run(options: dict[str, Any]) -> int:
     except (CannotListen, ValueError) as wrong:
         print(wrong, file=sys.stderr)
         return 1
-    # Waited for instead of handled, so that a signal at any instant, also at once, ends it once.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    # Told through a pipe: a handler may run at any instant, also where an event's lock is held.
+    ending, told = os.pipe()
+    before = {
+        number: signal.signal(number, lambda *_: os.write(told, b"."))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)
-    signal.sigwait(ENDING)
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    os.read(ending, 1)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     server.stop()
     return 0
 

@@ -60,6 +60,26 @@ def test_a_signal_ends_it_with_exit_0_and_nothing_on_standard_error(number: int)
     assert (process.returncode, errors) == (0, "")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_as_a_management_command_it_says_and_ends_the_same(number: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "sandbox", "--port", "0"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            caller = Caller(process.stdout.readline().split()[-1])
+            assert caller.send(a_message())[0]["ErrorCode"] == 0
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (0, "")
+
+
 def test_a_signal_in_the_first_instant_ends_it_too() -> None:
     with running() as (process, _):
         process.send_signal(signal.SIGTERM)
