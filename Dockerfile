@@ -12,11 +12,6 @@ RUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes \
 
 COPY . .
 
-# Settings are read to collect the static files; what stands here is used for nothing else.
-RUN DATABASE_URL=postgres://unused/unused SECRET_KEY=unused POSTMARK_SERVER_TOKEN=unused \
-        SITE_URL=https://letter.example.org ALLOWED_HOSTS=letter.example.org \
-        python manage.py collectstatic --noinput
-
 USER homing
 EXPOSE 8000
 # No access log here: addresses of unsubscribe pages hold tokens. The proxy in front has its own.

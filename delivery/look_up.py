@@ -13,6 +13,7 @@ from delivery.postmark import Postmark
 from delivery.queue.claim import Claim
 from delivery.queue.doubt import Doubt, doubt_of
 from delivery.queue.settle import settle_look_up
+from delivery.settlement import Sent
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",
             claim.batch,
-            sum(isinstance(fate, retries.Sent) for fate in settlement.fates.values()),
+            sum(isinstance(fate, Sent) for fate in settlement.fates.values()),
             len(doubt.in_doubt),
             settlement.next.value,
         )

@@ -42,6 +42,8 @@ from delivery.outcomes import (
 )
 
 CONNECT_TIMEOUT_S = 10.0
+# A worker asks for the stream's setting when it starts, and must start without an answer too.
+SETTING_IS_ASKED_FOR_S = 5.0
 # The search shows at most this many a page, and a batch holds no more.
 PAGE = 500
 # Postmark's limit for `count + offset`.
@@ -212,7 +214,7 @@ class Postmark:
         """
         deadline_at_s = now_s() + self._deadline_s
         found: list[Found] = []
-        listed = 0
+        listed = total = 0
         for offset in range(0, LONGEST_SEARCH, PAGE):
             query = urlencode(
                 {
@@ -232,9 +234,10 @@ class Postmark:
                 return page
             found.extend(page.found)
             listed += page.listed
+            total = page.total
             if page.listed < PAGE:
                 break
-        if listed < page.total:
+        if listed < total:
             # What was not shown may be the very message that was asked for.
             return NoInformation("Postmark's search did not show all that it says it has.")
         return LookedUp(tuple(found))
@@ -242,7 +245,10 @@ class Postmark:
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""
         raw = self._call(
-            "GET", f"/message-streams/{quote(stream, safe='')}", None, now_s() + self._deadline_s
+            "GET",
+            f"/message-streams/{quote(stream, safe='')}",
+            None,
+            now_s() + min(self._deadline_s, SETTING_IS_ASKED_FOR_S),
         )
         if not isinstance(raw, RawAnswer) or raw.status != 200:
             return None
@@ -270,7 +276,6 @@ class Postmark:
                 self._base_url + path,
                 data=body,
                 timeout=(min(CONNECT_TIMEOUT_S, remaining), remaining),
-                allow_redirects=False,
                 stream=True,
             ) as response:
                 content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
@@ -280,8 +285,6 @@ class Postmark:
         except TooLateToStartError:
             return NotSent("The time for the call was over before its first byte.")
         except FORESEEN as error:
-            # A connection that failed half-way must not be used again.
-            self._session.close()
             if not call.wrote:
                 return NotSent(f"No connection to Postmark ({type(error).__name__}).")
             if call.over:

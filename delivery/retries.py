@@ -8,11 +8,11 @@ database brings the clock. `queue/` writes down what is decided here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from delivery import outcomes
+from delivery.settlement import Failed, Fate, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 
 # A firewall in front of the provider sometimes refuses a call or two and lets the next one pass;
 # refused at the end of this many setbacks in a row, it is a matter for a person.
@@ -31,88 +31,6 @@ class Policy:
     max_tries: int
     lookup_after_s: tuple[float, ...]
     resend_when_absent: bool
-
-
-# --- What becomes of one delivery ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """It was accepted; `at` is None where the provider named no time."""
-
-    message_id: str
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Suppressed:
-    """It may not be mailed."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
-    """The reader left before their copy did."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """It cannot be mailed (`refused`), or all tries are used up, or it was parked."""
-
-    reason: str
-    refused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """It may have been accepted; the provider is asked before anything else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """It was surely not accepted and waits for its next try."""
-
-
-Fate = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
-
-# --- What becomes of the batch ------------------------------------------------------------------
-
-
-class Next(StrEnum):
-    """What a batch does when its call or look-up is settled."""
-
-    DONE = "done"
-    TRY_AGAIN = "try again"
-    ASK = "ask the provider"
-    HALVE = "halve"
-    WAIT_FOR_A_PERSON = "wait for a person"
-
-
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """
-    Everything that settling writes.
-
-    `fates` holds the deliveries whose outcome changes, by recipient; whoever is not in it stays as
-    it is. What comes next is due `delay_s` from now and, for a look-up of the schedule, not before
-    `lookup_after_s` from the beginning of the doubt. `counts_as_try` says whether the deliveries
-    that go on waiting have used up one try; `said_absent`, whether a look-up answered “not there”.
-    `duplicates` holds further acceptances of deliveries that are in `fates` already.
-    """
-
-    fates: Mapping[int, Fate]
-    next: Next
-    delay_s: float = 0.0
-    lookup_after_s: float = 0.0
-    counts_as_try: bool = False
-    reason: str = ""
-    stop_edition: str = ""
-    said_absent: bool = False
-    new_setbacks: int = 0
-    duplicates: Mapping[int, Sequence[Sent]] = field(default_factory=dict)
 
 
 def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,13 +38,17 @@ def _development_secret_key(data_dir: Path) -> str:
     """The key of a development checkout: made once, kept where only its owner can read it."""
     path = data_dir / "secret_key"
     try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data_dir = embedded_postgres.prepare_data_dir(data_dir)
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
             # Written aside and linked: of two processes that start at once, both read one key.
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(50))
+            # Root may begin in somebody's checkout; its owner must be able to go on.
+            if os.geteuid() == 0:
+                owner = data_dir.stat()
+                os.chown(fresh, owner.st_uid, owner.st_gid)
             try:
                 os.link(fresh, path)
             except FileExistsError:
@@ -51,6 +56,8 @@ def _development_secret_key(data_dir: Path) -> str:
             finally:
                 fresh.unlink()
         return path.read_text().strip()
+    except embedded_postgres.EmbeddedPostgresError as error:
+        sys.exit(f"homing: {error}")
     except OSError as error:
         stop("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a folder to write in")
 

@@ -67,10 +67,10 @@ def publish(author: uuid.UUID, key: str, content: Content, *, hold_s: float) -> 
                     return Published(_publish_new(author, key, content, hold_s), created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.
-                if _constraint(error) != ONE_PER_KEY:
+                if _constraint(error) == ONE_PER_KEY:
+                    earlier = edition_under(author, key)
+                if earlier is None:
                     raise
-                earlier = edition_under(author, key)
-                assert earlier is not None
         if bytes(earlier.content_hash) != content.sha256:
             raise KeyUsedForOtherContentError(earlier)
         return Published(earlier, created=False)

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.retries import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
+from delivery.settlement import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
 
 _Row = tuple[str, str | None, datetime | None, str | None]
 

@@ -20,7 +20,7 @@ from delivery.queue.control import end_probe, stop
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition
-from delivery.retries import Failed, Next, Sent, Settlement, Suppressed
+from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from delivery.queue.control import end_probe
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
-from delivery.retries import Fate, Suppressed, Unknown, Withdrawn
+from delivery.settlement import Fate, Suppressed, Unknown, Withdrawn
 
 logger = logging.getLogger(__name__)
 

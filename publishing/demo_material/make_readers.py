@@ -102,12 +102,14 @@ REFUSED_BY_THE_SANDBOX = (
 )
 LONG_NAMES = (
     (
-        "The Ladies and Gentlemen of the Nether Wick Society for the Observation of Swifts, Swallows, "
-        "House-Martins and All Other Birds of Passage, in the Care of Miss Euphemia Ashdown, Secretary"
+        "The Ladies and Gentlemen of the Nether Wick Society for the Observation of Swifts, "
+        "Swallows, House-Martins and All Other Birds of Passage, in the Care of "
+        "Miss Euphemia Ashdown, Secretary"
     ),
     (
-        "Dom Sebastião Afonso Maria João Baptista Francisco de Assis Xavier de Paula António Leopoldo "
-        "Miguel Rafael Gabriel Gonzaga de Magalhães Tavares e Conceição, Conde de Monção e de Pêra"
+        "Dom Sebastião Afonso Maria João Baptista Francisco de Assis Xavier de Paula António "
+        "Leopoldo Miguel Rafael Gabriel Gonzaga de Magalhães Tavares e Conceição, "
+        "Conde de Monção e de Pêra"
     ),
     "Reading Room of the Parish of St Mary at the Weir",
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from delivery.retries import Failed, Policy, Settlement
+from delivery.retries import Policy
+from delivery.settlement import Failed, Settlement
 
 POLICY = Policy(
     retry_base_s=5,

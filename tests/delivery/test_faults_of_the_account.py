@@ -11,7 +11,7 @@ from delivery.queue.claim import claim
 from delivery.queue.control import resume
 from delivery.queue.settle import settle_call
 from delivery.queue.start import ClaimLost, Started, start
-from delivery.retries import Next, Settlement
+from delivery.settlement import Next, Settlement
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 

@@ -21,7 +21,8 @@ from delivery.outcomes import (
     TooLarge,
     Unanswered,
 )
-from delivery.retries import Failed, Settlement, after_call, delay_after
+from delivery.retries import after_call, delay_after
+from delivery.settlement import Failed, Settlement
 from tests.delivery.decisions import POLICY, in_words
 
 SENT = Accepted("id", None)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.retries import Failed, Policy, Sent, Settlement, after_look_up
+from delivery.retries import Policy, after_look_up
+from delivery.settlement import Failed, Sent, Settlement
 from tests.delivery.decisions import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)

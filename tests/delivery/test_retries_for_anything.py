@@ -6,18 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery import outcomes
-from delivery.retries import (
-    Failed,
-    Next,
-    Policy,
-    Sent,
-    Settlement,
-    Suppressed,
-    Unknown,
-    Waiting,
-    after_call,
-    after_look_up,
-)
+from delivery.retries import Policy, after_call, after_look_up
+from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from tests.delivery.any_input import repeatable
 
 seconds = st.floats(0, 10_000)

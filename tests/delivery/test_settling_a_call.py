@@ -12,6 +12,7 @@ from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
+from delivery.settlement import Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
@@ -30,7 +31,7 @@ def a_started_call() -> tuple[Claim, uuid.UUID, tuple[int, ...]]:
     return claimed, attempt, tuple(started.recipients)
 
 
-def decision(answer: CallAnswer, recipients: tuple[int, ...]) -> retries.Settlement:
+def decision(answer: CallAnswer, recipients: tuple[int, ...]) -> Settlement:
     """What a worker would do about an answer."""
     return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
 
