@@ -114,6 +114,7 @@ NO_FIELDS = [
     "@media print{@page{margin:0}}p{margin:0}",
     "{% verbatim %}",
     "{{ name }}}",
+    "{{{ name }}",
     "{{ {name} }}",
     "{}",
 ]
