@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from delivery import retries
 from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.postmark import Postmark
+from delivery.postmark import Postmark, now_s
 from delivery.queue.claim import Claim
 from delivery.queue.doubt import Doubt, doubt_of
 from delivery.queue.settle import settle_look_up
 from delivery.settlement import Sent
 
 logger = logging.getLogger(__name__)
+
+Search = Callable[[str, str], LookUpAnswer]
 
 
 def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter: float) -> None:
@@ -25,11 +27,17 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     No transaction is open while the provider is asked.
     """
     doubt = doubt_of(claim)
-    answer = _ask(claim.attempt, doubt, postmark)
-    convincing = True
-    if isinstance(answer, LookedUp) and doubt.witness is not None:
-        witness = postmark.search("attempt", doubt.witness.hex, stream=doubt.stream)
-        convincing = isinstance(witness, LookedUp) and bool(witness.found)
+    # All searches of a look-up share the time of one call, which is what its lease is made for.
+    deadline_at_s = now_s() + postmark.deadline_s
+
+    def search(field_name: str, value: str) -> LookUpAnswer:
+        return postmark.search(field_name, value, stream=doubt.stream, deadline_at_s=deadline_at_s)
+
+    # The witness is asked for first: if the search shows it now, it shows what came earlier from
+    # now on. Asked for afterwards, it could have come into the index in between.
+    witness = search("attempt", doubt.witness.hex) if doubt.witness else None
+    convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
+    answer = _ask(claim.attempt, doubt, search)
     settlement = retries.after_look_up(
         answer,
         doubt.in_doubt,
@@ -53,14 +61,14 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         )
 
 
-def _ask(attempt: UUID | None, doubt: Doubt, postmark: Postmark) -> LookUpAnswer:
+def _ask(attempt: UUID | None, doubt: Doubt, search: Search) -> LookUpAnswer:
     """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
     if attempt is not None:
-        answer = postmark.search("attempt", attempt.hex, stream=doubt.stream)
+        answer = search("attempt", attempt.hex)
         return _merged(answer.found, doubt.kept) if isinstance(answer, LookedUp) else answer
     found: list[Found] = []
     for key in doubt.in_doubt:
-        one = postmark.search("delivery", key, stream=doubt.stream)
+        one = search("delivery", key)
         if isinstance(one, NoInformation):
             return one
         found.extend(one.found)

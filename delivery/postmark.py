@@ -205,14 +205,20 @@ class Postmark:
             return classify_call(answer.status, answer.headers, answer.body, addresses)
         return answer
 
-    def search(self, field_name: str, value: str, *, stream: str) -> LookUpAnswer:
+    @property
+    def deadline_s(self) -> float:
+        """The longest a call may take in all, in seconds."""
+        return self._deadline_s
+
+    def search(
+        self, field_name: str, value: str, *, stream: str, deadline_at_s: float
+    ) -> LookUpAnswer:
         """
         Everything on `stream` whose metadata `field_name` is `value`, over all pages.
 
-        All pages together have the time of one call.
-        The stream must be named: a search without it looks at the transactional stream only.
+        All pages have to be there by `deadline_at_s`, a reading of `now_s()`. The stream must be
+        named: a search without it looks at the transactional stream only.
         """
-        deadline_at_s = now_s() + self._deadline_s
         found: list[Found] = []
         listed = total = 0
         for offset in range(0, LONGEST_SEARCH, PAGE):

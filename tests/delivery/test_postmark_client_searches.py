@@ -10,7 +10,7 @@ import pytest
 import responses
 
 from delivery.outcomes import LookedUp, LookUpAnswer, NoInformation
-from delivery.postmark import Postmark
+from delivery.postmark import Postmark, now_s
 from tests.delivery.answers import body, error, listed
 from tests.delivery.http_answers import answering, http
 from tests.delivery.scripted_server import ScriptedServer
@@ -32,6 +32,11 @@ def client() -> Iterator[Postmark]:
     made.close()
 
 
+def soon(seconds: float = 20.0) -> float:
+    """The end of the look-up's time, from now on."""
+    return now_s() + seconds
+
+
 def numbers_on(first: int, last: int) -> list[dict[str, object]]:
     return [listed(number) for number in range(first, last + 1)]
 
@@ -42,7 +47,7 @@ def answer_with(provider: responses.RequestsMock, total: int, *pages: list[Any])
 
 
 def search(client: Postmark) -> LookUpAnswer:
-    return client.search("attempt", "a77e", stream="broadcast")
+    return client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
 
 
 def queries(provider: responses.RequestsMock) -> list[dict[str, list[str]]]:
@@ -81,7 +86,7 @@ def test_a_stream_with_odd_characters_is_quoted(
     provider: responses.RequestsMock, client: Postmark
 ) -> None:
     answer_with(provider, 0, [])
-    assert keys(client.search("delivery", "a.1.2", stream="a&b c")) == []
+    assert keys(client.search("delivery", "a.1.2", stream="a&b c", deadline_at_s=soon())) == []
     assert queries(provider)[0]["messagestream"] == ["a&b c"]
     assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
 
@@ -139,7 +144,7 @@ def test_a_page_that_fails_makes_the_whole_search_no_information(
 def test_a_search_that_nobody_answers_is_no_information() -> None:
     with ScriptedServer(lambda talk: talk.read_request() and None) as server:
         client = Postmark(server.url, "secret-token", deadline_s=20.0)
-        answer = client.search("attempt", "a77e", stream="broadcast")
+        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
         client.close()
     assert answer == NoInformation("The connection broke before the answer (ConnectionError).")
 
@@ -151,7 +156,7 @@ def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
 
     with ScriptedServer(stall) as server:
         client = Postmark(server.url, "secret-token", deadline_s=0.3)
-        answer = client.search("attempt", "a77e", stream="broadcast")
+        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(0.3))
         client.close()
     assert answer == NoInformation("No whole answer came before the deadline.")
 
@@ -169,7 +174,7 @@ def test_all_pages_together_have_the_time_of_one_call() -> None:
 
     with ScriptedServer(answer_each_late) as server:
         client = Postmark(server.url, "secret-token", deadline_s=0.5)
-        answer = client.search("attempt", "a77e", stream="broadcast")
+        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon(0.5))
         client.close()
     assert isinstance(answer, NoInformation)
     assert slow_pages < 20

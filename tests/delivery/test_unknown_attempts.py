@@ -232,3 +232,23 @@ def test_a_second_try_is_the_same_mail_under_another_attempt(
     assert first.pk != second.pk
     assert (first.result, second.result) == ("unknown", "answered")
     assert newsroom.outcomes(edition) == ["sent"]
+
+
+def test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
+    newsroom.publish(readers=6)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    newsroom.step()
+
+    # The first question of the look-up still meets the old index, the second meets the new one.
+    provider.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    newsroom.let_time_pass(31)
+    newsroom.deliver_all()
+
+    assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
+    assert provider.sandbox.summary()["accepted"] == 6
