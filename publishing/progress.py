@@ -76,6 +76,11 @@ def can_resume(status: Status) -> bool:
     return status.books.control in {"stopped", "paused"}
 
 
+def is_public(books: Books) -> bool:
+    """Whether the archive shows it: the hold is over and it was not cancelled (archive.py)."""
+    return books.now >= books.held_until and books.control != "cancelled"
+
+
 def reading_of(status: Status, zone: ZoneInfo) -> Reading:
     """What the page says of this status, with times in `zone`."""
     books, counts = status.books, counts_of(status.books)
@@ -110,6 +115,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("resume", can_resume(status)),
+                ("archive", is_public(books)),
                 ("pace", status.state not in AT_REST),
             )
             if applies

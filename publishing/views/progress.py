@@ -8,10 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from publishing.archive import published_editions
 from publishing.bar import ORDER
 from publishing.issue_list import plain_title
-from publishing.models import Issue
 from publishing.naming_editions import version_number
 from publishing.progress import OUTCOME_TONES, counts_of, live_json, reading_of
 from publishing.reader_outcomes import FIRST_FEW, PAGE, outcome_page, place
@@ -52,8 +50,6 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "paged": after is not None,
             "readers": outcome and outcome_page(edition.pk, outcome, after, most=most),
             "newer": _newer_version(edition),
-            "archived": published_editions().filter(issue=issue).exists(),
-            "slug": Issue.objects.values_list("slug", flat=True).get(pk=issue),
             "notes": notes_of(request),
             "may_publish": request.user.has_perm(PUBLISH),
         },

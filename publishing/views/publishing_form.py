@@ -46,16 +46,14 @@ def publishing_form(request: HttpRequest) -> HttpResponse:
     return _form_page(request, form, kept.key, notice="signed_out")
 
 
-def form_again(
-    request: HttpRequest, *, notice: str, reason: str = "", status: int, new_key: bool = False
-) -> HttpResponse:
+def form_again(request: HttpRequest, *, notice: str, reason: str = "", status: int) -> HttpResponse:
     """
     The posted words in the form again, after something that kept them from being looked at.
 
     The key stays the same wherever it can: perhaps the form was published under it already.
     """
     key = key_given(request.POST.getlist(FIELD), None)
-    if new_key or isinstance(key, BadKey):
+    if isinstance(key, BadKey):
         key = fresh_key()
     form = PublishForm(initial={name: request.POST.get(name, "") for name in FIELDS})
     return _form_page(request, form, key, notice=notice, reason=reason, status=status)
@@ -138,7 +136,7 @@ def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpRes
 
 
 def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
-    return form_again(request, notice="bad_key", reason=reason, status=400, new_key=True)
+    return form_again(request, notice="bad_key", reason=reason, status=400)
 
 
 @safe_to_retry(

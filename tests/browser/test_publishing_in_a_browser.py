@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from idempotency.claim import seats
+from publishing.views.publishing_form import FIELDS
 from tests.browser.conftest import READERS, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,17 +68,59 @@ def test_a_double_click_publishes_once(desk, readers):
     assert Edition.objects.count() == 1
 
 
-def test_the_back_button_leads_to_no_form_that_could_publish_the_letter_again(desk):
+def test_the_back_button_shows_the_letter_and_pressing_again_publishes_nothing_more(desk):
     write(desk)
-    key = desk.locator("[name=idempotency_key]").input_value()
     press(desk)
     expect(desk.get_by_text(ACCEPTED)).to_be_visible()
 
     desk.go_back()
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
+    press(desk)
 
-    # Browsers differ: some show the old form, others took it out of the history.
-    shown = desk.locator("[name=idempotency_key]").input_value()
-    assert shown == key or desk.get_by_label("Title and subject").input_value() == ""
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.count() == 1
+
+
+def test_the_back_button_with_other_words_keeps_the_words_and_publishes_nothing_more(desk):
+    write(desk)
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+
+    desk.go_back()
+    desk.get_by_label("Plain text").fill("Something quite different.")
+    press(desk)
+
+    expect(desk.get_by_role("heading", level=1)).to_have_text(
+        "This form was already published with other content"
+    )
+    expect(desk.get_by_label("Plain text")).to_have_value("Something quite different.")
+    assert Edition.objects.count() == 1
+
+
+def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_key(
+    new_page, author, readers
+):
+    page = sign_in(new_page(java_script_enabled=False))
+    write(page)
+    key = page.locator("[name=idempotency_key]").input_value()
+    press(page)
+    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+
+    page.go_back()
+
+    words = [page.locator(f"[name={name}]").input_value() for name in FIELDS]
+    assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
+
+
+def test_a_letter_survives_that_its_page_is_loaded_again(desk):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    desk.on("dialog", lambda dialog: dialog.accept())
+
+    desk.reload()
+
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
+    expect(desk.locator("[name=idempotency_key]")).to_have_value(key)
 
 
 def test_who_leaves_an_unfinished_letter_is_asked_and_finds_it_on_coming_back(desk):

@@ -146,6 +146,14 @@ def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_re
 
     assert f"Held. The first copy leaves at {held.held_until:%H:%M:%S}, to 3 readers." in page.words
     assert 'http-equiv="refresh"' in page.html
+    assert re.search(r'data-shown="archive" hidden>See it in the archive', page.html)
+
+
+def test_from_the_end_of_its_hold_a_letter_leads_to_its_page_in_the_archive(window, edition):
+    page = window.get(address(edition))
+
+    link = re.search(r'href="(/archive/[^"]+)" data-shown="archive">See it', page.html)[1]
+    assert window.get(link).status == 200
 
 
 def test_an_edition_that_succeeded_says_so_and_rests(window, edition):
