@@ -177,6 +177,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = not DEBUG
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
 SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
 X_FRAME_OPTIONS = "DENY"
+# A form that is older than its session gives the author their words back.
+CSRF_FAILURE_VIEW = "publishing.views.csrf_refused.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 
 # --- Language, time, files -------------------------------------------------------------------

@@ -20,6 +20,7 @@ from django.utils.text import slugify
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
 from delivery.queue.enqueue import enqueue
+from publishing.audit_trail import record_publication
 from publishing.content import Content
 from publishing.models import Issue
 from subscribers.audience import confirmed
@@ -110,6 +111,7 @@ def _publish_new(author: uuid.UUID, key: str, content: Content, hold_s: float) -
     )
     edition.refresh_from_db(fields=["published_at", "held_until"])
     enqueue(edition, confirmed(), most=settings.DELIVERY_BATCH_SIZE)
+    record_publication(author, edition)
     return edition
 
 

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import OtherContentError, safe_to_retry
-from publishing import audit_trail, kept_form
+from publishing import kept_form
 from publishing.content import Content
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
@@ -149,14 +149,11 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 )
 def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
-    author = author_of(request)
     try:
-        published = publish(author, key, form.content, hold_s=settings.PUBLISH_HOLD_S)
+        published = publish(author_of(request), key, form.content, hold_s=settings.PUBLISH_HOLD_S)
     except KeyUsedForOtherContentError:
         raise OtherContentError from None
     edition = published.edition
-    if published.created:
-        audit_trail.record_publication(author, edition)
     messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
     if not edition.audience:
         messages.warning(request, TO_NOBODY)

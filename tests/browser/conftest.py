@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,9 +33,10 @@ def chromium() -> Iterator[Browser]:
     """A Chromium of this machine."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        pytest.fail(
+        # CI has one; a machine with nothing but Python need not, and is told so.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
-            "package chromium, or leave the folder tests/browser out."
+            "package chromium to run them too."
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -94,7 +94,6 @@ def strict(author):
 def test_a_form_older_than_the_session_comes_back_with_every_word_and_the_same_key(
     author, settings, three_readers
 ):
-    settings.CSRF_FAILURE_VIEW = "publishing.views.csrf_refused.csrf_refused"
     client = strict(author)
     fields = {**LETTER, "idempotency_key": "the-first-key", "csrfmiddlewaretoken": "x" * 64}
     client.cookies["csrftoken"] = "y" * 32
@@ -112,7 +111,6 @@ def test_a_form_older_than_the_session_comes_back_with_every_word_and_the_same_k
 
 
 def test_any_other_form_older_than_the_session_is_refused_in_a_sentence(author, settings):
-    settings.CSRF_FAILURE_VIEW = "publishing.views.csrf_refused.csrf_refused"
 
     page = Page(strict(author).post("/admin/logout/", secure=True))
 
