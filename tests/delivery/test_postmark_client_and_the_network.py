@@ -388,7 +388,9 @@ def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
     for entry in Path("/dev/fd").iterdir():
         try:
             with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
-                if sock.getpeername()[1] == port and hasattr(socket, "TCP_USER_TIMEOUT"):
+                # A socket of another family, such as the database's, names its peer otherwise.
+                peer = sock.getpeername()
+                if peer == ("127.0.0.1", port) and hasattr(socket, "TCP_USER_TIMEOUT"):
                     timeouts.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
         except OSError:
             continue
