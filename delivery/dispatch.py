@@ -8,6 +8,7 @@ open during the call.
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 from django.conf import settings
+from django.db import DatabaseError, connection
 
 from delivery import readers, retries
 from delivery.look_up import look_up
@@ -81,21 +83,45 @@ class Dispatcher:
         timing: Timing,
         policy: retries.Policy,
         roll: Callable[[], float],
+        look_ups: threading.Lock | None = None,
     ) -> None:
+        """`look_ups` is held by whichever of a worker's threads is looking something up."""
         self._worker = worker
         self._postmark = postmark
         self._timing = timing
         self._policy = policy
         self._roll = roll
+        self._look_ups = look_ups or threading.Lock()
+        self._looks_up_first = True
         self._renderers: OrderedDict[int, Renderer] = OrderedDict()
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
-        """Do one thing that is due, a look-up before a call. False if nothing was."""
-        timing = self._timing
-        doubtful = claim_look_up(self._worker, lease_s=timing.deadline_s + timing.lease_s)
-        if doubtful is not None:
+        """
+        Do one thing that is due: a look-up or a call. False if nothing was.
+
+        The two take turns, and one thread of a worker at most looks up: a search that hangs must
+        not keep mail from going out, nor a long edition keep doubt from being settled.
+        """
+        self._looks_up_first = not self._looks_up_first
+        if self._looks_up_first:
+            return self._look_up() or self._call(is_stopping)
+        return self._call(is_stopping) or self._look_up()
+
+    def _look_up(self) -> bool:
+        if not self._look_ups.acquire(blocking=False):
+            return False
+        try:
+            lease_s = self._timing.deadline_s + self._timing.lease_s
+            doubtful = claim_look_up(self._worker, lease_s=lease_s)
+            if doubtful is None:
+                return False
             look_up(doubtful, self._postmark, self._policy, jitter=self._roll())
             return True
+        finally:
+            self._look_ups.release()
+
+    def _call(self, is_stopping: Callable[[], bool]) -> bool:
+        timing = self._timing
         claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
         if claimed is None:
             return False
@@ -105,25 +131,27 @@ class Dispatcher:
     def deliver(self, claimed: Claim, is_stopping: Callable[[], bool] = lambda: False) -> None:
         """Take one claimed batch through its call."""
         attempt = uuid.uuid4()
-        renderer = self._renderer(claimed.edition)
-        copies = copies_of(claimed)
-        messages = {
-            copy.recipient: (copy.address, orjson.dumps(renderer.message(copy, attempt)))
-            for copy in copies
-        }
-        if is_stopping():
+        try:
+            messages = self._messages(claimed, attempt)
+            if is_stopping():
+                release(claimed)
+                return
+            timing = self._timing
+            # Read before the statement that records the deadline: ours is never the later one.
+            deadline_at_s = now_s() + timing.deadline_s
+            started = start(
+                claimed,
+                attempt,
+                self._worker,
+                deadline_s=timing.deadline_s,
+                lease_s=timing.lease_s,
+            )
+        except DatabaseError:
+            # The database's trouble and not the batch's: it must not look as if the batch had
+            # ended its worker. If the start was committed all the same, this changes nothing.
+            connection.close()
             release(claimed)
-            return
-        timing = self._timing
-        # Read before the statement that records the deadline, so that ours is never the later.
-        deadline_at_s = now_s() + timing.deadline_s
-        started = start(
-            claimed,
-            attempt,
-            self._worker,
-            deadline_s=timing.deadline_s,
-            lease_s=timing.lease_s,
-        )
+            raise
         if not isinstance(started, Started):
             return
         going = [messages[recipient] for recipient in started.recipients]
@@ -140,7 +168,14 @@ class Dispatcher:
             jitter=self._roll(),
             policy=self._policy,
         )
-        settle_call(claimed, attempt, settlement, result_of(answer))
+        try:
+            settle_call(claimed, attempt, settlement, result_of(answer))
+        except DatabaseError:
+            # What the provider said is worth a second try over a fresh connection. If the first
+            # was committed, the second finds its claim gone and changes nothing.
+            logger.exception("settling attempt %s failed; it is tried once more", attempt.hex)
+            connection.close()
+            settle_call(claimed, attempt, settlement, result_of(answer))
         logger.info(
             "attempt %s of batch %d: %d copies, %s",
             attempt.hex,
@@ -148,6 +183,14 @@ class Dispatcher:
             len(going),
             settlement.reason or settlement.next.value,
         )
+
+    def _messages(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
+        """Address and JSON of each message of the batch, by recipient."""
+        renderer = self._renderer(claimed.edition)
+        return {
+            copy.recipient: (copy.address, orjson.dumps(renderer.message(copy, attempt)))
+            for copy in copies_of(claimed)
+        }
 
     def _renderer(self, edition: int) -> Renderer:
         if edition in self._renderers:

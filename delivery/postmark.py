@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -287,7 +288,11 @@ class Postmark:
                 content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
                 if len(content) > LONGEST_ANSWER_BYTES:
                     return CallUnanswered("Postmark's answer was longer than any answer is.")
-                return RawAnswer(response.status_code, response.headers, content)
+            if response.status_code != HTTPStatus.OK:
+                # An interim answer (1xx) or a proxy's page may be followed by the real one: read as
+                # the answer to the next call on this connection, it would vouch for other mail.
+                self._session.close()
+            return RawAnswer(response.status_code, response.headers, content)
         except TooLateToStartError:
             return NotSent("The time for the call was over before its first byte.")
         except FORESEEN as error:

@@ -48,6 +48,7 @@ class Worker:
         self._poll_s = poll_s
         self._stopping = threading.Event()
         self._random = random.Random()
+        self._look_ups = threading.Lock()
 
     # --- Stopping ------------------------------------------------------------------------------
 
@@ -98,32 +99,48 @@ class Worker:
             presence.leave(self.id)
 
     def _watch(self, until: Callable[[], bool]) -> None:
-        """Sweep, report, do the chores, until stopped."""
+        """Sweep, report, do the chores, until stopped. None of them keeps another from its turn."""
         failures = 0
         since_sweep = SWEEP_EVERY_S
         while not self._stopping.is_set():
-            try:
-                if since_sweep >= min(SWEEP_EVERY_S, self._timing.lease_s):
-                    presence.heard_from(self.id)
-                    sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
-                    chores.do_all()
-                    since_sweep = 0.0
-                if until():
-                    return
-                failures = 0
-            except Exception:
-                failures += 1
-                logger.exception("the watch over the queue failed; it goes on after a pause")
-                _forget_connection()
+            went_well = True
+            if since_sweep >= min(SWEEP_EVERY_S, self._timing.lease_s):
+                since_sweep = 0.0
+                for duty in (self._report, self._sweep, chores.do_all):
+                    went_well &= self._guarded(duty)[0]
+            in_order, is_over = self._guarded(until)
+            if is_over:
+                return
+            failures = 0 if went_well and in_order else failures + 1
             pause = self._pause(failures)
             since_sweep += pause
             self._stopping.wait(pause)
+
+    def _report(self) -> None:
+        presence.heard_from(self.id)
+
+    def _sweep(self) -> None:
+        sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
+
+    def _guarded(self, duty: Callable[[], object]) -> tuple[bool, object]:
+        """Do a duty of the watch; say whether it went well, and what it returned."""
+        try:
+            return True, duty()
+        except Exception:
+            logger.exception("a duty of the watch failed; it is done again after a pause")
+            _forget_connection()
+            return False, None
 
     def _work(self) -> None:
         """Repeat one step; sleep only when nothing is due."""
         postmark = postmark_from_settings()
         dispatcher = Dispatcher(
-            self.id, postmark, timing=self._timing, policy=self._policy, roll=self._random.random
+            self.id,
+            postmark,
+            timing=self._timing,
+            policy=self._policy,
+            roll=self._random.random,
+            look_ups=self._look_ups,
         )
         failures = 0
         try:

@@ -13,13 +13,14 @@ from subscribers.unsubscribe_token import token_for
 
 # One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
 # cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
-# their address is also suppressed: their own word is the better reason.
+# their address is also suppressed: their own word is the better reason. A batch holds readers who
+# stand side by side on the list: with the range named, only their part of it is ever read.
 NO_LONGER_MAILABLE = """
     SELECT recipient,
            CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
                 ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient
-      LEFT JOIN subscriber ON subscriber.id = recipient
+      LEFT JOIN subscriber ON subscriber.id = recipient AND subscriber.id BETWEEN %s AND %s
      WHERE subscriber.id IS NULL
         OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
         OR EXISTS (SELECT FROM suppression WHERE address_key = subscriber.email_key)
@@ -37,10 +38,18 @@ class RegisteredReaders:
         address stands on the suppression list. A pending reader is not named: a confirmation
         mail is for them.
         """
+        if not recipients:
+            return {}
         with connection.cursor() as cursor:
             cursor.execute(
                 NO_LONGER_MAILABLE,
-                [Outcome.WITHDRAWN.value, Outcome.SUPPRESSED.value, list(recipients)],
+                [
+                    Outcome.WITHDRAWN.value,
+                    Outcome.SUPPRESSED.value,
+                    list(recipients),
+                    min(recipients),
+                    max(recipients),
+                ],
             )
             return dict(cursor.fetchall())
 

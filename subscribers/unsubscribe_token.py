@@ -61,4 +61,5 @@ def _tag(key: bytes, number: bytes) -> bytes:
 def _covered(key: bytes, tag: bytes, number: bytes) -> bytes:
     """Cover the number, or uncover it: the same step twice."""
     cover = hmac.digest(key, b"cover" + tag, "sha256")[:NUMBER_BYTES]
-    return bytes(left ^ right for left, right in zip(cover, number, strict=True))
+    covered = int.from_bytes(cover, "big") ^ int.from_bytes(number, "big")
+    return covered.to_bytes(NUMBER_BYTES, "big")

@@ -82,10 +82,11 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         "No two deliveries share a provider id",
         """
         SELECT format('%%s belongs to %%s deliveries', provider_message_id, count(*))
-        FROM edition JOIN delivery ON delivery.issue_id = edition.issue_id
-                                  AND delivery.version = edition.version
-        WHERE edition.id = ANY(%s) AND provider_message_id IS NOT NULL
-        GROUP BY provider_message_id HAVING count(*) > 1
+        FROM delivery JOIN edition ON edition.issue_id = delivery.issue_id
+                                  AND edition.version = delivery.version
+        WHERE provider_message_id IS NOT NULL
+        GROUP BY provider_message_id
+        HAVING count(*) > 1 AND bool_or(edition.id = ANY(%s))
         """,
     ),
     (

@@ -70,7 +70,7 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.
 
-    `open_only` leaves out those of which no batch has anything left to do.
+    `open_only` leaves out those that nobody has anything left to do about.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -78,7 +78,8 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
             {_BOOKS}
             WHERE (%(all)s OR edition.id = ANY(%(among)s))
               AND (NOT %(open_only)s OR EXISTS (
-                    SELECT FROM batch WHERE batch.edition_id = edition.id AND state <> 'done'))
+                    SELECT FROM batch WHERE batch.edition_id = edition.id
+                                        AND (state <> 'done' OR missed > 0)))
             ORDER BY edition.id
             """,
             {"all": among is None, "among": list(among or ()), "open_only": open_only},

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
+
+from delivery.queue.short_transaction import short_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     """
     if rate_per_s is None:
         return _claim_next(worker, lease_s)
-    with transaction.atomic(), connection.cursor() as cursor:
+    with short_transaction() as cursor:
         cursor.execute("INSERT INTO pace VALUES (1, clock_timestamp()) ON CONFLICT DO NOTHING")
         cursor.execute(
             "SELECT 1 FROM pace WHERE next_claim_at <= clock_timestamp() FOR UPDATE SKIP LOCKED"

@@ -72,6 +72,27 @@ def resume(edition: int) -> bool:
     return True
 
 
+def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
+    """
+    The first batch after a fault came to rest without the provider having judged it: the next goes.
+
+    Nothing happens while one of the edition's batches will still do something by itself. The
+    caller has locked the edition.
+    """
+    cursor.execute(
+        """
+        UPDATE batch SET state = 'ready', due_at = clock_timestamp()
+        WHERE id = (SELECT id FROM batch WHERE edition_id = %(edition)s AND state = 'paused'
+                    ORDER BY pos, id LIMIT 1)
+          AND EXISTS (SELECT FROM edition
+                      WHERE id = %(edition)s AND probing AND control = 'running')
+          AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND state IN
+                          ('ready', 'claimed', 'sending', 'unknown', 'looking_up'))
+        """,
+        {"edition": edition},
+    )
+
+
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
     """The provider judged the first batch after a fault: the rest goes on. Edition is locked."""
     cursor.execute(

@@ -74,12 +74,9 @@ def write_fates(
             evidence = CASE WHEN fate.outcome = 'sent' THEN %s END,
             reason = fate.reason
         FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::timestamptz[], %s::text[])
-             AS fate (recipient, outcome, message_id, at, reason),
-             batch JOIN edition ON edition.id = batch.edition_id
-        WHERE batch.id = %s
-          AND delivery.issue_id = edition.issue_id AND delivery.version = edition.version
+             AS fate (recipient, outcome, message_id, at, reason)
+        WHERE delivery.batch_id = %s AND delivery.outcome = %s
           AND delivery.recipient_id = fate.recipient
-          AND delivery.batch_id = batch.id AND delivery.outcome = %s
         """,
         [
             evidence,

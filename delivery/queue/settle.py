@@ -16,10 +16,10 @@ from django.db.backends.utils import CursorWrapper
 from delivery import readers
 from delivery.models import Attempt
 from delivery.queue.claim import Claim
-from delivery.queue.control import end_probe, stop
+from delivery.queue.control import end_probe, pass_probe_on, stop
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import halve, lock_edition
+from delivery.queue.split import halve, lock_edition, split_off
 from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed
 
 logger = logging.getLogger(__name__)
@@ -104,19 +104,36 @@ def _settle(cursor: CursorWrapper, claim: Claim, settlement: Settlement, *, was:
         readers.registered().mark_refused(refused)
     if settlement.next is Next.HALVE:
         halve(cursor, claim.batch, claim.edition)
+    if looked_up and settlement.next is Next.WAIT_FOR_A_PERSON:
+        _bring_back_the_waiting(cursor, claim)
     if settlement.stop_edition:
         logger.error("edition %d stops: %s", claim.edition, settlement.stop_edition)
         stop(cursor, claim.edition, settlement.stop_edition)
-    elif claim.probing and _was_judged(settlement):
+    elif claim.probing and not looked_up and _was_judged(settlement):
         end_probe(cursor, claim.edition)
+    elif claim.probing:
+        pass_probe_on(cursor, claim.edition)
     return True
 
 
 def _was_judged(settlement: Settlement) -> bool:
-    """Whether the provider has judged the first batch after a fault, so that the rest may go."""
-    return settlement.next in {Next.DONE, Next.WAIT_FOR_A_PERSON} or any(
-        isinstance(fate, Sent | Suppressed | Failed) for fate in settlement.fates.values()
+    """
+    Whether the provider judged copies of this call, so that after a fault the rest may go.
+
+    Only an answer counts: what a look-up finds may have been accepted before the fault.
+    """
+    return any(isinstance(fate, Sent | Suppressed | Failed) for fate in settlement.fates.values())
+
+
+def _bring_back_the_waiting(cursor: CursorWrapper, claim: Claim) -> None:
+    """Copies that were surely not accepted do not wait for a person beside those in doubt."""
+    cursor.execute(
+        "SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
+        [claim.batch],
     )
+    waiting = [row[0] for row in cursor.fetchall()]
+    if waiting:
+        split_off(cursor, claim.batch, claim.edition, waiting)
 
 
 def _change_batch(

@@ -14,9 +14,11 @@ def lock_edition(cursor: CursorWrapper, edition: int) -> str:
     Lock the edition's row and return its control.
 
     Whoever brings a batch back into line, stops an edition or numbers a new batch takes this lock
-    before any batch's, so that the three never miss one another.
+    before any batch's, so that the three never miss one another. `NO KEY`, because whoever starts
+    a call holds a batch and then refers to the edition by its key: the two must not wait for each
+    other.
     """
-    cursor.execute("SELECT control FROM edition WHERE id = %s FOR UPDATE", [edition])
+    cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()
     return str(control)
 
@@ -25,7 +27,8 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     """
     Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
 
-    The new batch has the place in line, state, due time and tries of the old one, and no crashes.
+    The new batch has the place in line, due time and tries of the old one, and no crashes. It is
+    in line if the edition is running, and paused otherwise.
     The caller holds the edition's lock and the batch's row. Raises `AssertionError` if one of the
     deliveries was not waiting there.
     """
@@ -36,10 +39,10 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
                            tries, setbacks, crashes, doubt_since, lookups, reason, size, waiting,
                            sent, unknown, suppressed, withdrawn, failed, missed)
         SELECT (SELECT max(id) + 1 FROM batch WHERE id >= %s AND id < %s), edition_id, pos,
-               CASE WHEN state = 'paused' THEN 'paused' ELSE 'ready' END, 0, NULL, NULL, due_at,
+               CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, 0, NULL, NULL, due_at,
                NULL, tries, setbacks, 0, NULL, 0, reason, %s, %s, 0, 0, 0, 0, 0, 0
-        FROM batch WHERE id = %s
-        RETURNING id
+        FROM batch JOIN edition ON edition.id = edition_id WHERE batch.id = %s
+        RETURNING batch.id
         """,
         [first, first + BATCHES_PER_EDITION, len(recipients), len(recipients), batch],
     )

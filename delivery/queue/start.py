@@ -18,7 +18,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery import readers
 from delivery.message import Copy
 from delivery.queue.claim import Claim
-from delivery.queue.control import end_probe
+from delivery.queue.control import pass_probe_on
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
@@ -103,12 +103,21 @@ def start(
     return Started(recipients)
 
 
+# What says that a waiting copy may have gone: the provider's id, a time, or an acceptance that came
+# after its worker had lost its claim.
+_BEARS_A_MARK = """(
+    provider_message_id IS NOT NULL OR sent_at IS NOT NULL
+    OR EXISTS (SELECT FROM evidence
+               WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
+                 AND evidence.recipient_id = delivery.recipient_id))"""
+
+
 def _some_bear_marks(cursor: CursorWrapper, claim: Claim) -> bool:
     cursor.execute(
-        """
-        SELECT EXISTS (SELECT FROM delivery WHERE batch_id = %s AND outcome = 'waiting'
-                       AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL))
-        """,
+        f"""
+        SELECT EXISTS (SELECT FROM delivery
+                       WHERE batch_id = %s AND outcome = 'waiting' AND {_BEARS_A_MARK})
+        """,  # noqa: S608 -- a constant
         [claim.batch],
     )
     return bool(cursor.fetchone()[0])
@@ -116,20 +125,17 @@ def _some_bear_marks(cursor: CursorWrapper, claim: Claim) -> bool:
 
 def _still_to_send(cursor: CursorWrapper, claim: Claim) -> list[int]:
     cursor.execute(
-        """
-        SELECT recipient_id, provider_message_id IS NOT NULL, sent_at IS NOT NULL FROM delivery
+        f"""
+        SELECT recipient_id, {_BEARS_A_MARK} FROM delivery
         WHERE batch_id = %s AND outcome = 'waiting' ORDER BY recipient_id
-        """,
+        """,  # noqa: S608 -- a constant
         [claim.batch],
     )
     rows = cursor.fetchall()
-    with_id = [recipient for recipient, has_id, _ in rows if has_id]
-    with_time = [recipient for recipient, has_id, has_time in rows if has_time and not has_id]
-    for marked in (with_id, with_time):
-        if marked:
-            _set_aside(cursor, claim, marked)
-    aside = {*with_id, *with_time}
-    unmarked = [recipient for recipient, _, _ in rows if recipient not in aside]
+    marked = [recipient for recipient, bears_a_mark in rows if bears_a_mark]
+    if marked:
+        _set_aside(cursor, claim, marked)
+    unmarked = [recipient for recipient, bears_a_mark in rows if not bears_a_mark]
     gone = readers.registered().no_longer_mailable(unmarked)
     if gone:
         _take_out(cursor, claim, gone)
@@ -160,28 +166,27 @@ def _set_aside(cursor: CursorWrapper, claim: Claim, marked: Sequence[int]) -> No
     """
     Deliveries that wait but bear a mark of having been sent: asked about, never sent again first.
 
-    The order is always send, then mark; a mark without evidence breaks it (SPEC 6.5).
+    The order is always send, then mark; a mark without evidence breaks it (docs/decisions/0006).
+    Each is put into a batch of its own: it is asked about by its own key, and what is found out
+    about one is never lost because of another. The caller has locked the edition.
     """
     logger.critical(
-        "%d deliveries of batch %d bear a mark of having been sent without evidence; "
+        "%d deliveries of batch %d bear a mark of having been sent without being settled; "
         "Postmark is asked about them before anything else",
         len(marked),
         claim.batch,
     )
-    aside = split_off(cursor, claim.batch, claim.edition, marked)
-    fates: dict[int, Fate] = {recipient: Unknown() for recipient in marked}
-    write_fates(cursor, aside, fates, was="waiting", evidence="")
-    cursor.execute(
-        """
-        UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
-               doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
-        WHERE id = %s
-        """,
-        [
-            "They bear a mark of having been sent, but no evidence: Postmark is asked.",
-            aside,
-        ],
-    )
+    for recipient in marked:
+        aside = split_off(cursor, claim.batch, claim.edition, [recipient])
+        write_fates(cursor, aside, {recipient: Unknown()}, was="waiting", evidence="")
+        cursor.execute(
+            """
+            UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
+                   doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
+            WHERE id = %s
+            """,
+            ["It bears a mark of having been sent, but is not settled: Postmark is asked.", aside],
+        )
 
 
 def _finish(cursor: CursorWrapper, claim: Claim) -> None:
@@ -194,4 +199,4 @@ def _finish(cursor: CursorWrapper, claim: Claim) -> None:
         [claim.batch, claim.epoch],
     )
     if claim.probing:
-        end_probe(cursor, claim.edition)
+        pass_probe_on(cursor, claim.edition)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.queue.control import pass_probe_on
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition
@@ -53,20 +54,29 @@ def sweep(*, first_lookup_after_s: float) -> int:
         expired = [_Lost(*row) for row in cursor.fetchall()]
     brought_back = 0
     for lost in expired:
-        with short_transaction() as cursor:
-            match lost.state:
-                case "claimed":
-                    back = _claimed(cursor, lost)
-                case "sending":
-                    back = _sending(cursor, lost, first_lookup_after_s)
-                case _:
-                    back = _looking_up(cursor, lost)
+        try:
+            back = _bring_back(lost, first_lookup_after_s)
+        except DatabaseError:
+            # One that cannot be brought back must not keep the others from coming back.
+            logger.exception("batch %d could not be swept; it is tried again", lost.batch)
+            continue
         if back:
             brought_back += 1
             logger.warning(
                 "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
             )
     return brought_back
+
+
+def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
+    with short_transaction() as cursor:
+        match lost.state:
+            case "claimed":
+                return _claimed(cursor, lost)
+            case "sending":
+                return _sending(cursor, lost, first_lookup_after_s)
+            case _:
+                return _looking_up(cursor, lost)
 
 
 _STILL_LOST = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
@@ -93,6 +103,7 @@ def _claimed(cursor: CursorWrapper, lost: _Lost) -> bool:
             halve(cursor, lost.batch, lost.edition)
         case AfterCrash.PARK:
             _park(cursor, lost.batch, crashes)
+            pass_probe_on(cursor, lost.edition)
     return True
 
 
@@ -119,11 +130,12 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,
                crashes = crashes + 1, lookups = 0, unknown = unknown + waiting, waiting = 0,
-               doubt_since = deadline_at,
-               due_at = greatest(clock_timestamp(), deadline_at + make_interval(secs => %s)),
+               doubt_since = since,
+               due_at = greatest(clock_timestamp(), since + make_interval(secs => %s)),
                reason = 'The worker was lost during the call; Postmark is asked about it.'
-        FROM (SELECT id AS attempt_id, deadline_at FROM attempt) AS call
-        WHERE attempt_id = batch.attempt AND {_STILL_LOST}
+        FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since
+              FROM batch LEFT JOIN attempt ON attempt.id = batch.attempt) AS call
+        WHERE lost_id = batch.id AND {_STILL_LOST}
         RETURNING batch.attempt
         """,  # noqa: S608 -- a constant
         [first_lookup_after_s, lost.batch, lost.state, lost.epoch],

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
 import pytest
+from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Attempt, Edition
 from delivery.queue.claim import claim
-from delivery.queue.control import resume
+from delivery.queue.control import resume, stop
 from delivery.queue.settle import settle_call
+from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
 from delivery.settlement import Next, Settlement
 from postmark_sandbox.server import SandboxServer
+from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 
 # Each with a word that its sentence must hold, so that a person knows what to set right.
@@ -169,3 +173,100 @@ def test_a_batch_in_the_air_when_its_edition_stops_waits_with_the_others(
     assert settle_call(in_the_air, attempt, put_off, Attempt.Result.REFUSED)
 
     assert {batch.state for batch in newsroom.batches(edition)} == {"paused"}
+
+
+class TestTheFirstBatchAfterAFault:
+    """It goes alone. If it comes to rest unjudged, the next goes; the rest never waits for ever."""
+
+    @pytest.fixture
+    def resumed(self, newsroom: Newsroom, provider: SandboxServer, settings: object) -> Edition:
+        """Three batches of one copy, stopped by a fault that is gone, and resumed."""
+        settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+        edition = newsroom.publish(readers=3)
+        provider.sandbox.set_fault("unauthorized_401", calls=1)
+        newsroom.deliver_all()
+        assert resume(edition.pk)
+        return edition
+
+    def test_the_rest_goes_on_after_it_was_parked(
+        self, newsroom: Newsroom, resumed: Edition
+    ) -> None:
+        for _ in range(2):
+            assert claim(uuid.uuid4(), lease_s=30)
+            newsroom.let_time_pass(31)
+            newsroom.sweep()
+
+        newsroom.deliver_all()
+
+        assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
+
+    def test_readers_who_all_left_are_no_judgement(
+        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
+    ) -> None:
+        Subscriber.objects.filter(email="reader0@example.net").update(
+            state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
+        )
+
+        newsroom.step()
+
+        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+        newsroom.deliver_all()
+        assert newsroom.state(resumed) == "succeeded"
+        assert provider.sandbox.summary()["accepted"] == 2
+
+    def test_what_a_look_up_finds_is_no_judgement(
+        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
+    ) -> None:
+        provider.sandbox.set_fault("accept_then_close", calls=1)
+        newsroom.step()
+        newsroom.let_time_pass(61)
+
+        newsroom.step()
+
+        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+        newsroom.deliver_all()
+        assert newsroom.outcomes(resumed) == ["sent"] * 3
+
+
+def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=2)
+    starter = claim(uuid.uuid4(), lease_s=30)
+    assert starter is not None
+    stopping = threading.Event()
+    failures: list[Exception] = []
+
+    def stop_it() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                lock_edition(cursor, edition.pk)
+                stopping.set()
+                stop(cursor, edition.pk, "The token is wrong.")
+        except DatabaseError as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    # The start holds its batch when the stop takes the edition; then the start needs the edition.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("UPDATE batch SET reason = reason WHERE id = %s", [starter.batch])
+        thread = threading.Thread(target=stop_it)
+        thread.start()
+        assert stopping.wait(30)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, detail, accepted)
+            VALUES (gen_random_uuid(), %s, %s, 'broadcast', 1, gen_random_uuid(), 1, now(), now(),
+                    '', 0)
+            """,
+            [starter.batch, edition.pk],
+        )
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    thread.join(timeout=30)
+
+    assert failures == []
+    assert newsroom.state(edition) == "needs_attention"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import uuid
 
-from delivery.models import Delivery
+import pytest
+from django.db import OperationalError, connection
+
+from delivery.models import Attempt, Delivery
 from delivery.queue.claim import claim, claim_look_up
 from delivery.queue.start import start
 from postmark_sandbox.server import SandboxServer
@@ -106,3 +109,46 @@ def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
     assert newsroom.outcomes(edition) == ["failed"]
     assert provider.sandbox.summary()["accepted"] == 0
     assert newsroom.state(edition) == "needs_attention"
+
+
+def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+    Attempt.objects.all().delete()
+    newsroom.let_time_pass(11)
+
+    assert newsroom.sweep() == 1
+
+    assert newsroom.outcomes(edition) == ["unknown"]
+
+
+def test_a_cut_connection_is_no_crash_of_the_batch(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1)
+    worker = newsroom.dispatcher()
+    for _ in range(3):
+        claimed = claim(uuid.uuid4(), lease_s=30)
+        assert claimed is not None
+        cut_the_connection()
+        with pytest.raises(OperationalError):
+            worker.deliver(claimed)
+
+    assert newsroom.batch(edition).crashes == 0
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"]
+
+
+def cut_the_connection() -> None:
+    """As a restarted server or a broken line would: from the other side."""
+    other = connection.copy()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+    other.close()

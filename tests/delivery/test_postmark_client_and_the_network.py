@@ -485,12 +485,22 @@ def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: s
 
 
 def test_calls_share_a_connection(client: Client) -> None:
-    with ScriptedServer(answering(GOOD, http("429 Slow"), GOOD)) as server:
+    with ScriptedServer(answering(GOOD, GOOD, GOOD)) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), Answered)
-        assert isinstance(send(sender), PutOff)
-        assert isinstance(send(sender), Answered)
+        for _ in range(3):
+            assert isinstance(send(sender), Answered)
     assert server.connections == 1
+
+
+def test_after_anything_but_a_plain_200_the_next_call_has_a_connection_of_its_own(
+    client: Client,
+) -> None:
+    # An interim answer is followed by the real one, which would vouch for the next call's mail.
+    with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
+        sender = client(server.url)
+        assert isinstance(send(sender), CallUnanswered | CallFault)
+        assert isinstance(send(sender), PutOff)
+    assert server.connections == 2
 
 
 def test_a_connection_that_was_closed_while_idle_is_replaced(client: Client) -> None:

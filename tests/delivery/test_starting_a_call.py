@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from delivery.models import Attempt, Batch, Delivery
+from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
@@ -236,3 +236,43 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         assert newsroom.outcomes(edition) == ["unknown"]
         assert newsroom.state(edition) == "needs_attention"
         assert provider.sandbox.summary()["accepted"] == 0
+
+    def test_many_of_them_are_asked_about_one_by_one_and_none_waits_for_another(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=30)
+        newsroom.deliver_all()
+        Delivery.objects.filter(issue=edition.issue_id).update(
+            outcome="waiting", provider_message_id=None, evidence=None
+        )
+        Batch.objects.filter(edition=edition).update(state="ready", waiting=30, sent=0)
+        # Every other search fails: were they one look-up, none of them would ever end.
+        provider.sandbox.set_fault("search_503", every=2)
+
+        for _ in range(6):
+            newsroom.deliver_all()
+            newsroom.let_time_pass(900)
+
+        assert newsroom.outcomes(edition) == ["sent"] * 30
+        assert provider.sandbox.summary()["accepted"] == 30
+
+    def test_an_acceptance_that_is_on_record_is_a_mark_too(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=2)
+        late = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
+        assert late is not None
+        Evidence.objects.create(
+            provider_message_id="came-late",
+            issue_id=edition.issue_id,
+            recipient_id=late.recipient_id,
+            version=1,
+            source=Evidence.Source.REPLY,
+        )
+
+        newsroom.deliver_all()
+
+        assert newsroom.outcomes(edition) == ["sent", "sent"]
+        kept = Delivery.objects.get(issue=edition.issue_id, recipient=late.recipient_id)
+        assert kept.provider_message_id == "came-late"
+        assert provider.sandbox.summary()["accepted"] == 1

@@ -6,9 +6,14 @@ import uuid
 
 import pytest
 
+from delivery import retries
+from delivery.dispatch import postmark_from_settings
+from delivery.look_up import look_up
 from delivery.models import Attempt, Delivery
+from delivery.outcomes import Answered, NotNow, Unanswered
 from delivery.queue.claim import claim, claim_look_up
-from delivery.queue.start import start
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, start
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
@@ -252,3 +257,33 @@ def test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early
 
     assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
     assert provider.sandbox.summary()["accepted"] == 6
+
+
+def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    attempt = uuid.uuid4()
+    started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+    assert isinstance(started, Started)
+    policy = retries.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
+    mixed = retries.after_call(
+        Answered([Unanswered("Neither id nor error."), NotNow("Slower.")]),
+        started.recipients,
+        tries=0,
+        setbacks=0,
+        jitter=0.5,
+        policy=policy,
+    )
+    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    newsroom.let_time_pass(61)
+    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert doubtful is not None
+
+    look_up(doubtful, postmark_from_settings(), policy, jitter=0.5)
+    newsroom.deliver_all()
+
+    assert sorted(newsroom.outcomes(edition)) == ["sent", "unknown"]
+    assert sorted(batch.state for batch in newsroom.batches(edition)) == ["done", "parked"]

@@ -93,6 +93,22 @@ def test_until_empty_ends_with_3_if_something_waits_for_a_person(
     assert "POSTMARK_SERVER_TOKEN" in worker.errors
 
 
+def test_until_empty_goes_on_saying_3_while_readers_were_missed(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=3)
+    provider.sandbox.set_fault(
+        "item_error", code=429, recipients=["reader0@example.net"], calls=None
+    )
+    first = start_worker("--until-empty", DELIVERY_MAX_ATTEMPTS="1")
+    assert first.end() == 3
+
+    second = start_worker("--until-empty")
+
+    assert second.end() == 3
+    assert second.totals()["failed"] == 1
+
+
 def test_sigterm_lets_the_call_in_the_air_finish_and_ends_with_0(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
