@@ -67,22 +67,27 @@ class Template:
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
-        self._parts: list[str | Field] = []
+        self._parts: list[str] = []
+        self._fields: list[tuple[int, Field]] = []
         end = 0
         for match in _FIELD.finditer(text):
             self._parts.append(text[end : match.start()])
-            self._parts.append(Field(match[1].strip(), (match[2] or "").strip()))
+            self._fields.append(
+                (len(self._parts), Field(match[1].strip(), (match[2] or "").strip()))
+            )
+            self._parts.append("")
             end = match.end()
         self._parts.append(text[end:])
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The text for one reader. A field without a value and without a fallback is empty."""
-        return "".join(
-            part if isinstance(part, str) else self._value(part, values) for part in self._parts
-        )
-
-    def _value(self, field: Field, values: Mapping[str, str]) -> str:
-        value = values.get(field.name, "")
-        if not value:
-            return field.fallback
-        return escape(value) if self._html else value
+        if not self._fields:
+            return self._parts[0]
+        parts = self._parts.copy()
+        for place, field in self._fields:
+            value = values.get(field.name, "")
+            if not value:
+                parts[place] = field.fallback
+            else:
+                parts[place] = escape(value) if self._html else value
+        return "".join(parts)

@@ -32,6 +32,7 @@ from delivery.queue.sweep import sweep
 logger = logging.getLogger(__name__)
 
 POLL_AT_MOST_S = 1.0
+POLL_WHEN_AWAITED_S = 0.2
 SWEEP_EVERY_S = 5.0
 LONGEST_PAUSE_S = 60.0
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -175,6 +176,9 @@ def _forget_connection() -> None:
         logger.exception("closing a broken database connection failed")
 
 
-def worker_from_settings(concurrency: int | None = None) -> Worker:
-    """A worker as the operator configured it."""
-    return Worker(concurrency=concurrency or settings.DELIVERY_CONCURRENCY)
+def worker_from_settings(concurrency: int | None = None, *, is_awaited: bool = False) -> Worker:
+    """A worker as the operator configured it; one whose end somebody awaits looks more often."""
+    return Worker(
+        concurrency=concurrency or settings.DELIVERY_CONCURRENCY,
+        poll_s=POLL_WHEN_AWAITED_S if is_awaited else POLL_AT_MOST_S,
+    )

@@ -66,7 +66,8 @@ def start(
     Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing.
     """
     with short_transaction() as cursor:
-        if claim.probing or _some_bear_marks(cursor, claim):
+        unmarked, marked = _waiting_in(cursor, claim)
+        if claim.probing or marked:
             lock_edition(cursor, claim.edition)
         cursor.execute(
             """
@@ -78,7 +79,9 @@ def start(
         )
         if cursor.rowcount == 0:
             return ClaimLost()
-        recipients = _still_to_send(cursor, claim)
+        if marked:
+            _set_aside(cursor, claim, marked)
+        recipients = _still_to_send(cursor, claim, unmarked)
         if not recipients:
             _finish(cursor, claim)
             return NothingToSend()
@@ -112,18 +115,13 @@ _BEARS_A_MARK = """(
                  AND evidence.recipient_id = delivery.recipient_id))"""
 
 
-def _some_bear_marks(cursor: CursorWrapper, claim: Claim) -> bool:
-    cursor.execute(
-        f"""
-        SELECT EXISTS (SELECT FROM delivery
-                       WHERE batch_id = %s AND outcome = 'waiting' AND {_BEARS_A_MARK})
-        """,  # noqa: S608 -- a constant
-        [claim.batch],
-    )
-    return bool(cursor.fetchone()[0])
+def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
+    """
+    Who waits in the batch, without and with a mark.
 
-
-def _still_to_send(cursor: CursorWrapper, claim: Claim) -> list[int]:
+    Read before the guard, so that the edition can be locked first where it has to be: only who
+    holds the batch changes its rows, and the guard says whether that is still this worker.
+    """
     cursor.execute(
         f"""
         SELECT recipient_id, {_BEARS_A_MARK} FROM delivery
@@ -131,11 +129,14 @@ def _still_to_send(cursor: CursorWrapper, claim: Claim) -> list[int]:
         """,  # noqa: S608 -- a constant
         [claim.batch],
     )
-    rows = cursor.fetchall()
-    marked = [recipient for recipient, bears_a_mark in rows if bears_a_mark]
-    if marked:
-        _set_aside(cursor, claim, marked)
-    unmarked = [recipient for recipient, bears_a_mark in rows if not bears_a_mark]
+    unmarked: list[int] = []
+    marked: list[int] = []
+    for recipient, bears_a_mark in cursor.fetchall():
+        (marked if bears_a_mark else unmarked).append(recipient)
+    return unmarked, marked
+
+
+def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int]) -> list[int]:
     gone = readers.registered().no_longer_mailable(unmarked)
     if gone:
         _take_out(cursor, claim, gone)

@@ -151,3 +151,30 @@ def test_one_row_update_per_delivery_and_hardly_an_index_touched(
 
     assert updated == 1000
     assert hot >= 800
+
+
+def test_a_batch_costs_what_it_holds_however_long_the_list_is(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 100  # type: ignore[attr-defined]
+    newsroom.publish(readers=5000)
+    newsroom.step()
+    read_before = rows_read()
+
+    newsroom.step()
+
+    # Each of the hundred is read a few times: to render, at the last look, and when settled.
+    assert rows_read() - read_before <= 100 * 10
+
+
+def rows_read() -> int:
+    """Rows of the two long tables that this database has read so far, by scan or by index."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables "
+            "WHERE relname IN ('delivery', 'subscriber')"
+        )
+        (rows,) = cursor.fetchone()
+    return int(rows)

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         warning = disagreement(postmark_from_settings())
         if warning:
             self.stderr.write(self.style.WARNING(warning))
-        worker = worker_from_settings(concurrency)
+        worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
         worker.stop_on_signals()
         if not options["until_empty"]:
             self.stderr.write(
