@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 
 from delivery import merge_fields
+from publishing.xml_characters import only_xml_characters
 
 LONGEST_TITLE = 500
 # A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
@@ -18,9 +19,19 @@ def with_plain_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def visible(text: str) -> str:
+    """
+    The words with plain line ends, and without the characters that nobody sees and no feed holds.
+
+    NUL stays, to be named as a flaw: it is the mark of a file that is not UTF-8 text at all.
+    """
+    pieces = with_plain_line_ends(text).split("\x00")
+    return "\x00".join(only_xml_characters(piece) for piece in pieces)
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Title, HTML and text of an edition, as the author gave them, with plain line ends."""
+    """Title, HTML and text of an edition: the author's words, with plain line ends."""
 
     title: str
     html: str
@@ -29,7 +40,7 @@ class Content:
     @classmethod
     def written(cls, title: str, html: str, text: str) -> Content:
         """The content of what was posted or read from files."""
-        return cls(title.strip(), with_plain_line_ends(html), with_plain_line_ends(text))
+        return cls(visible(title).strip(), visible(html), visible(text))
 
     @property
     def sha256(self) -> bytes:
@@ -41,7 +52,7 @@ class Content:
     def plain_title(self) -> str:
         """The title as the archive shows it: merge fields by their fallbacks."""
         filled = merge_fields.Template(self.title, html=False).fill({})
-        return " ".join(filled.split()) or "Untitled"
+        return " ".join(only_xml_characters(filled).split()) or "Untitled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from django.utils.html import linebreaks, strip_tags, urlize
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.merge_fields import Template
+from publishing.xml_characters import only_xml_characters
 
 TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
@@ -73,7 +74,18 @@ def public_letter(
 
 
 def sanitised(html: str) -> str:
-    """HTML with nothing but what a letter needs: no script, no style, no form, no frame."""
+    """
+    HTML with nothing but what a letter needs: no script, no style, no form, no frame.
+
+    And no character that a feed cannot hold, also where it was written as an entity (`&#11;`).
+    """
+    clean = _clean(html)
+    legal = only_xml_characters(clean)
+    # An address may have passed as harmless only because of a character that is now gone.
+    return clean if legal == clean else _clean(legal)
+
+
+def _clean(html: str) -> str:
     return nh3.clean(
         html,
         tags=TAGS,

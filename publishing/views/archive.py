@@ -20,6 +20,7 @@ from publishing.archive import published_editions
 from publishing.issue_list import plain_title
 from publishing.public_letter import PublicLetter, public_letter
 from publishing.status import BODIES
+from publishing.xml_characters import only_xml_characters
 
 if TYPE_CHECKING:
     EditionFeed = Feed[Edition, Newsletter]
@@ -88,10 +89,10 @@ class LetterFeed(EditionFeed):
         return Newsletter.objects.the_one()
 
     def title(self, newsletter: Newsletter) -> str:
-        return newsletter.name
+        return only_xml_characters(newsletter.name)
 
     def subtitle(self, newsletter: Newsletter) -> str:
-        return newsletter.tagline
+        return only_xml_characters(newsletter.tagline)
 
     def link(self, newsletter: Newsletter) -> str:
         return f"{settings.SITE_URL}{reverse('archive:index')}"

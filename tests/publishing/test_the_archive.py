@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import F
 
 from delivery.models import Edition, Newsletter
+from publishing.content import Content
 from publishing.models import Issue
 from publishing.publish import publish
 from tests.publishing.letters import letter
@@ -259,3 +260,61 @@ def test_the_feed_has_every_letter_whole_under_the_address_of_the_site(anybody, 
     assert links == [f"https://letter.example.org{address}" for address in (second, first)]
     assert entries[0].find(f"{ATOM}summary").text == "<p>Hello</p>"
     assert len({entry.find(f"{ATOM}id").text for entry in entries}) == 2
+
+
+# A word processor's line break, a page break, a bell, a terminal's colour, what is no character.
+UNSEEN = ("\x0b", "\x0c", "\x07", "\x1b", "\x7f", "\ufffe", "\uffff")
+AS_ENTITIES = ("&#11;", "&#12;", "&#7;", "&#x1b;", "&#xfffe;", "&#0;", "&#xd800;")
+
+
+def entries_of(page):
+    assert page.status == 200
+    feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
+    return [entry.find(f"{ATOM}summary").text for entry in feed.findall(f"{ATOM}entry")]
+
+
+@pytest.mark.parametrize("unseen", UNSEEN + AS_ENTITIES, ids=ascii)
+@pytest.mark.parametrize("part", ["html", "text"])
+def test_a_character_that_nobody_sees_never_ends_the_feed_for_everybody(
+    anybody, print_letter, unseen, part
+):
+    content = {"html": "", "text": "", part: f"Before {unseen} after"}
+    address = print_letter(title=f"Herons{unseen}", **content)
+
+    [summary] = entries_of(anybody.get("/archive/feed.xml"))
+
+    assert "Before" in summary
+    assert "after" in summary
+    assert anybody.get(address).status == 200
+
+
+def test_a_letter_that_was_stored_with_such_a_character_does_not_end_the_feed_either(
+    anybody, author
+):
+    stored = Content("On\x07 herons", "<p>They\x0bwait\x1b.</p>", "")
+    publish(author.pk, "k", stored, hold_s=0)
+    Newsletter.objects.update(name="Hedge\x07row", tagline="Slow\x0bly")
+
+    page = anybody.get("/archive/feed.xml")
+
+    assert entries_of(page) == ["<p>They\nwait.</p>"]
+    assert "<title>On herons</title>" in page.html
+
+
+def test_an_old_sign_for_a_line_break_keeps_two_words_apart(anybody, print_letter):
+    print_letter(html="", text="one\x0btwo\x0cthree")
+
+    assert Edition.objects.get().text_content == "one\ntwo\nthree"
+
+
+def test_an_address_that_acts_only_once_an_unseen_character_is_gone_is_still_dropped(
+    anybody, print_letter
+):
+    page = anybody.get(
+        print_letter(
+            html="<a href='java&#7;script:alert(1)'>x</a><img src='ht&#11;tp://spy.example/'>"
+        )
+    )
+
+    assert "alert(1)" not in page.html
+    assert "spy.example" not in page.html
