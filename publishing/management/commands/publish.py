@@ -17,6 +17,9 @@ from idempotency.key import BadKey, key_given
 from publishing.content import LONGEST_PART, Content, flaws_of
 from publishing.publish import KeyUsedForOtherContentError, publish
 
+# UTF-8 has at most 4 bytes for a character.
+LARGEST_FILE = 4 * LONGEST_PART
+
 
 class Command(BaseCommand):
     """Reads options and files, calls `publish` once, prints what came of it."""
@@ -40,7 +43,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         content = Content.written(
-            options["title"], _read(options["html_file"]), _read(options["text_file"])
+            _utf8("--title", options["title"]),
+            _read(options["html_file"]),
+            _read(options["text_file"]),
         )
         flaws = flaws_of(content)
         if flaws:
@@ -74,13 +79,25 @@ def _read(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        if path.stat().st_size > 4 * LONGEST_PART:
-            raise CommandError(f"{path} is larger than any part may be ({4 * LONGEST_PART} bytes).")
-        return path.read_text(encoding="utf-8-sig")
+        # Not by the size it claims: a device claims none and never ends.
+        with path.open("rb") as file:
+            found = file.read(LARGEST_FILE + 1)
+        if len(found) > LARGEST_FILE:
+            raise CommandError(f"{path} is larger than any part may be ({LARGEST_FILE:,} bytes).")
+        return found.decode("utf-8-sig")
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise CommandError(f"{path} is not UTF-8; save it as UTF-8 and try again.") from None
+
+
+def _utf8(option: str, given: str) -> str:
+    """What was given, if it can be stored; bytes that are no UTF-8 arrive as lone surrogates."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise CommandError(f"{option} is {given!a}, which is not UTF-8; give UTF-8.") from None
+    return given
 
 
 def _key(given: str | None) -> str:
@@ -105,7 +122,7 @@ def _seconds(given: str) -> float:
 def _author(username: str | None) -> uuid.UUID:
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:
-        author = users.filter(username=username).first()
+        author = users.filter(username=_utf8("--author", username)).first()
         if author is None:
             raise CommandError(f"There is no active author called {username!r}.")
         return author.pk
