@@ -1,37 +1,36 @@
 """
-Keeps what an author posted when their session had ended meanwhile, until they are signed in again.
+Keeps what an author posted when their session had ended meanwhile, until they need it no longer.
 
-The words wait in the new session of the same browser, which outlives signing in. Only a form that
+The words stand in a table, for their author alone: no session that ends and nobody else who signs
+in touches them. They go when they are published or when the author deletes them. Only a form that
 was shown to somebody signed in is kept: it carries a signed note of whose it is, so that nobody
-else can fill the table of sessions, and only its author gets it back.
+else can fill the table.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import uuid
+from collections.abc import Sequence
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core import signing
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from idempotency.key import FIELD, BadKey, key_given
+from publishing.models import KeptForm
 
 WRITER_FIELD = "writer"
-_SESSION = "kept_form"
+WORDS = ("title", "html_content", "text_content")
+# Each is at most as large as a request may be (DATA_UPLOAD_MAX_MEMORY_SIZE); of more than these
+# the oldest goes.
+MOST_PER_WRITER = 5
 _SALT = "publishing.kept_form"
 # A form may lie open over a long holiday, and no longer.
 _LONGEST_S = 90 * 24 * 3600
-
-
-@dataclass(frozen=True, slots=True)
-class KeptForm:
-    """What was posted, word for word, with the key it was posted under."""
-
-    writer: str
-    key: str
-    title: str
-    html_content: str
-    text_content: str
 
 
 def signed_writer(user: AbstractBaseUser | AnonymousUser) -> str:
@@ -40,27 +39,50 @@ def signed_writer(user: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def keep(request: HttpRequest) -> None:
-    """Keep the posted form in the session; anything else that was posted is let go."""
+    """Keep the posted form for its writer; anything else that was posted is let go."""
     key = key_given(request.POST.getlist(FIELD), None)
-    if isinstance(key, BadKey):
+    words = _posted_words(request)
+    if isinstance(key, BadKey) or not any(words.values()):
         return
     try:
-        writer = signing.loads(request.POST.get(WRITER_FIELD, ""), salt=_SALT, max_age=_LONGEST_S)
+        note = signing.loads(request.POST.get(WRITER_FIELD, ""), salt=_SALT, max_age=_LONGEST_S)
     except signing.BadSignature:
         return
-    form = KeptForm(
-        writer=str(writer),
-        key=key,
-        title=request.POST.get("title", ""),
-        html_content=request.POST.get("html_content", ""),
-        text_content=request.POST.get("text_content", ""),
-    )
-    request.session[_SESSION] = asdict(form)
+    writer = uuid.UUID(note)
+    with transaction.atomic():
+        # Their row is held, so that two posts at once do not each take the other's for the oldest.
+        writers = get_user_model().objects.select_for_update(no_key=True)
+        if not writers.filter(pk=writer, is_active=True):
+            return
+        KeptForm.objects.update_or_create(
+            writer_id=writer, key=key, defaults={**words, "kept_at": Now()}
+        )
+        newest = waiting(writer).values_list("pk", flat=True)[:MOST_PER_WRITER]
+        KeptForm.objects.filter(writer_id=writer).exclude(pk__in=list(newest)).delete()
 
 
-def take(request: HttpRequest) -> KeptForm | None:
-    """The form that was kept for whoever is signed in now, once."""
-    if _SESSION not in request.session:
-        return None
-    form = KeptForm(**request.session.pop(_SESSION))
-    return form if form.writer == str(request.user.pk) else None
+def waiting(writer: uuid.UUID) -> QuerySet[KeptForm]:
+    """The forms that are kept for `writer`, newest first; their bodies are read when asked for."""
+    kept = KeptForm.objects.filter(writer_id=writer)
+    return kept.order_by("-kept_at", "-pk").defer("html_content", "text_content")
+
+
+def chosen(kept: Sequence[KeptForm], key: str | None) -> KeptForm | None:
+    """The form of this key, or the newest if none is named."""
+    return next((form for form in kept if key is None or form.key == key), None)
+
+
+def replace(request: HttpRequest, writer: uuid.UUID, key: str, *, by_key: str) -> None:
+    """Where a form is kept under `key`, keep in its place what was posted, under `by_key`."""
+    KeptForm.objects.filter(writer_id=writer, key=key).update(key=by_key, **_posted_words(request))
+
+
+def forget(writer: uuid.UUID, key: str) -> bool:
+    """The form was published, or its author deleted it. Whether there was one."""
+    gone, _ = KeptForm.objects.filter(writer_id=writer, key=key).delete()
+    return bool(gone)
+
+
+def _posted_words(request: HttpRequest) -> dict[str, str]:
+    # No text of the database holds NUL, and nobody sees one.
+    return {name: request.POST.get(name, "").replace("\x00", "") for name in WORDS}

@@ -1,11 +1,14 @@
-"""An issue: one newsletter issue, of which editions are published."""
+"""An issue, of which editions are published, and the words that wait to be published."""
 
 from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+
+from idempotency.key import LONGEST_KEY
 
 
 class Issue(models.Model):
@@ -25,6 +28,30 @@ class Issue(models.Model):
         permissions = [("publish_edition", "Can publish editions to readers")]
         constraints = [
             models.UniqueConstraint(name="one_issue_per_archive_address", fields=["slug"])
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class KeptForm(models.Model):
+    """What an author posted while signed out, word for word, with the key it was posted under."""
+
+    writer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    key = models.CharField(max_length=LONGEST_KEY)
+    title = models.TextField()
+    html_content = models.TextField()
+    text_content = models.TextField()
+    kept_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "kept_form"
+        # Nobody but its writer ever sees one, so there is nothing to permit.
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="one_kept_form_per_key", fields=["writer", "key"])
         ]
 
     def __str__(self) -> str:

@@ -13,13 +13,12 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   let pressed = false;
   let touched = false;
 
-  if (history.state?.key) {
+  const kept = history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
+  if (kept) {
     key.value = history.state.key;
-    const kept = sessionStorage.getItem(PREFIX + key.value);
-    if (kept) {
-      JSON.parse(kept).forEach((words, number) => { written[number].value = words; });
-    }
+    JSON.parse(kept).forEach((words, number) => { written[number].value = words; });
   } else {
+    // Without words of its own an old key is worth nothing, and the page may hold words of its key.
     history.replaceState({ key: key.value }, "");
   }
 

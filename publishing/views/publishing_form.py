@@ -7,6 +7,7 @@ Each of them has the author's words on it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -17,33 +18,50 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
-from idempotency.key import FIELD, BadKey, fresh_key, key_given
+from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import OtherContentError, safe_to_retry
 from publishing import kept_form
 from publishing.content import Content
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
+from publishing.models import KeptForm
 from publishing.publish import KeyUsedForOtherContentError, edition_under, publish
 from publishing.views.accepted import ACCEPTED, TO_NOBODY, notes_of, tag_of
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
 
-FIELDS = ("title", "html_content", "text_content")
+FIELDS = kept_form.WORDS
 LATEST = 5
 
 
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """GET shows a fresh form; POST publishes what is in it."""
+    """
+    GET shows a fresh form, POST publishes what is in it.
+
+    A letter that is kept for the author stands in the form instead, until it is published or
+    deleted: the newest, or the one that `?kept=` names by its key. An empty `?kept=` names none.
+    """
     if request.method == "POST":
-        return _posted(request)
-    kept = kept_form.take(request)
+        return _published(request)
+    waiting = list(kept_form.waiting(author_of(request)))
+    kept = kept_form.chosen(waiting, request.GET.get("kept"))
+    others = [form for form in waiting if form != kept]
     if kept is None:
-        return _form_page(request, PublishForm(), fresh_key())
+        return _form_page(request, PublishForm(), fresh_key(), others=others)
     form = PublishForm(initial={name: getattr(kept, name) for name in FIELDS})
-    return _form_page(request, form, kept.key, notice="signed_out")
+    return _form_page(request, form, kept.key, notice="signed_out", others=others)
+
+
+def _published(request: HttpRequest) -> HttpResponse:
+    """What came of the post. Words that went out need not be kept any longer."""
+    answer = _posted(request)
+    key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
+    if answer.status_code == 303 and not isinstance(key, BadKey):
+        kept_form.forget(author_of(request), key)
+    return answer
 
 
 def form_again(request: HttpRequest, *, notice: str, reason: str = "", status: int) -> HttpResponse:
@@ -66,6 +84,7 @@ def _form_page(
     *,
     notice: str = "",
     reason: str = "",
+    others: Sequence[KeptForm] = (),
     status: int = 200,
 ) -> HttpResponse:
     return desk_page(
@@ -76,6 +95,7 @@ def _form_page(
             "notes": notes_of(request),
             "notice": notice,
             "reason": reason,
+            "others": others,
             "rows": rows_of(newest_editions()[:LATEST]),
         },
         status=status,
@@ -96,19 +116,24 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
 
 
 def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """200: the words with what is wrong with them; where they are kept, as they are now."""
+    kept_form.replace(request, author_of(request), key, by_key=key)
     return _form_page(request, form, key)
 
 
 def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """422: the words in a fresh form, and what came of the earlier one."""
-    earlier = edition_under(author_of(request), key)
+    author, fresh = author_of(request), fresh_key()
+    # Kept under the used key, these words could never be published.
+    kept_form.replace(request, author, key, by_key=fresh)
+    earlier = edition_under(author, key)
     comparisons = compare(_content_of(earlier), form.content) if earlier else []
     again = PublishForm(initial={name: form[name].value() for name in FIELDS})
     return desk_page(
         request,
         "publishing/already_published.html",
         {
-            **_form_facts(request, again, fresh_key()),
+            **_form_facts(request, again, fresh),
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
             "comparisons": comparisons,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.test import Client
 
 from delivery.models import Edition
+from publishing.kept_form import MOST_PER_WRITER
+from publishing.models import KeptForm
 from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,14 +39,176 @@ def test_a_letter_posted_after_the_session_ended_is_in_the_form_after_signing_in
     assert window.post(**kept).status == 303
 
 
-def test_the_kept_letter_is_shown_once(window):
-    fields = window.open_form()
+def post_signed_out(window, **changes):
+    """Write a letter, be signed out before the button is pressed, and sign in again."""
+    fields = {**window.get(f"{FORM}?kept=").form_with("title").fields, **LETTER, **changes}
     window.post("/admin/logout/")
     window.post(**fields)
     sign_in(window)
-    window.get()
+    return fields
 
-    assert window.get().form_with("title").fields["text_content"] == ""
+
+def shown(window, address=FORM):
+    return window.get(address).form_with("title").fields
+
+
+def test_the_kept_letter_is_shown_until_it_is_published(window, three_readers):
+    post_signed_out(window)
+
+    window.client.head(FORM, secure=True)
+    first, second = shown(window), shown(window)
+    assert first["text_content"] == second["text_content"] == LETTER["text_content"]
+    assert first["idempotency_key"] == second["idempotency_key"]
+
+    assert window.post(**second).status == 303
+    assert shown(window)["text_content"] == ""
+
+
+def test_the_kept_letter_waits_while_somebody_else_signs_in_and_out_there(window, new_author):
+    new_author("tomas")
+    fields = window.open_form()
+    window.post("/admin/logout/")
+    window.post(**fields)
+
+    sign_in(window, "tomas")
+    assert LETTER["title"] not in window.get().html
+    sign_in(window)
+
+    assert shown(window)["text_content"] == LETTER["text_content"]
+
+
+def test_each_of_several_letters_posted_while_signed_out_is_kept(window, three_readers):
+    first = post_signed_out(window, title="First words")
+    second = post_signed_out(window, title="Second words")
+
+    page = window.get()
+    assert page.form_with("title").fields["title"] == "Second words"
+    assert "Kept for you from when you were signed out: First words" in page.words
+    address = f"{FORM}?kept={first['idempotency_key']}"
+    assert f'href="{address}"' in page.html
+    assert shown(window, address)["title"] == "First words"
+
+    assert window.post(**shown(window, address)).status == 303
+    page = window.get()
+    again = page.form_with("title").fields
+    assert (again["title"], again["idempotency_key"]) == ("Second words", second["idempotency_key"])
+    assert "First words" not in page.form_with("title").fields.values()
+    assert "Kept for you" not in page.words
+
+
+def test_a_letter_that_is_not_needed_is_deleted_by_its_author_and_by_nobody_else(
+    window, new_author
+):
+    fields = post_signed_out(window)
+    delete = window.get().form_with("idempotency_key")
+    assert delete.action == f"{FORM}kept/delete/"
+
+    stranger = WindowOf(new_author("tomas"))
+    assert stranger.post(delete.action, **delete.fields).status == 303
+    assert shown(window)["idempotency_key"] == fields["idempotency_key"]
+
+    assert window.post(delete.action, **delete.fields).status == 303
+    page = window.get()
+    assert "The text that was kept for you is deleted." in page.words
+    assert page.form_with("title").fields["text_content"] == ""
+
+
+@pytest.mark.parametrize("key", ["", "\x00", "k" * 50, "unknown"])
+def test_deleting_what_there_is_not_changes_nothing(window, key):
+    post_signed_out(window)
+
+    assert window.post(f"{FORM}kept/delete/", idempotency_key=key).status == 303
+
+    assert KeptForm.objects.count() == 1
+
+
+def test_looking_at_the_deletion_deletes_nothing(window):
+    post_signed_out(window)
+
+    assert window.get(f"{FORM}kept/delete/").status == 405
+
+    assert KeptForm.objects.count() == 1
+
+
+def test_something_else_can_be_written_while_a_letter_is_kept(window, three_readers):
+    post_signed_out(window, title="Later")
+
+    page = window.get(f"{FORM}?kept=")
+    assert page.form_with("title").fields["title"] == ""
+    assert "Kept for you from when you were signed out: Later" in page.words
+    assert window.post(**{**page.form_with("title").fields, **LETTER}).status == 303
+
+    assert shown(window)["title"] == "Later"
+
+
+def test_the_same_form_posted_again_while_signed_out_is_kept_once_with_its_last_words(window):
+    fields = window.open_form()
+    window.post("/admin/logout/")
+    window.post(**fields)
+    window.post(**{**fields, "title": "Better words"})
+    sign_in(window)
+
+    assert shown(window)["title"] == "Better words"
+    assert KeptForm.objects.count() == 1
+
+
+def test_a_kept_letter_that_comes_back_with_errors_is_kept_as_it_is_now(window):
+    post_signed_out(window)
+
+    assert window.post(**{**shown(window), "text_content": "{{ nmae }}"}).status == 200
+
+    assert shown(window)["text_content"] == "{{ nmae }}"
+
+
+def test_a_kept_letter_whose_key_was_used_for_other_words_takes_the_fresh_key_and_goes_with_it(
+    window, three_readers
+):
+    fields = window.open_form()
+    window.post(**fields)
+    window.post("/admin/logout/")
+    window.post(**{**fields, "title": "Other words"})
+    sign_in(window)
+
+    page = window.post(**shown(window))
+    assert page.status == 422
+    fresh = page.form_with("title").fields
+    assert shown(window)["idempotency_key"] == fresh["idempotency_key"]
+    assert window.post(**fresh).status == 303
+
+    assert shown(window)["title"] == ""
+    assert Edition.objects.count() == 2
+
+
+def test_of_more_letters_than_are_kept_the_oldest_goes(window, new_author):
+    other = WindowOf(new_author("tomas"))
+    fields = other.open_form()
+    other.post("/admin/logout/")
+    other.post(**fields)
+
+    for number in range(MOST_PER_WRITER + 1):
+        post_signed_out(window, title=f"Letter {number}")
+
+    kept = KeptForm.objects.filter(writer=window.author).order_by("kept_at")
+    assert [form.title for form in kept] == [f"Letter {n + 1}" for n in range(MOST_PER_WRITER)]
+    assert KeptForm.objects.exclude(writer=window.author).count() == 1
+
+
+def test_an_empty_form_is_not_kept_and_a_character_that_no_table_holds_costs_no_words(window):
+    post_signed_out(window, title="", html_content="", text_content="")
+    assert not KeptForm.objects.exists()
+
+    post_signed_out(window, text_content="be\x00fore")
+    assert shown(window)["text_content"] == "before"
+
+
+def test_a_form_of_an_account_that_was_closed_is_not_kept(window):
+    fields = window.open_form()
+    window.author.is_active = False
+    window.author.save()
+
+    assert window.post(**fields).status == 302
+
+    assert not KeptForm.objects.exists()
 
 
 def test_the_kept_letter_has_its_old_key_so_that_a_published_one_is_not_published_again(
@@ -82,7 +245,7 @@ def test_what_somebody_unknown_posts_is_not_kept(author, writer):
 
     assert stranger.post(**fields).status == 302
 
-    assert not Session.objects.exists()
+    assert not KeptForm.objects.exists()
 
 
 def strict(author):
