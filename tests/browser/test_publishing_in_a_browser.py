@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from idempotency.claim import seats
+from publishing.models import KeptForm
 from publishing.views.publishing_form import FIELDS
 from tests.browser.conftest import READERS, sign_in
 
@@ -110,6 +111,30 @@ def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_ke
 
     words = [page.locator(f"[name={name}]").input_value() for name in FIELDS]
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
+
+
+def test_a_letter_of_the_greatest_length_leaves_a_real_browser_whole(desk):
+    words = "漢" * 900_000
+    desk.get_by_label("Title and subject").fill(TITLE)
+    desk.get_by_label("HTML").fill(words)
+    desk.get_by_label("Plain text").fill(words)
+
+    press(desk)
+
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.get().text_content == words
+
+
+def test_a_kept_letter_never_stands_beside_the_key_of_a_form_that_was_open_before(desk, author):
+    desk.reload()
+    KeptForm.objects.create(
+        writer=author, key="its-own-key", title=TITLE, html_content="", text_content="Kept."
+    )
+
+    desk.reload()
+
+    expect(desk.get_by_label("Plain text")).to_have_value("Kept.")
+    expect(desk.locator("form[data-once] [name=idempotency_key]")).to_have_value("its-own-key")
 
 
 def test_a_letter_survives_that_its_page_is_loaded_again(desk):

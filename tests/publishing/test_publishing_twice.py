@@ -173,6 +173,7 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
         cursor.execute("SELECT pg_advisory_unlock_all()")
 
     assert busy.status == 409
+    assert busy.form_with("title").enctype == "multipart/form-data"
     assert busy.answer["Retry-After"] == "1"
     assert "Still working on your first click" in busy.words
     held = busy.form_with("title")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.test import Client
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
@@ -177,6 +178,49 @@ def test_a_part_that_is_too_long_is_refused_with_its_length_and_kept(window):
 
     assert refused(page, "This part has 1,000,001 characters; at most 1,000,000 are possible.")
     assert len(page.form_with("title").fields["text_content"]) == 1_000_001
+
+
+def test_two_parts_of_the_greatest_length_are_accepted_whatever_their_script(window):
+    # Characters of 4 bytes, the most that UTF-8 has. On the way they become lines of CRLF, too.
+    page = window.publish(
+        html_content="\U0001f54a" * 1_000_000, text_content="\U0001f54a" * 1_000_000
+    )
+
+    assert page.status == 303
+    assert len(Edition.objects.get().text_content) == 1_000_000
+
+
+def test_two_parts_that_are_too_long_come_back_whole_with_a_sentence_for_each(window):
+    page = window.publish(html_content="漢" * 1_900_000, text_content="漢" * 1_900_000)
+
+    assert refused(page, "The form has two errors. Your text is still here")
+    assert page.words.count("This part has 1,900,000 characters") == 4  # in summary and field
+    assert len(page.form_with("title").fields["text_content"]) == 1_900_000
+
+
+def test_every_page_with_the_letter_posts_it_in_parts_and_not_as_an_address_is_written(
+    window, author, three_readers
+):
+    """Percent signs would make nine bytes of one Chinese character, and of a letter three."""
+    with_errors = window.publish(title="")
+    without_key = window.publish(idempotency_key="")
+    fields = window.open_form()
+    window.post(**fields)
+    other_content = window.post(**{**fields, "title": "Other"})
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(author)
+    old_session = Page(strict.post(FORM, LETTER, secure=True))
+
+    for page, status in (
+        (window.get(), 200),
+        (with_errors, 200),
+        (without_key, 400),
+        (old_session, 403),
+        (other_content, 422),
+    ):
+        assert page.status == status
+        form = page.form_with("title")
+        assert form.enctype == "multipart/form-data"
 
 
 def test_nothing_but_get_and_post_is_answered(window):

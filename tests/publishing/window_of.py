@@ -23,6 +23,7 @@ class Form:
     """A form as a page holds it: where it leads, and what every field says."""
 
     action: str
+    enctype: str = ""
     fields: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,7 +72,7 @@ class _FormReader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(Form(given.get("action", "")))
+            self.forms.append(Form(given.get("action", ""), given.get("enctype", "")))
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
         elif tag == "textarea":
