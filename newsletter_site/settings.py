@@ -166,6 +166,8 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "admin:login"
+# Where a sign-in leads that names no page of this site; whoever may sign in may see it.
+LOGIN_REDIRECT_URL = "admin:index"
 
 # --- Security --------------------------------------------------------------------------------
 TRUST_PROXY = env.flag("TRUST_PROXY", False)

@@ -95,4 +95,26 @@ def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(operat
     elsewhere = WindowOf(None).post("/admin/login/", **login, next="https://evil.example/")
 
     assert there.answer["Location"] == "/admin/newsletters/issues/"
-    assert "evil" not in elsewhere.answer["Location"]
+    assert elsewhere.answer["Location"] == "/admin/"
+
+
+def test_a_sign_in_that_leads_nowhere_else_leads_to_a_page_that_everybody_may_see(new_author):
+    new_author("ines", "view_newsletter")
+    window = WindowOf(None)
+
+    answer = window.post(
+        "/admin/login/", username="ines", password="a long password", next="//evil.example"
+    )
+
+    assert window.get(answer.answer["Location"]).status == 200
+
+
+def test_who_lacks_staff_status_cannot_sign_in_and_the_page_says_what_is_needed(new_author):
+    author = new_author("ines")
+    author.is_staff = False
+    author.save()
+
+    page = WindowOf(None).post("/admin/login/", username="ines", password="a long password")
+
+    assert page.status == 200
+    assert "To sign in, an account needs staff status, also an author’s" in page.words
