@@ -247,6 +247,14 @@ def test_an_unknown_issue_is_not_found_and_named(window, more, sentence):
     assert sentence in page.words
 
 
+def test_what_is_not_there_leads_back_to_the_desk_whoever_works_there(window):
+    desk, nobody = window.get("/admin/newsletters/x/"), WindowOf(None).get("/archive/x/")
+
+    assert desk.status == nobody.status == 404
+    assert 'href="/admin/newsletters/issues/">Issues</a>' in desk.html
+    assert "/admin/" not in nobody.html
+
+
 @pytest.mark.parametrize(
     ("version", "sentence"),
     [
