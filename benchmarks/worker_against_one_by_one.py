@@ -151,7 +151,9 @@ def main() -> None:
                 text=True,
             )
             assert keeper.stdout is not None
-            keeper.stdout.readline()
+            # The shell says something of its own before.
+            while keeper.stdout.readline() != "up\n":
+                assert keeper.poll() is None, "the database did not come up"
             loop, worker = [], []
             for number in range(1, chosen.rounds + 1):
                 loop.append(the_loop(database, address))
