@@ -9,7 +9,7 @@ def main() -> None:
     """Run one management command. A database that is not there ends it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     from django.core.management import execute_from_command_line
-    from django.db import OperationalError
+    from django.db import OperationalError, ProgrammingError
 
     try:
         execute_from_command_line(sys.argv)
@@ -18,6 +18,10 @@ def main() -> None:
             raise
         found = str(error).splitlines()[0].rstrip(".")
         sys.exit(f"homing: the database did not answer: {found}. Look at DATABASE_URL.")
+    except ProgrammingError as error:
+        if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":
+            raise
+        sys.exit("homing: the tables are not there yet, or not all of them: run ./homing migrate.")
 
 
 if __name__ == "__main__":

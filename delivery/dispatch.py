@@ -176,7 +176,8 @@ class Dispatcher:
             logger.exception("settling attempt %s failed; it is tried once more", attempt.hex)
             connection.close()
             settle_call(claimed, attempt, settlement, result_of(answer))
-        logger.info(
+        logger.log(
+            logging.INFO if isinstance(answer, Answered) else logging.WARNING,
             "attempt %s of batch %d: %d copies, %s",
             attempt.hex,
             claimed.batch,

@@ -297,8 +297,11 @@ class Postmark:
             return NotSent("The time for the call was over before its first byte.")
         except FORESEEN as error:
             if not call.wrote:
-                return NotSent(f"No connection to Postmark ({type(error).__name__}).")
-            if call.over:
+                return NotSent(
+                    f"No connection to Postmark at {self._base_url} ({type(error).__name__})."
+                )
+            # The timer and the socket's own patience end at the same moment; either may be first.
+            if call.over or now_s() >= deadline_at_s - 0.05:
                 return CallUnanswered("No whole answer came before the deadline.")
             return CallUnanswered(
                 f"The connection broke before the answer ({type(error).__name__})."

@@ -179,7 +179,7 @@ def after_look_up(
 
     `in_doubt` maps the delivery's key to its recipient. `lookups` counts the earlier ones that
     said “not there”. `convincing` is false where something accepted later is not listed either:
-    then the search lags, and its silence says nothing (SPEC 6.4).
+    then the search lags, and its silence says nothing.
     """
     if isinstance(answer, outcomes.NoInformation):
         delay = delay_after(setbacks, jitter, policy)

@@ -144,7 +144,7 @@ DATABASES["default"].update(
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
-    # The claim of a posted form relies on READ COMMITTED (SPEC 4.9): asked for, not assumed.
+    # The claim of a posted form relies on READ COMMITTED: asked for, not assumed.
     isolation_level=IsolationLevel.READ_COMMITTED,
     # Prepared statements live on one server connection; a pooler hands out another.
     prepare_threshold=None,

@@ -24,7 +24,7 @@ class Delivery(models.Model):
     Inserted once and updated once in the normal case. Only the key and the batch are indexed, so
     that the update stays within the page (docs/decisions/0005). Address and name are those at the
     time of publishing, so that a second try is the same mail. `sent` needs the provider's id; a
-    time without an id stays representable, because it has to be found and asked about (SPEC 6.5).
+    time without an id stays representable, because it has to be found and asked about.
     """
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")

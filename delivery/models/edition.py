@@ -77,7 +77,7 @@ class Edition(models.Model):
             models.UniqueConstraint(
                 name="one_edition_per_issue_and_version", fields=["issue", "version"]
             ),
-            # For good: the saved answer of a form expires, this does not (SPEC 4.8).
+            # For good: the saved answer of a form expires, this does not.
             models.UniqueConstraint(
                 name="an_author_publishes_once_per_key", fields=["author", "idempotency_key"]
             ),

@@ -22,7 +22,7 @@ class Breach:
         return f"{self.promise}: {self.where}"
 
 
-# A bare mark of having been sent counts as unknown, whatever the outcome says (SPEC 6.7).
+# A bare mark of having been sent counts as unknown, whatever the outcome says.
 _OUTCOME = """CASE WHEN outcome = 'waiting'
                     AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
                    THEN 'marked' ELSE outcome END"""

@@ -17,7 +17,7 @@ from delivery.books import Books
 
 # Rates over a minute are steady enough to read and young enough to be true.
 _RATE_OVER_S = 60
-# A worker reports every few seconds; after this long it is not there (SPEC 12.4).
+# A worker reports every few seconds; after this long it is not there.
 _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""

@@ -89,7 +89,7 @@ class ImportReport:
     skipped_because: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, int | bool | None]:
-        """The keys of SPEC 3.2; the last five add up to `rows`."""
+        """The keys that scripts rely on; the last five add up to `rows`."""
         counts = self.counts
         return {
             "import": self.import_id,

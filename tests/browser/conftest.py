@@ -28,7 +28,7 @@ def _django_beside_playwright() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A Chromium of this machine."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
@@ -47,7 +47,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def provider() -> Iterator[SandboxServer]:
     """A Postmark that keeps every message it accepts."""
     with SandboxServer() as server:

@@ -494,7 +494,9 @@ def test_nothing_is_left_on_the_connection_so_it_may_be_shared_behind_a_pooler(w
     assert len(before) == 3
     assert bounds_of_the_connection() == before
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+        )
         assert cursor.fetchone() == (0,)
 
 

@@ -1,4 +1,4 @@
-"""SPEC 4 through the real form: however often it is posted, an issue is published once."""
+"""Posted twice, through the real form: however often it is posted, an issue is published once."""
 
 from __future__ import annotations
 

@@ -47,6 +47,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         concurrency = _calls(options["concurrency"])
+        # Django shows all of stderr as errors; most of this is news.
+        self.stderr.style_func = str
         warning = disagreement(postmark_from_settings())
         if warning:
             self.stderr.write(self.style.WARNING(warning))

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     help = "Import readers from a CSV file with the columns email and name."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The options of SPEC 3.2."""
+        """The options that scripts rely on."""
         parser.add_argument("file", metavar="FILE.csv", type=Path)
         parser.add_argument(
             "--dry-run", action="store_true", help="say what would happen and change nothing"
