@@ -18,6 +18,9 @@ from delivery.settlement import Failed, Fate, Next, Sent, Settlement, Suppressed
 # refused at the end of this many setbacks in a row, it is a matter for a person.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
+# Whatever the settings and the dice say: a provider that refuses must not be asked in a tight loop.
+SHORTEST_PAUSE_S = 0.02
+
 # A batch that was in the hands of this many lost workers is suspected of having ended them.
 CRASHES_BEFORE_SUSPICION = 2
 
@@ -39,7 +42,7 @@ def delay_after(setbacks: int, jitter: float, policy: Policy) -> float:
     And Jitter*, AWS Architecture Blog, 2015). `setbacks` is 0 for the first.
     """
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(setbacks, 30))
-    return jitter * span
+    return max(SHORTEST_PAUSE_S, jitter * span)
 
 
 def after_call(

@@ -21,7 +21,7 @@ from delivery.outcomes import (
     TooLarge,
     Unanswered,
 )
-from delivery.retries import after_call, delay_after
+from delivery.retries import SHORTEST_PAUSE_S, after_call, delay_after
 from delivery.settlement import Failed, Settlement
 from tests.delivery.decisions import POLICY, in_words
 
@@ -180,9 +180,9 @@ def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(
     ("setbacks", "longest"),
     [(0, 5), (1, 10), (2, 20), (3, 40), (7, 640), (8, 900), (30, 900), (10**9, 900)],
 )
-def test_a_pause_is_drawn_from_nothing_to_a_doubling_span_with_a_ceiling(
+def test_a_pause_is_drawn_from_next_to_nothing_to_a_doubling_span_with_a_ceiling(
     setbacks: int, longest: float
 ) -> None:
-    assert delay_after(setbacks, 0.0, POLICY) == 0
+    assert delay_after(setbacks, 0.0, POLICY) == SHORTEST_PAUSE_S
     assert delay_after(setbacks, 1.0, POLICY) == longest
     assert delay_after(setbacks, 0.25, POLICY) == longest / 4
