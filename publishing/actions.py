@@ -19,7 +19,12 @@ def resume(edition: Edition) -> None:
     Raises `CannotDoThatError` if it is not stopped.
     """
     if not control.resume(edition.pk):
-        raise CannotDoThatError(f"“{edition.title}” is not stopped, so there is nothing to resume.")
+        raise CannotDoThatError(nothing_to_resume(edition))
+
+
+def nothing_to_resume(edition: Edition) -> str:
+    """What is said of an edition that is not stopped, wherever resuming it is asked for."""
+    return f"“{edition.title}” is not stopped, so there is nothing to resume."
 
 
 ACTIONS: Mapping[str, Callable[[Edition], None]] = {"resume": resume}

@@ -152,7 +152,7 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
                 f"{books.audience - books.sent:,} did not."
             )
         case EditionState.NEEDS_ATTENTION:
-            return f"Needs attention: {status.reason}"
+            return f"Needs attention: {status.reason}{_nobody_lost(books)}"
         case EditionState.PAUSED:
             return f"Paused. {status.reason}"
         case _:
@@ -182,6 +182,13 @@ def _succeeded(books: Books) -> str:
     return (
         f"Succeeded. {went} The other {_readers(others)} {' or '.join(reasons)}; nobody is missing."
     )
+
+
+def _nobody_lost(books: Books) -> str:
+    """What a stop did to the readers. Said only while nobody failed, for whatever reason."""
+    if books.control != "stopped" or books.failed:
+        return ""
+    return " Sending is paused; no reader was marked as failed."
 
 
 def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
@@ -218,9 +225,16 @@ def _rate(books: Books) -> str:
 def _time_left(status: Status, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING:
         return "not known while nothing goes out"
-    if status.eta_s is None:
-        return "not known before the first copies are out"
-    return f"about {_span(status.eta_s)}"
+    if status.eta_s is not None:
+        return f"about {_span(status.eta_s)}"
+    books = status.books
+    if books.unknown and not books.waiting:
+        asks_at = _asks_at(books)
+        when = f"asked about again at {_clock(asks_at, zone)}" if asks_at else "being asked about"
+        return f"not known: what is in doubt is {when}"
+    if books.sent:
+        return "not known: nothing went out in the last minute"
+    return "not known before the first copies are out"
 
 
 def _worker(books: Books) -> str:
@@ -244,9 +258,14 @@ def _doubt(books: Books, zone: ZoneInfo) -> str:
 def _next_lookup(books: Books, zone: ZoneInfo) -> str:
     if not books.unknown:
         return ""
-    if books.next_lookup_at is None or books.next_lookup_at <= books.now:
-        return "Homing is asking now."
-    return f"Homing asks again at {_clock(books.next_lookup_at, zone)}."
+    asks_at = _asks_at(books)
+    return f"Homing asks again at {_clock(asks_at, zone)}." if asks_at else "Homing is asking now."
+
+
+def _asks_at(books: Books) -> datetime | None:
+    """When the next look-up is due; None if that is now."""
+    later = books.next_lookup_at is not None and books.next_lookup_at > books.now
+    return books.next_lookup_at if later else None
 
 
 def _held_s(status: Status) -> int:

@@ -56,8 +56,14 @@ class Status:
 
     @property
     def eta_s(self) -> int | None:
-        """Seconds until the last waiting copy is sent at the present rate; None if unknowable."""
+        """
+        Seconds until the last waiting copy is sent at the present rate; None if unknowable.
+
+        It says nothing of copies in doubt: once nothing waits, only their answers are left.
+        """
         if self.state is not EditionState.SENDING or self.books.rate_per_s <= 0:
+            return None
+        if self.books.unknown and not self.books.waiting:
             return None
         return math.ceil(self.books.waiting / self.books.rate_per_s)
 

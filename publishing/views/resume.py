@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from publishing import audit_trail
-from publishing.actions import ACTIONS, CannotDoThatError
+from publishing.actions import ACTIONS, CannotDoThatError, nothing_to_resume
 from publishing.issue_list import plain_title
 from publishing.progress import can_resume
 from publishing.status import status_of
@@ -31,6 +31,7 @@ def resume(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return _resumed(request, edition, back)
     status = status_of(edition.pk)
     if not can_resume(status):
+        messages.warning(request, nothing_to_resume(edition))
         return _see(back)
     return desk_page(
         request,

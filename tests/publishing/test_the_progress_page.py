@@ -5,13 +5,16 @@ from __future__ import annotations
 import html
 import json
 import re
+import uuid
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.management import call_command
 from django.db import connection
+from django.utils import timezone
 
-from delivery.models import Batch, Delivery, Edition, Newsletter
+from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
 from publishing.models import Issue
 from publishing.publish import publish
 from subscribers.models import Subscriber
@@ -183,6 +186,56 @@ def test_copies_in_doubt_are_shown_and_explained(window, edition):
     assert "Nobody gets a second copy in the meantime." in page.words
 
 
+def time_left(window, edition):
+    """`eta_s`, and the time left in words."""
+    progress = window.get(address(edition, "progress.json")).answer.json()
+    assert progress["state"] == "sending"
+    return progress["eta_s"], progress["page"]["text"]["time_left"]
+
+
+def sent_just_now(edition, copies):
+    """A call of the last minute that went well."""
+    batch = Batch.objects.filter(edition=edition).first()
+    now = timezone.now()
+    Attempt.objects.create(
+        id=uuid.uuid4(), batch_id=batch.pk, edition=edition, stream="broadcast", epoch=1,
+        worker=uuid.uuid4(), messages=copies, accepted=copies, started_at=now, finished_at=now,
+        deadline_at=now, result="answered",
+    )  # fmt: skip
+
+
+def test_the_time_left_is_that_of_the_copies_that_wait(window, edition):
+    before = time_left(window, edition)
+    settled(edition, 0)
+    stuck = time_left(window, edition)
+    sent_just_now(edition, 20)
+    eta_s, words = time_left(window, edition)
+
+    assert before == (None, "not known before the first copies are out")
+    assert stuck == (None, "not known: nothing went out in the last minute")
+    assert eta_s > 0
+    assert words.startswith("about ")
+
+
+def test_copies_in_doubt_have_no_time_left_but_a_time_of_the_next_look_up(window, edition):
+    for number in range(4):
+        settled(edition, number)
+    settled(edition, 4, unknown=20)
+    sent_just_now(edition, 80)
+    asks_at = timezone.now() + timedelta(minutes=4)
+    in_doubt = Batch.objects.filter(edition=edition, state="unknown")
+
+    in_doubt.update(due_at=asks_at)
+    later = time_left(window, edition)
+    in_doubt.update(due_at=timezone.now())
+    now = time_left(window, edition)
+
+    there = asks_at.astimezone(Newsletter.objects.get().zone)
+    in_words = f"not known: what is in doubt is asked about again at {there:%H:%M:%S}"
+    assert later == (None, in_words)
+    assert now == (None, "not known: what is in doubt is being asked about")
+
+
 def test_times_are_those_of_the_newsletter_with_utc_beside_the_start(window, edition):
     Newsletter.objects.filter(pk=1).update(time_zone="Asia/Kathmandu")
 
@@ -295,6 +348,17 @@ def test_a_stopped_edition_says_what_to_set_right_and_offers_to_resume(window, e
     )
 
 
+def test_a_stop_says_that_nobody_was_marked_as_failed_while_that_is_so(window, edition):
+    nobody_lost = "Sending is paused; no reader was marked as failed."
+    stop(edition)
+    stopped = window.get(address(edition))
+    settled(edition, 0, failed=1)
+    with_a_failure = window.get(address(edition))
+
+    assert f"then resume. {nobody_lost}" in stopped.words
+    assert nobody_lost not in with_a_failure.words
+
+
 def test_resuming_is_confirmed_on_a_page_that_states_the_numbers(window, edition):
     settled(edition, 0)
     stop(edition)
@@ -334,8 +398,11 @@ def test_resuming_twice_does_no_more_than_once(window, edition):
     assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1
 
 
-def test_the_sheet_of_an_edition_that_is_not_stopped_leads_back(window, edition):
+def test_the_sheet_of_an_edition_that_is_not_stopped_leads_back_and_says_why(window, edition):
     assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
+
+    page = window.get(address(edition))
+    assert f"“{edition.title}” is not stopped, so there is nothing to resume." in page.words
 
 
 def test_the_overview_shows_every_issue_with_its_state_newest_first(window, author, edition):
