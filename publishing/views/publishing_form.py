@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
-from idempotency.safe_to_retry import OtherContentError, safe_to_retry
+from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing import kept_form
 from publishing.content import Content
 from publishing.forms import PublishForm
@@ -156,6 +156,7 @@ def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpRes
             "key": key,
             "writer": kept_form.signed_writer(request.user),
             "fields": [(name, request.POST.get(name, "")) for name in FIELDS],
+            "again_in_s": RETRY_AFTER_S,
         },
     )
 

@@ -176,6 +176,8 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     assert busy.form_with("title").enctype == "multipart/form-data"
     assert busy.answer["Retry-After"] == "1"
     assert "Still working on your first click" in busy.words
+    assert "looks again by itself in 1 second and" in busy.words
+    assert 'data-look-again="1"' in busy.html
     held = busy.form_with("title")
     for name in ("title", "html_content", "text_content", "idempotency_key"):
         assert held.fields[name] == fields[name]
