@@ -30,7 +30,7 @@ def answer(sandbox: Sandbox, request: Request) -> Answer:
     if fault is not None:
         request.fault = fault.kind
         if fault.moment is Moment.INSTEAD:
-            return instead(fault)
+            return instead(fault, request)
     try:
         reply = _judged(sandbox, request, fault)
     except Refused as refused:

@@ -44,13 +44,20 @@ class Request:
     def recipients(self) -> set[str]:
         """The addresses in `To` of everything in the body, in lower case, as far as it can be
         read: for rules that look for one of them."""
+        return {address.lower() for address in self._addresses("To")}
+
+    def sender(self) -> str:
+        """The address in `From` of the first message in the body; empty if none can be read."""
+        return next(iter(self._addresses("From")), "")
+
+    def _addresses(self, name: str) -> list[str]:
         try:
             read = self.json()
         except Refused:
-            return set()
+            return []
         items = read if isinstance(read, list) else [read]
-        texts = [str(item.get("To", "")) for item in items if isinstance(item, dict)]
-        return {text.lower().rpartition("<")[2].rstrip("> ") for text in texts}
+        texts = [str(item.get(name, "")) for item in items if isinstance(item, dict)]
+        return [text.rpartition("<")[2].rstrip("> ") for text in texts]
 
 
 def target(raw: str) -> tuple[str, dict[str, str]]:

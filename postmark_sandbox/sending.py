@@ -132,7 +132,7 @@ def _refuse_on_request(fault: Fault | None, letter: Letter, position: int) -> No
         return
     if first is not None and position >= first:
         return
-    text = settings["text"] or text_of(settings["code"])
+    text = settings["text"] or text_of(settings["code"], letter.sender)
     raise Refused(settings["code"], text)
 
 

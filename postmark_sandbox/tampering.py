@@ -7,12 +7,12 @@ import orjson
 
 from postmark_sandbox.answers import HTML, Answer, Travel, error, plain
 from postmark_sandbox.faults import Fault
+from postmark_sandbox.request import Request
 from postmark_sandbox.validation import ACCOUNT_TEXTS, from_text
 
 DELAYED = "Message accepted, but delivery may be delayed."
 TEXTS = {
     300: "Zero recipients specified",
-    400: from_text("letter@news.example.org"),
     401: "The Sender Signature that you are sending from is not confirmed.",
     402: "Invalid JSON.",
     403: "Invalid request field(s): 'From'.",
@@ -25,12 +25,15 @@ TEXTS = {
 }
 
 
-def text_of(code: int) -> str:
-    """The sentence that goes with an ErrorCode when the fault names none."""
+def text_of(code: int, sender: str) -> str:
+    """The sentence that goes with an ErrorCode when the fault names none; `sender` is the address
+    in From of the message that is refused."""
+    if code == 400:
+        return from_text(sender)
     return TEXTS.get(code, f"Refused on request with ErrorCode {code}.")
 
 
-def instead(fault: Fault) -> Answer:
+def instead(fault: Fault, request: Request) -> Answer:
     """What the caller gets instead of a judgement; nothing was accepted."""
     settings = fault.settings
     match fault.kind:
@@ -50,7 +53,8 @@ def instead(fault: Fault) -> Answer:
         case "payload_too_large_413":
             return plain(413, "Request Entity Too Large")
         case _:
-            return error(settings["code"], settings["text"] or text_of(settings["code"]))
+            code = settings["code"]
+            return error(code, settings["text"] or text_of(code, request.sender()))
 
 
 def tampered(answer: Answer, fault: Fault) -> Answer:

@@ -138,6 +138,14 @@ def test_a_refusal_of_the_whole_request_accepts_nothing(
     assert caller.summary()["accepted"] == 0
 
 
+@pytest.mark.parametrize("kind", ["whole_422", "item_error"])
+def test_a_refused_sender_is_the_one_in_from(caller: Caller, kind: str) -> None:
+    caller.fault(kind, code=400)
+    refused = caller.post("/email", a_message(From="Edith <Edith@letters.example>"))
+    assert (refused.status, refused.code) == (422, 400)
+    assert "The 'From' address you supplied (Edith@letters.example) is not" in refused.message
+
+
 @pytest.mark.parametrize(
     ("kind", "status"), [("bad_gateway_502_html", 502), ("forbidden_403_html", 403)]
 )
