@@ -56,8 +56,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--webhook-url",
-        help="where to post what happens to mail, for example "
-        "http://user:password@127.0.0.1:8000/webhooks/postmark/",
+        help="where to post what happens to mail; a user and password in it become Basic auth",
     )
 
 

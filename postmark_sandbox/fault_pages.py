@@ -1,4 +1,4 @@
-"""The only place for the page of faults: what is in force, and a form to set another."""
+"""The only place for the page of faults: those in force, those that are done, and a form."""
 
 from __future__ import annotations
 
@@ -30,12 +30,19 @@ def faults_page(sandbox: Sandbox, wrong: str = "", given: dict[str, str] | None 
     """`GET /faults`."""
     rules = sandbox.faults.all()
     live = [rule for rule in rules if not rule.spent()]
+    spent = [rule for rule in rules if rule.spent()]
     held = sandbox.gate.held
     content = fill(
         PAGE,
         title=counted(len(live), "fault", "faults") + " in force" if live else "No fault in force",
         sentence=_sentence(live, held),
-        rules=_rules(rules),
+        rules=_rules(live, "Faults in force")
+        if live
+        else Markup('<p class="quiet">None. Set one below.</p>'),
+        clear=CLEAR if live and not spent else Markup(""),
+        done=fill(DONE, rules=_rules(spent, "Faults that are done"), clear=CLEAR)
+        if spent
+        else Markup(""),
         release=_release(held),
         error=fill('<p class="error" id="wrong" role="alert">{text}</p>', text=wrong)
         if wrong
@@ -96,21 +103,19 @@ def _sentence(live: list[Rule], held: int) -> Markup:
     return fill("{glyph} {text}", glyph=glyph("attention", "doubt"), text=text)
 
 
-def _rules(rules: list[Rule]) -> Markup:
-    if not rules:
-        return Markup('<p class="quiet">None. Set one below.</p>')
+def _rules(rules: list[Rule], label: str) -> Markup:
     rows = [
         fill(
             RULE,
             label=KINDS[rule.kind].label,
             kind=rule.kind,
             when=_when(rule),
-            fired=f"hit {rule.fired:,} of {rule.watched:,}" + (", done" if rule.spent() else ""),
+            fired=f"hit {rule.fired:,} of {rule.watched:,}",
             id=rule.id,
         )
         for rule in rules
     ]
-    return fill(RULES, rows=joined(rows))
+    return fill(RULES, label=label, rows=joined(rows))
 
 
 def _when(rule: Rule) -> str:
@@ -154,8 +159,8 @@ def _kinds(chosen: str) -> Markup:
 PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{release}</header>
 <section class="sec" aria-labelledby="now"><header><h2 id="now">In force</h2>
 <p class="small quiet">The first that fits wins</p></header>
-<div class="stack">{rules}</div></section>
-<section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
+<div class="stack">{rules}{clear}</div></section>
+{done}<section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
 <p class="small quiet">For the next calls</p></header>
 <form class="stack" method="post" action="/faults">{error}
 <div class="two">
@@ -168,14 +173,19 @@ PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{re
 <a class="btn risk" href="/empty">Empty the inbox…</a></p></form></section>"""
 FIELD = """<div class="field"><label for="{name}">{label} <span class="quiet">{hint}</span></label>
 <input id="{name}" name="{name}" value="{value}" autocomplete="off"></div>"""
-RULES = """<div class="scroll" tabindex="0" role="region" aria-label="Faults in force">
+DONE = """<section class="sec" aria-labelledby="done"><header><h2 id="done">Done</h2>
+<p class="small quiet">They hit no call any more</p></header>
+<div class="stack">{rules}{clear}</div></section>
+"""
+RULES = """<div class="scroll" tabindex="0" role="region" aria-label="{label}">
 <table class="grid"><thead><tr><th scope="col">Fault</th>
 <th scope="col" class="wide-only">When</th><th scope="col" class="wide-only">So far</th>
 <th scope="col"><span class="hide">Clear</span></th></tr></thead>
 <tbody>
 {rows}
-</tbody></table></div>
-<form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>"""
+</tbody></table></div>"""
+CLEAR = Markup("""
+<form method="post" action="/faults/clear"><button class="btn">Clear all faults</button></form>""")
 RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code>
 <span class="narrow-only small quiet">{when}; {fired}</span></th>
 <td class="wide-only">{when}</td><td class="nowrap wide-only">{fired}</td>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
 
 PER_PAGE = 20
 PARTS = {"html": "HTML", "text": "Text", "headers": "Headers", "source": "Source"}
-# The mail's own inline styles may apply, its pictures may load; nothing else of it may act.
+# The mail's own inline styles may apply, its pictures may load, its links open a window of their
+# own, which is an ordinary one; nothing else of it may act.
+MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
 MAIL_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
-    "sandbox"
+    f"sandbox {MAIL_SANDBOX}"
 )
+# Before the doctype it would change how the browser lays the mail out.
+DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
+LINKS_OPEN_OUTSIDE = '<base target="_blank">'
 UNTOLD = {
     "accept_then_close": "Accepted, reply dropped",
     "accept_first_k_then_close": "Accepted, reply dropped",
@@ -102,7 +108,7 @@ def mail_page(sandbox: Sandbox, message_id: str) -> Answer:
     if number is None:
         return plain(404, "This message is not in the inbox.")
     message = sandbox.outbox.message(number)
-    html = body_of(message, "HtmlBody", sandbox.unsubscribe_url(message))
+    html = _with_links_outside(body_of(message, "HtmlBody", sandbox.unsubscribe_url(message)))
     headers = {
         "Content-Security-Policy": MAIL_POLICY,
         "X-Content-Type-Options": "nosniff",
@@ -110,6 +116,12 @@ def mail_page(sandbox: Sandbox, message_id: str) -> Answer:
         "Cache-Control": "no-store",
     }
     return Answer(200, html.encode("utf-8", "replace"), HTML, headers)
+
+
+def _with_links_outside(html: str) -> str:
+    doctype = DOCTYPE.match(html)
+    start = doctype.end() if doctype else 0
+    return html[:start] + LINKS_OPEN_OUTSIDE + html[start:]
 
 
 def _sentence(sandbox: Sandbox) -> Markup:
@@ -243,8 +255,9 @@ def _part(message: Message, part: str, unsubscribe_url: str | None) -> Markup:
             return Markup('<p class="quiet">This message has no HTML part.</p>')
         return fill(
             '<div class="paper"><iframe title="The message as HTML" src="/message/{id}/html" '
-            'sandbox=""></iframe></div>',
+            'sandbox="{may}"></iframe></div>',
             id=message.id,
+            may=MAIL_SANDBOX,
         )
     if part == "text":
         text = body_of(message, "TextBody", unsubscribe_url)

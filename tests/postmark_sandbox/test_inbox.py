@@ -150,17 +150,22 @@ def test_a_message_without_a_part_says_so(caller: Caller) -> None:
 def test_the_html_of_a_mail_is_a_response_of_its_own_in_which_nothing_can_act(
     caller: Caller,
 ) -> None:
-    html = f'<p style="color: red">Hello</p>{EVIL}'
+    html = f'<!DOCTYPE html><p style="color: red">Hello</p>{EVIL}'
     message_id = caller.send(a_message(1, HtmlBody=html))[0]["MessageID"]
     reply = caller.get(f"/message/{message_id}/html")
-    assert reply.text == html
+    assert reply.text == html.replace("html>", 'html><base target="_blank">', 1)
     policy = [rule.strip() for rule in reply.headers["content-security-policy"].split(";")]
     assert "default-src 'none'" in policy
-    assert "sandbox" in policy
+    assert "sandbox allow-popups allow-popups-to-escape-sandbox" in policy
     assert "script-src" not in reply.headers["content-security-policy"]
     frame = next(a for tag, a in read(caller.get("/")).tags if tag == "iframe")
-    assert frame["sandbox"] == ""
+    assert frame["sandbox"] == "allow-popups allow-popups-to-escape-sandbox"
     assert caller.get("/message/00000000-0000-4000-8000-000000000000/html").status == 404
+
+
+def test_a_mail_without_a_doctype_is_given_none(caller: Caller) -> None:
+    message_id = caller.send(a_message(1, HtmlBody="<p>Hello</p>"))[0]["MessageID"]
+    assert caller.get(f"/message/{message_id}/html").text == '<base target="_blank"><p>Hello</p>'
 
 
 @pytest.mark.parametrize("part", ["html", "text", "headers", "source"])
@@ -281,6 +286,26 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     caller.form("/faults", kind="reset", calls="2")
     assert caller.form("/faults/clear").status == 303
     assert caller.get("/__sandbox__/faults").json == {"faults": []}
+
+
+def test_faults_that_are_done_stand_apart_from_those_in_force(caller: Caller) -> None:
+    def kinds(page: str, section: str) -> list[str]:
+        table = re.search(rf'<h2 id="{section}">.*?</section>', page, re.DOTALL)
+        return re.findall(r"<code[^>]*>(\w+)</code>", table.group() if table else "")
+
+    caller.fault("refuse_429")
+    before = caller.get("/faults").text
+    caller.post("/email", a_message())
+    after = caller.get("/faults")
+    caller.fault("slow")
+    both = caller.get("/faults").text
+
+    assert (kinds(before, "now"), kinds(before, "done")) == (["refuse_429"], [])
+    assert "No fault in force" in after.text
+    assert (kinds(after.text, "now"), kinds(after.text, "done")) == ([], ["refuse_429"])
+    assert (kinds(both, "now"), kinds(both, "done")) == (["slow"], ["refuse_429"])
+    assert [page.count("Clear all faults") for page in (before, after.text, both)] == [1, 1, 1]
+    read(after)
 
 
 def test_every_kind_of_fault_can_be_set_by_the_form_as_it_first_stands(caller: Caller) -> None:

@@ -1,0 +1,44 @@
+"""The sandbox's inbox in a real browser: what a letter may do there, and what it may not."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from postmark_sandbox.server import SandboxServer
+from tests.postmark_sandbox.caller import Caller, a_message
+
+LETTER = (
+    "<!doctype html><title>T</title><h1>Swifts</h1>"
+    '<a href="{url}/calls">Read it on the web</a>'
+    "<script>document.querySelector('h1').textContent = 'acted'</script>"
+)
+
+
+@pytest.fixture
+def inbox(chromium, provider: SandboxServer):
+    """A window in which the one letter of the inbox is shown."""
+    provider.sandbox.reset()
+    Caller(provider.url).send(a_message(HtmlBody=LETTER.format(url=provider.url)))
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(provider.url)
+    yield page
+    context.close()
+    provider.sandbox.reset()
+
+
+def test_a_link_of_a_letter_opens_an_ordinary_window_of_its_own(inbox):
+    frame = inbox.frame_locator("iframe")
+    with inbox.expect_popup() as opened:
+        frame.get_by_role("link", name="Read it on the web").click()
+
+    page = opened.value
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate("self.origin") == inbox.evaluate("self.origin")
+    expect(frame.get_by_role("heading")).to_have_text("Swifts")
+
+
+def test_a_script_of_a_letter_does_not_run(inbox):
+    expect(inbox.frame_locator("iframe").get_by_role("heading")).to_have_text("Swifts")
+    assert inbox.frames[1].evaluate("document.compatMode") == "CSS1Compat"
