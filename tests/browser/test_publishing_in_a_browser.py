@@ -231,6 +231,34 @@ def test_everything_works_without_scripts(new_page, author, site, readers):
     expect(page.locator(".lede")).to_contain_text("Succeeded.")
 
 
+def test_no_bar_lies_over_words_that_came_back_as_already_published(desk):
+    write(desk)
+    key = desk.locator("[name=idempotency_key]").input_value()
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    write(desk, text="Dear {{ name|reader }}, they came back.")
+    assert desk.locator(".dock").evaluate("bar => getComputedStyle(bar).position") == "sticky"
+    desk.locator("[name=idempotency_key]").evaluate("(field, key) => field.value = key", key)
+    press(desk)
+
+    expect(desk.get_by_role("button", name="Publish as a new issue")).to_be_attached()
+    assert desk.locator(".dock").evaluate("bar => getComputedStyle(bar).position") == "static"
+
+
+def test_a_letter_in_the_dark_keeps_the_rule_under_the_name_of_the_newsletter(new_page, desk):
+    write(desk)
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    mail = new_page(color_scheme="dark")
+    mail.set_content(Edition.objects.get().html_mail)
+
+    rule = mail.locator("td[style*=double]").evaluate(
+        "cell => { const style = getComputedStyle(cell);"
+        " return [style.borderBottomStyle, style.borderBottomColor]; }"
+    )
+    assert rule == ["double", "rgb(117, 132, 139)"]
+
+
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, readers, colour_scheme):
     page = sign_in(new_page(viewport={"width": 320, "height": 640}, color_scheme=colour_scheme))
@@ -249,3 +277,7 @@ def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, reader
     ):
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, address
+        tables = page.locator(".scroll").evaluate_all(
+            "tables => tables.map(table => table.scrollWidth - table.clientWidth)"
+        )
+        assert not any(tables), address
