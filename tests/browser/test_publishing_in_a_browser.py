@@ -263,6 +263,11 @@ def test_a_letter_in_the_dark_keeps_the_rule_under_the_name_of_the_newsletter(ne
 def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, readers, colour_scheme):
     page = sign_in(new_page(viewport={"width": 320, "height": 640}, color_scheme=colour_scheme))
     write(page, text="a" * 500)
+    page.get_by_label("HTML").fill(
+        "<table><tr><th>Where</th><th>Swallow</th><th>House-martin</th><th>Swift</th></tr>"
+        "<tr><td>South Zele, Devonshire</td><td>25 April</td><td>May</td><td>1 May</td></tr>"
+        "</table>"
+    )
     press(page)
     page.get_by_role("link", name="See it go out").click()
     progress = page.url
@@ -281,3 +286,5 @@ def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, reader
             "tables => tables.map(table => table.scrollWidth - table.clientWidth)"
         )
         assert not any(tables), address
+    # The last page is the letter's own.
+    expect(page.locator("th", has_text="Swallow")).to_have_css("padding-right", "8px")
