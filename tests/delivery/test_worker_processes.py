@@ -250,8 +250,15 @@ def test_two_workers_share_one_edition_and_nobody_gets_two(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     edition = newsroom.publish(readers=2000)
+    # Neither gets far before the other has come: the first call of each is held.
+    provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
 
-    workers = [start_worker("--until-empty") for _ in range(2)]
+    workers = [
+        start_worker("--until-empty", "--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
+        for _ in range(2)
+    ]
+    held(provider, calls=2)
+    provider.sandbox.gate.release()
 
     assert [worker.end() for worker in workers] == [0, 0]
     assert len({attempt.worker for attempt in newsroom.attempts(edition)}) == 2

@@ -64,12 +64,15 @@ def fork() -> int:
 
 def fork_and_stay() -> int:
     """Fork a child that never connects and waits to be killed; its process id."""
+    is_there, says_so = os.pipe()
     child = os.fork()
     if child == 0:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
+        os.write(says_so, b".")
         signal.pause()
+    os.read(is_there, 1)
     return child
 
 
