@@ -28,7 +28,7 @@ test: ## the tests
 	./homing test
 
 chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
-	HOMING_CHAOS_READERS=100000 ./homing test tests/delivery/test_chaos.py
+	./homing test tests/delivery/test_chaos.py
 
 benchmark: tools ## the worker against the loop that sends one by one
 	$(PYTHON) benchmarks/worker_against_one_by_one.py

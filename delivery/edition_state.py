@@ -108,10 +108,10 @@ def _why_it_is_not_done(books: Books) -> str:
             if books.next_lookup_at and books.next_lookup_at > books.now
             else ""
         )
+        rest = " and goes on with the rest" if books.waiting else ""
         return (
             f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
-            f"Postmark about {'it' if books.unknown == 1 else 'them'} "
-            f"and goes on with the rest.{asked}"
+            f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}.{asked}"
         )
     if books.next_try_at and books.next_try_at > books.now and not books.in_work:
         return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()

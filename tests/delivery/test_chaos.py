@@ -1,8 +1,8 @@
 """
 A large list under a storm: workers killed at random, calls accepted and cut off.
 
-Seeded, so that the same storm can be had again; `HOMING_CHAOS_READERS` makes it larger
-(`make chaos` runs it with 100,000).
+Seeded, so that the same storm can be had again. `HOMING_CHAOS_READERS` and `HOMING_CHAOS_SEED` make
+it another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.worker_process import WorkerProcess
 
-READERS = int(os.environ.get("HOMING_CHAOS_READERS", "10000"))
+READERS = int(os.environ.get("HOMING_CHAOS_READERS", "100000"))
 SEED = int(os.environ.get("HOMING_CHAOS_SEED", "1789"))
 WORKERS = 4
 # Enough batches that kills and cuts find some of them in the air, however short the list.

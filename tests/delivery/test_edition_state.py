@@ -168,7 +168,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         ),
     ),
     (
-        {"unknown": 200, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
+        {"unknown": 200, "waiting": 5, "in_line": 2, "next_lookup_at": IN_A_MINUTE},
         (
             "200 copies are in doubt: Homing is asking Postmark about them and goes on with the "
             "rest. Asks again at 12:01:00 UTC."
@@ -176,7 +176,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"unknown": 1, "in_work": 1, "next_lookup_at": NOW},
-        "1 copy is in doubt: Homing is asking Postmark about it and goes on with the rest.",
+        "1 copy is in doubt: Homing is asking Postmark about it.",
     ),
     (
         {
