@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from delivery import readers, retries
 from delivery.look_up import look_up
@@ -32,6 +32,10 @@ logger = logging.getLogger(__name__)
 
 # Renderers of editions that are going out at the same time; more than these take turns.
 RENDERERS_KEPT = 8
+
+# The database's own trouble: a cut line, a restart, a deadlock. An error about data is not among
+# it: the same batch would meet it again and again, so it counts against the batch.
+DATABASE_TROUBLE = (OperationalError, InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +150,9 @@ class Dispatcher:
                 deadline_s=timing.deadline_s,
                 lease_s=timing.lease_s,
             )
-        except DatabaseError:
-            # The database's trouble and not the batch's: it must not look as if the batch had
-            # ended its worker. If the start was committed all the same, this changes nothing.
+        except DATABASE_TROUBLE:
+            # It must not look as if the batch had ended its worker. If the start was committed
+            # all the same, this changes nothing.
             connection.close()
             release(claimed)
             raise
@@ -170,7 +174,7 @@ class Dispatcher:
         )
         try:
             settle_call(claimed, attempt, settlement, result_of(answer))
-        except DatabaseError:
+        except DATABASE_TROUBLE:
             # What the provider said is worth a second try over a fresh connection. If the first
             # was committed, the second finds its claim gone and changes nothing.
             logger.exception("settling attempt %s failed; it is tried once more", attempt.hex)
