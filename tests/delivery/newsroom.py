@@ -119,9 +119,9 @@ class Newsroom:
                 [span, span],
             )
 
-    def wait_for_a_backend_that_waits_for_a_lock(self) -> None:
+    def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1) -> None:
         """
-        Return once another session of this database waits for a lock that this one holds.
+        Return once so many other sessions of this database wait for a lock.
 
         The question itself is asked over a second connection, since this one is in a transaction.
         """
@@ -134,7 +134,7 @@ class Newsroom:
                         "SELECT count(*) FROM pg_stat_activity "
                         "WHERE datname = current_database() AND wait_event_type = 'Lock'"
                     )
-                    if cursor.fetchone()[0]:
+                    if cursor.fetchone()[0] >= sessions:
                         return
         finally:
             onlooker.close()

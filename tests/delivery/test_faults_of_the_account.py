@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Callable
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -233,40 +234,42 @@ def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
-    starter = claim(uuid.uuid4(), lease_s=30)
-    assert starter is not None
-    stopping = threading.Event()
-    failures: list[Exception] = []
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    ends: list[object] = []
 
-    def stop_it() -> None:
-        try:
-            with transaction.atomic(), connection.cursor() as cursor:
-                lock_edition(cursor, edition.pk)
-                stopping.set()
-                stop(cursor, edition.pk, "The token is wrong.")
-        except DatabaseError as error:
-            failures.append(error)
-        finally:
-            connection.close()
+    def in_a_thread(do: Callable[[], object]) -> threading.Thread:
+        def run() -> None:
+            try:
+                ends.append(do())
+            except DatabaseError as error:
+                ends.append(error)
+            finally:
+                connection.close()
 
-    # The start holds its batch when the stop takes the edition; then the start needs the edition.
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("UPDATE batch SET reason = reason WHERE id = %s", [starter.batch])
-        thread = threading.Thread(target=stop_it)
+        thread = threading.Thread(target=run)
         thread.start()
-        assert stopping.wait(30)
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        cursor.execute(
-            """
-            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
-                                 started_at, deadline_at, detail, accepted)
-            VALUES (gen_random_uuid(), %s, %s, 'broadcast', 1, gen_random_uuid(), 1, now(), now(),
-                    '', 0)
-            """,
-            [starter.batch, edition.pk],
-        )
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    thread.join(timeout=30)
+        return thread
 
-    assert failures == []
+    def stop_it() -> str:
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_edition(cursor, edition.pk)
+            stop(cursor, edition.pk, "The token is wrong.")
+        return "stopped"
+
+    # The start holds its batch and waits at its last look; the stop holds the edition and waits
+    # for that batch. Let go, the start refers to the edition, and one of them has to be first.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+        starting = in_a_thread(
+            lambda: start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+        )
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        stopping = in_a_thread(stop_it)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+    for thread in (starting, stopping):
+        thread.join(timeout=30)
+
+    assert "stopped" in ends
+    assert any(isinstance(end, Started) for end in ends)
     assert newsroom.state(edition) == "needs_attention"
