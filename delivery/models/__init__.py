@@ -1,12 +1,27 @@
 """The tables of delivery, one idea a file. Only `queue/` changes batches and deliveries."""
 
+from delivery.models.alarm import Alarm
 from delivery.models.attempt import Attempt
 from delivery.models.batch import Batch
+from delivery.models.database_identity import DatabaseIdentity
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
 from delivery.models.evidence import Evidence
 from delivery.models.newsletter import Newsletter
 from delivery.models.pace import Pace
+from delivery.models.provider_event import ProviderEvent
 from delivery.models.worker import Worker
 
-__all__ = ["Attempt", "Batch", "Delivery", "Edition", "Evidence", "Newsletter", "Pace", "Worker"]
+__all__ = [
+    "Alarm",
+    "Attempt",
+    "Batch",
+    "DatabaseIdentity",
+    "Delivery",
+    "Edition",
+    "Evidence",
+    "Newsletter",
+    "Pace",
+    "ProviderEvent",
+    "Worker",
+]

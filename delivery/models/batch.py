@@ -48,6 +48,9 @@ class Batch(models.Model):
     setbacks = models.PositiveIntegerField(
         default=0, help_text="Put off in a row without a try that counts; paces the retries."
     )
+    blocked = models.PositiveSmallIntegerField(
+        db_default=0, help_text="Calls in a row that something before the provider refused."
+    )
     crashes = models.PositiveSmallIntegerField(
         default=0, help_text="Workers that were lost while they held it."
     )

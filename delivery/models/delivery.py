@@ -55,6 +55,9 @@ class Delivery(models.Model):
         max_length=10, null=True, help_text="What proves it: reply, lookup, webhook, operator."
     )
     reason = models.TextField(null=True, help_text="Why it failed or was not sent.")
+    missed = models.BooleanField(
+        null=True, help_text="Failed, but not refused: it may be sent to those who were missed."
+    )
 
     class Meta:
         db_table = "delivery"
@@ -75,6 +78,10 @@ class Delivery(models.Model):
             models.CheckConstraint(
                 name="failed_always_says_why",
                 condition=~Q(outcome="failed") | Q(reason__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="only_a_failed_copy_was_missed",
+                condition=Q(missed__isnull=True) | Q(missed=True, outcome="failed"),
             ),
         ]
 

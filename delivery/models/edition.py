@@ -31,6 +31,12 @@ class Edition(models.Model):
         CANCELLED = "cancelled"
         CLOSED = "closed", "closed by a person who accepted what is left"
 
+    class GoesTo(models.TextChoices):
+        """Who is in the audience."""
+
+        EVERYONE = "everyone", "everyone confirmed when it was published"
+        REACHED = "reached", "of those, whoever was sent an earlier version"
+
     id = models.BigAutoField(primary_key=True)
     issue = models.ForeignKey(
         "publishing.Issue",
@@ -64,11 +70,23 @@ class Edition(models.Model):
     held_until = models.DateTimeField(db_default=Now())
     audience = models.PositiveIntegerField(default=0)
 
+    goes_to = models.CharField(
+        max_length=10,
+        choices=GoesTo,
+        default=GoesTo.EVERYONE,
+        db_default=GoesTo.EVERYONE,
+        help_text="Whom a correction goes to; a first version goes to everyone.",
+    )
+
     control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
     control_reason = models.TextField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(
         default=False, help_text="Resumed after a fault: one batch goes first, the rest waits."
+    )
+    unreconciled_since = models.DateTimeField(
+        null=True,
+        help_text="The database was found restored: not resumed before it is reconciled.",
     )
 
     class Meta:
@@ -93,6 +111,14 @@ class Edition(models.Model):
             models.CheckConstraint(
                 name="edition_control_is_known",
                 condition=Q(control__in=["running", "paused", "stopped", "cancelled", "closed"]),
+            ),
+            models.CheckConstraint(
+                name="edition_goes_to_is_known",
+                condition=Q(goes_to__in=["everyone", "reached"]),
+            ),
+            models.CheckConstraint(
+                name="nothing_runs_before_it_is_reconciled",
+                condition=Q(unreconciled_since__isnull=True) | ~Q(control="running"),
             ),
             models.CheckConstraint(
                 name="a_stopped_edition_says_why",

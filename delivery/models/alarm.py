@@ -1,0 +1,45 @@
+"""An alarm: something that must not happen did, and a person has to know."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Alarm(models.Model):
+    """
+    Raised once for what it is about, kept for good, and shown on the edition's page.
+
+    `about` makes it unique within its kind, so that finding the same thing twice raises nothing
+    new: a provider's id for a second copy, a delivery's key for a mark without evidence.
+    """
+
+    class Kind(models.TextChoices):
+        """What happened."""
+
+        ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"
+        MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
+        NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
+
+    id = models.BigAutoField(primary_key=True)
+    edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
+    kind = models.CharField(max_length=20, choices=Kind)
+    about = models.CharField(max_length=120)
+    sentence = models.TextField()
+    raised_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "alarm"
+        constraints = [
+            models.UniqueConstraint(
+                name="an_alarm_is_raised_once", fields=["edition", "kind", "about"]
+            ),
+            models.CheckConstraint(
+                name="alarm_kind_is_known",
+                condition=Q(kind__in=["accepted_twice", "marked_unsettled", "not_at_provider"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.sentence
