@@ -1,0 +1,306 @@
+"""
+Keeps what the provider is known to have accepted, and has the books follow it.
+
+The first acceptance of a delivery stands on its own row, written by whoever settles it. Every
+other one stands here: a webhook before the reply, a reply after the claim was lost, a second copy.
+Evidence is only ever added to, and what it says does not depend on the order it came in.
+
+Why the batch is locked: a settling worker holds its batch and not the edition. Whoever comes
+second then sees what the other wrote, so that two acceptances never miss one another.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.backends.utils import CursorWrapper
+
+from delivery.models import Alarm, Evidence
+from delivery.queue.alarms import raise_alarm
+from delivery.queue.control import pass_probe_on, stop
+from delivery.settlement import Sent
+
+logger = logging.getLogger(__name__)
+
+# --- Keeping it -----------------------------------------------------------------------------------
+
+
+def record_acceptances(
+    cursor: CursorWrapper,
+    edition: int,
+    attempt: UUID | None,
+    acceptances: Sequence[tuple[int, Sent]],
+    source: Evidence.Source,
+) -> int:
+    """
+    Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are new.
+
+    One that stands on its settled delivery already needs no row. A delivery that has two of them
+    now raises an alarm and stops the edition, once. What names no delivery of the edition is
+    logged and left. The caller has locked the edition and no batch.
+    """
+    if not acceptances:
+        return 0
+    recipients = [recipient for recipient, _ in acceptances]
+    facts: Sequence[list[Any]] = [
+        [sent.message_id for _, sent in acceptances],
+        recipients,
+        [sent.at for _, sent in acceptances],
+    ]
+    _lock_batches(cursor, edition, recipients)
+    cursor.execute(
+        f"""
+        INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, attempt,
+                              source, accepted_at, seen_at)
+        SELECT message_id, issue_id, recipient_id, version, %s, %s, at, clock_timestamp()
+        FROM {_OF_EDITION} JOIN {_FACTS} ON recipient = recipient_id
+        WHERE NOT (outcome = 'sent' AND provider_message_id = message_id)
+        ON CONFLICT DO NOTHING
+        """,  # noqa: S608 -- constants
+        [attempt, source.value, edition, *facts],
+    )
+    new = int(cursor.rowcount)
+    if new < len(acceptances):
+        _say_what_cannot_be(cursor, edition, facts)
+    raise_second_copies(cursor, edition, recipients)
+    return new
+
+
+_OF_EDITION = """(SELECT delivery.* FROM delivery JOIN edition
+                  ON edition.issue_id = delivery.issue_id AND edition.version = delivery.version
+                  WHERE edition.id = %s) AS delivery"""
+_FACTS = "unnest(%s::text[], %s::bigint[], %s::timestamptz[]) AS fact (message_id, recipient, at)"
+
+
+def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
+    """Batches change their deliveries only under their edition's lock, which the caller holds."""
+    cursor.execute(
+        f"""
+        SELECT FROM batch
+        WHERE id IN (SELECT batch_id FROM {_OF_EDITION} WHERE recipient_id = ANY(%s))
+        ORDER BY id FOR NO KEY UPDATE
+        """,  # noqa: S608 -- a constant
+        [edition, list(recipients)],
+    )
+
+
+def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: Sequence[list[Any]]) -> None:
+    """
+    A provider's id belongs to one message, and only deliveries of an edition are in its mail.
+
+    What contradicts that came from nowhere this program can act on: it is said, never raised, so
+    that it does not stand in the way of what can be kept.
+    """
+    cursor.execute(
+        f"""
+        SELECT message_id, recipient FROM {_FACTS}
+        JOIN evidence ON evidence.provider_message_id = message_id
+        JOIN edition ON edition.id = %s
+        WHERE (evidence.issue_id, evidence.version, evidence.recipient_id)
+              <> (edition.issue_id, edition.version, recipient)
+        """,  # noqa: S608 -- a constant
+        [*facts, edition],
+    )
+    for message_id, recipient in cursor.fetchall():
+        logger.critical(
+            "message %s is said to be reader %d's of edition %d, and is evidence for another "
+            "delivery already; provider ids are unique, so this cannot be",
+            message_id,
+            recipient,
+            edition,
+        )
+    cursor.execute(
+        f"""
+        SELECT recipient FROM {_FACTS}
+        WHERE recipient NOT IN (SELECT recipient_id FROM {_OF_EDITION})
+        """,  # noqa: S608 -- constants
+        [*facts, edition],
+    )
+    for (recipient,) in cursor.fetchall():
+        logger.warning(
+            "an acceptance names reader %d, who has no copy of edition %d", recipient, edition
+        )
+
+
+# --- Second copies --------------------------------------------------------------------------------
+
+
+def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
+    """
+    Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
+
+    A delivery of which n copies were accepted has n - 1 alarms, whichever of them was seen first,
+    so that seeing them again raises nothing and does not stop what a person resumed. Returns how
+    many are new. The caller has locked the edition.
+    """
+    cursor.execute(
+        f"""
+        SELECT recipient_id, max(delivery.provider_message_id),
+               array_agg(evidence.provider_message_id ORDER BY evidence.id)
+        FROM {_OF_EDITION} JOIN evidence USING (issue_id, recipient_id, version)
+        WHERE recipient_id = ANY(%s)
+        GROUP BY recipient_id
+        HAVING count(*) > 1
+            OR max(evidence.provider_message_id) <> max(delivery.provider_message_id)
+        ORDER BY recipient_id
+        """,  # noqa: S608 -- a constant
+        [edition, list(recipients)],
+    )
+    new = 0
+    for recipient, own, others in cursor.fetchall():
+        # In order and each once; its own id, where it has one, is the first.
+        ids = list(dict.fromkeys([own, *others] if own else others))
+        new += _raise_for(cursor, edition, recipient, ids)
+    if new:
+        stop(
+            cursor,
+            edition,
+            "Postmark accepted a second copy for some of its readers. "
+            "Compare Postmark's activity with the record before resuming.",
+        )
+    return new
+
+
+def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequence[str]) -> int:
+    cursor.execute(
+        "SELECT about FROM alarm WHERE edition_id = %s AND kind = %s AND about = ANY(%s)",
+        [edition, Alarm.Kind.ACCEPTED_TWICE.value, list(ids)],
+    )
+    raised = {row[0] for row in cursor.fetchall()}
+    missing = [message_id for message_id in ids[1:] if message_id not in raised]
+    missing = missing[: len(ids) - 1 - len(raised)]
+    for message_id in missing:
+        raise_alarm(
+            cursor,
+            edition,
+            Alarm.Kind.ACCEPTED_TWICE,
+            message_id,
+            f"Postmark accepted {len(ids)} copies for reader {recipient}: {', '.join(ids)}.",
+        )
+    return len(missing)
+
+
+# --- The books follow -----------------------------------------------------------------------------
+
+
+def unheeded_in(cursor: CursorWrapper, batch: int) -> list[int]:
+    """
+    The recipients in a batch whose evidence says something that their delivery's row does not.
+
+    Empty in the ordinary case. Asked by whoever gives up a lease, in the same transaction: what
+    came meanwhile was left to the holder.
+    """
+    cursor.execute(
+        """
+        SELECT DISTINCT recipient_id
+        FROM delivery JOIN evidence USING (issue_id, recipient_id, version)
+        WHERE batch_id = %s
+          AND (outcome <> 'sent'
+               OR delivery.provider_message_id <> evidence.provider_message_id)
+        ORDER BY recipient_id
+        """,
+        [batch],
+    )
+    return [row[0] for row in cursor.fetchall()]
+
+
+def heed(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
+    """Have what `unheeded_in` found take effect. The caller has locked the edition."""
+    raise_second_copies(cursor, edition, recipients)
+    settle_by_evidence(cursor, edition, recipients)
+
+
+def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
+    """
+    Settle as sent every one of these deliveries that has evidence of it; return how many.
+
+    Whatever they were: in doubt, waiting, given up, withdrawn. What was accepted was accepted, and
+    must not be asked about or sent again. A batch under a lease is left to its holder, which asks
+    `unheeded_in` when it is done. The caller has locked the edition.
+    """
+    cursor.execute(
+        f"""
+        SELECT id FROM batch
+        WHERE state NOT IN ('claimed', 'sending', 'looking_up')
+          AND id IN (SELECT batch_id
+                     FROM {_OF_EDITION} JOIN evidence USING (issue_id, recipient_id, version)
+                     WHERE recipient_id = ANY(%s) AND outcome <> 'sent')
+        ORDER BY id FOR NO KEY UPDATE
+        """,  # noqa: S608 -- a constant
+        [edition, list(recipients)],
+    )
+    batches = [row[0] for row in cursor.fetchall()]
+    if not batches:
+        return 0
+    cursor.execute(
+        _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
+    )
+    (settled,) = cursor.fetchone()
+    pass_probe_on(cursor, edition)
+    return int(settled)
+
+
+# One statement, so that outcomes, counts and states can never be seen apart. An id that a delivery
+# bears already is preferred to another, and an earlier piece of evidence to a later one.
+_SETTLE = """
+    WITH proof AS (
+        SELECT DISTINCT ON (recipient_id) issue_id, recipient_id, version, batch_id, outcome,
+               missed, evidence.provider_message_id AS message_id, source, attempt,
+               coalesce(accepted_at, seen_at) AS at
+        FROM delivery JOIN evidence USING (issue_id, recipient_id, version)
+        WHERE batch_id = ANY(%(batches)s) AND recipient_id = ANY(%(recipients)s)
+          AND outcome <> 'sent'
+        ORDER BY recipient_id,
+                 (evidence.provider_message_id = delivery.provider_message_id) DESC NULLS LAST,
+                 evidence.id
+    ), settled AS (
+        UPDATE delivery SET outcome = 'sent', provider_message_id = message_id,
+               sent_at = proof.at, evidence = source, reason = NULL, missed = NULL
+        FROM proof
+        WHERE delivery.issue_id = proof.issue_id AND delivery.recipient_id = proof.recipient_id
+          AND delivery.version = proof.version
+        RETURNING proof.batch_id, proof.outcome AS was, proof.missed AS was_missed, proof.attempt
+    ), change AS (
+        SELECT batch_id, count(*) AS sent,
+               count(*) FILTER (WHERE was = 'waiting') AS waiting,
+               count(*) FILTER (WHERE was = 'unknown') AS unknown,
+               count(*) FILTER (WHERE was = 'suppressed') AS suppressed,
+               count(*) FILTER (WHERE was = 'withdrawn') AS withdrawn,
+               count(*) FILTER (WHERE was = 'failed') AS failed,
+               count(*) FILTER (WHERE was_missed) AS missed
+        FROM settled GROUP BY batch_id
+    ), proved AS (
+        SELECT attempt AS id, count(*) AS copies FROM settled
+        WHERE attempt IS NOT NULL GROUP BY attempt
+    ), credited AS (
+        UPDATE attempt SET accepted = least(messages, accepted + copies)
+        FROM proved WHERE attempt.id = proved.id AND edition_id = %(edition)s
+    ), standing AS (
+        SELECT batch.id, batch.unknown - change.unknown > 0 AS in_doubt,
+               batch.waiting - change.waiting > 0 AS waits,
+               batch.state IN ('unknown', 'parked') AND batch.unknown = change.unknown AS freed
+        FROM batch JOIN change ON change.batch_id = batch.id
+    ), followed AS (
+        UPDATE batch SET
+            state = CASE WHEN NOT in_doubt AND NOT waits THEN 'done'
+                         WHEN NOT freed THEN state
+                         WHEN (SELECT control FROM edition WHERE id = %(edition)s) = 'running'
+                         THEN 'ready' ELSE 'paused' END,
+            due_at = CASE WHEN freed THEN clock_timestamp() ELSE due_at END,
+            doubt_since = CASE WHEN in_doubt THEN doubt_since END,
+            attempt = CASE WHEN in_doubt THEN attempt END,
+            lookups = CASE WHEN in_doubt THEN lookups ELSE 0 END,
+            reason = CASE WHEN freed OR NOT (in_doubt OR waits) THEN '' ELSE reason END,
+            sent = batch.sent + change.sent, waiting = batch.waiting - change.waiting,
+            unknown = batch.unknown - change.unknown,
+            suppressed = batch.suppressed - change.suppressed,
+            withdrawn = batch.withdrawn - change.withdrawn,
+            failed = batch.failed - change.failed, missed = batch.missed - change.missed
+        FROM change JOIN standing ON standing.id = change.batch_id
+        WHERE batch.id = change.batch_id
+    )
+    SELECT count(*) FROM settled
+"""
