@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import orjson
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error
 
 from delivery import readers, retries
 from delivery.look_up import look_up
@@ -27,15 +27,12 @@ from delivery.postmark import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_look_up, release
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, copies_of, start
+from delivery.write_down import is_trouble, write_down
 
 logger = logging.getLogger(__name__)
 
 # Renderers of editions that are going out at the same time; more than these take turns.
 RENDERERS_KEPT = 8
-
-# The database's own trouble: a cut line, a restart, a deadlock. An error about data is not among
-# it: the same batch would meet it again and again, so it counts against the batch.
-DATABASE_TROUBLE = (OperationalError, InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +132,13 @@ class Dispatcher:
     def deliver(self, claimed: Claim, is_stopping: Callable[[], bool] = lambda: False) -> None:
         """Take one claimed batch through its call."""
         attempt = uuid.uuid4()
+        timing = self._timing
+        claimed_until_s = now_s() + timing.lease_s
         try:
             messages = self._messages(claimed, attempt)
             if is_stopping():
                 release(claimed)
                 return
-            timing = self._timing
             # Read before the statement that records the deadline: ours is never the later one.
             deadline_at_s = now_s() + timing.deadline_s
             started = start(
@@ -150,11 +148,16 @@ class Dispatcher:
                 deadline_s=timing.deadline_s,
                 lease_s=timing.lease_s,
             )
-        except DATABASE_TROUBLE:
-            # It must not look as if the batch had ended its worker. If the start was committed
-            # all the same, this changes nothing.
-            connection.close()
-            release(claimed)
+        except Error as error:
+            # What is wrong with the batch itself counts against it, by its lease.
+            if is_trouble(error):
+                write_down(
+                    lambda: self._put_back(claimed, attempt),
+                    what=f"that batch {claimed.batch} was not sent",
+                    until_s=claimed_until_s,
+                    is_stopping=is_stopping,
+                    roll=self._roll,
+                )
             raise
         if not isinstance(started, Started):
             return
@@ -172,14 +175,13 @@ class Dispatcher:
             jitter=self._roll(),
             policy=self._policy,
         )
-        try:
-            settle_call(claimed, attempt, settlement, result_of(answer))
-        except DATABASE_TROUBLE:
-            # What the provider said is worth a second try over a fresh connection. If the first
-            # was committed, the second finds its claim gone and changes nothing.
-            logger.exception("settling attempt %s failed; it is tried once more", attempt.hex)
-            connection.close()
-            settle_call(claimed, attempt, settlement, result_of(answer))
+        write_down(
+            lambda: settle_call(claimed, attempt, settlement, result_of(answer)),
+            what=f"the answer to attempt {attempt.hex}",
+            until_s=deadline_at_s + timing.lease_s,
+            is_stopping=is_stopping,
+            roll=self._roll,
+        )
         logger.log(
             logging.INFO if isinstance(answer, Answered) else logging.WARNING,
             "attempt %s of batch %d: %d copies, %s",
@@ -188,6 +190,26 @@ class Dispatcher:
             len(going),
             settlement.reason or settlement.next.value,
         )
+
+    def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
+        """
+        Give back a batch of which surely nothing has left, whether or not its call was on record.
+
+        It must not look as if it had ended its worker. And where the record of the call was
+        committed and only the word of it was lost, nobody else could know that no call followed.
+        """
+        if release(claimed):
+            return
+        unsent = NotSent("The database was away when the call was about to start.")
+        settlement = retries.after_call(
+            unsent,
+            (),
+            tries=claimed.tries,
+            setbacks=claimed.setbacks,
+            jitter=self._roll(),
+            policy=self._policy,
+        )
+        settle_call(claimed, attempt, settlement, result_of(unsent))
 
     def _messages(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
         """Address and JSON of each message of the batch, by recipient."""

@@ -97,7 +97,7 @@ class Worker:
             self.stop()
             for thread in threads:
                 thread.join()
-            presence.leave(self.id)
+            self._guarded(lambda: presence.leave(self.id))
 
     def _watch(self, until: Callable[[], bool]) -> None:
         """Sweep, report, do the chores, until stopped. None of them keeps another from its turn."""
@@ -128,7 +128,7 @@ class Worker:
         try:
             return True, duty()
         except Exception:
-            logger.exception("a duty of the watch failed; it is done again after a pause")
+            logger.exception("a duty of the watch failed")
             _forget_connection()
             return False, None
 

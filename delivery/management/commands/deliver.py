@@ -49,11 +49,12 @@ class Command(BaseCommand):
         concurrency = _calls(options["concurrency"])
         # Django shows all of stderr as errors; most of this is news.
         self.stderr.style_func = str
+        worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
+        # Before the provider is asked for anything: from here on a signal ends it in good order.
+        worker.stop_on_signals()
         warning = disagreement(postmark_from_settings())
         if warning:
             self.stderr.write(self.style.WARNING(warning))
-        worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
-        worker.stop_on_signals()
         if not options["until_empty"]:
             self.stderr.write(
                 f"Worker {worker.id.hex[:8]} is running, {concurrency} calls at most. "

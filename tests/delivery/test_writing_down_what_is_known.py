@@ -1,0 +1,130 @@
+"""How long a worker goes on trying to write an answer down, and what it takes for trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from django.db import DataError, IntegrityError, InterfaceError, InternalError, OperationalError
+from django.db.utils import Error
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg import errors
+
+from delivery.postmark import now_s
+from delivery.write_down import LONGEST_PAUSE_S, is_trouble, pause_after, write_down
+
+FAILURES = st.integers(1, 10_000)
+JITTER = st.floats(0, 1)
+LEFT_S = st.floats(-1000, 1000)
+
+
+@given(jitter=JITTER, left_s=LEFT_S)
+def test_the_second_try_comes_at_once_and_always(jitter: float, left_s: float) -> None:
+    assert pause_after(1, jitter, left_s) == 0
+
+
+@given(failures=FAILURES, jitter=JITTER, left_s=st.floats(-1000, 0))
+def test_without_time_left_there_is_no_third(failures: int, jitter: float, left_s: float) -> None:
+    assert pause_after(failures + 1, jitter, left_s) is None
+
+
+@given(failures=FAILURES, jitter=JITTER, left_s=st.floats(0.001, 1000))
+def test_with_time_left_there_is_a_short_pause_that_ends_within_it(
+    failures: int, jitter: float, left_s: float
+) -> None:
+    pause = pause_after(failures + 1, jitter, left_s)
+    assert pause is not None
+    assert 0 < pause <= min(left_s, LONGEST_PAUSE_S)
+
+
+def raised(error: type[Error], cause: psycopg.Error) -> Error:
+    """An error as Django raises it: the driver's own is its cause."""
+    wrapped = error("it went wrong")
+    wrapped.__cause__ = cause
+    return wrapped
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised(OperationalError, errors.AdminShutdown()),
+        raised(OperationalError, errors.DiskFull()),
+        raised(InterfaceError, psycopg.InterfaceError()),
+        raised(InternalError, errors.IdleInTransactionSessionTimeout()),
+        raised(InternalError, errors.ReadOnlySqlTransaction()),
+    ],
+    ids=lambda error: type(error.__cause__).__name__,
+)
+def test_what_the_database_suffers_from_is_trouble(error: Error) -> None:
+    assert is_trouble(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        raised(IntegrityError, errors.CheckViolation()),
+        raised(DataError, errors.NumericValueOutOfRange()),
+        raised(InternalError, errors.DataCorrupted()),
+        InternalError("without a cause"),
+    ],
+    ids=str,
+)
+def test_what_the_same_write_would_meet_again_is_none(error: Error) -> None:
+    assert not is_trouble(error)
+
+
+def failing(*results: Error | str) -> Callable[[], str]:
+    """A write that fails in these ways, one after another, or returns."""
+    left = list(results)
+
+    def write() -> str:
+        result = left.pop(0)
+        if isinstance(result, Error):
+            raise result
+        return result
+
+    return write
+
+
+CUT = OperationalError("the connection is closed")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
+    written = write_down(
+        failing(CUT, CUT, CUT, "written"),
+        what="an answer",
+        until_s=now_s() + 1000,
+        is_stopping=lambda: stops,
+        roll=lambda: 0.0,
+    )
+    assert written == "written"
+
+
+@pytest.mark.django_db
+def test_the_last_error_is_raised_when_the_time_is_over() -> None:
+    last = OperationalError("the last")
+
+    with pytest.raises(OperationalError, match="the last"):
+        write_down(
+            failing(CUT, last, "never reached"),
+            what="an answer",
+            until_s=now_s() - 1,
+            is_stopping=lambda: False,
+            roll=lambda: 0.0,
+        )
+
+
+@pytest.mark.django_db
+def test_an_error_about_data_is_raised_at_once() -> None:
+    with pytest.raises(IntegrityError):
+        write_down(
+            failing(IntegrityError("a check"), "never reached"),
+            what="an answer",
+            until_s=now_s() + 1000,
+            is_stopping=lambda: False,
+            roll=lambda: 0.0,
+        )

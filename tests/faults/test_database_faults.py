@@ -1,0 +1,305 @@
+"""PostgreSQL is restarted, crashes, freezes, refuses to write, and its lines are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from delivery.models import Alarm, Batch, Delivery, Evidence
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+from tests.faults.cutting_proxy import CuttingProxy
+from tests.faults.own_server import OwnServer
+from tests.faults.watched_worker import WatchedWorker
+
+Begin = Callable[..., WatchedWorker]
+AllGotOne = Callable[[Any, int], None]
+
+READERS = 600
+PATIENCE_S = 100
+
+# The statements after which a batch is in other hands, and the COMMIT that ends each transaction.
+CLAIM = b"SET state = 'claimed'"
+START = b"INSERT INTO attempt"
+SETTLE = b"UPDATE attempt SET finished_at"
+
+
+def accepted(provider: SandboxServer, copies: int) -> None:
+    """Wait until the provider has accepted so many copies."""
+    sandbox = provider.sandbox
+    assert sandbox.gate.wait_until(
+        lambda: sandbox.outbox.counts()["accepted"] >= copies, PATIENCE_S
+    )
+
+
+def held(provider: SandboxServer, calls: int) -> None:
+    """Wait until the provider holds so many calls."""
+    gate = provider.sandbox.gate
+    assert gate.wait_until(lambda: gate.held == calls, PATIENCE_S)
+
+
+def two_at_work(provider: SandboxServer, workers: Begin, url: str = "") -> list[WatchedWorker]:
+    """Two workers that have both come to the point where they call, two calls each."""
+    provider.sandbox.latency_s = 0.02
+    provider.sandbox.set_fault("hold", calls=4)
+    both = [workers("--until-empty", "--concurrency", "2", url=url) for _ in range(2)]
+    held(provider, 4)
+    provider.sandbox.gate.release()
+    return both
+
+
+def ended_well(worker: WatchedWorker) -> None:
+    """It came to its end by itself, having settled everything."""
+    assert worker.end(PATIENCE_S) == 0, worker.said
+
+
+def no_look_up(provider: SandboxServer) -> bool:
+    """Whether the provider was never asked what became of a copy."""
+    paths = provider.sandbox.calls.counts()["by_path"]
+    return not any("messages" in path for path in paths)
+
+
+# --- The server goes and comes back -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_restart_in_the_middle_ends_no_worker_and_costs_nobody_a_copy(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    workers: Begin,
+    all_got_one: AllGotOne,
+    mode: str,
+) -> None:
+    edition = newsroom.publish(readers=READERS)
+    both = two_at_work(provider, workers)
+
+    for share in (0.2, 0.5, 0.8):
+        accepted(provider, int(READERS * share))
+        with server.away(mode):
+            assert [worker.is_running() for worker in both] == [True, True]
+
+    for worker in both:
+        ended_well(worker)
+    all_got_one(edition, READERS)
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_an_answer_that_comes_while_the_database_is_away_is_written_down_when_it_is_back(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    workers: Begin,
+    all_got_one: AllGotOne,
+    mode: str,
+) -> None:
+    edition = newsroom.publish(readers=20)
+    provider.sandbox.set_fault("hold", calls=1)
+    worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider, 1)
+
+    with server.away(mode):
+        provider.sandbox.gate.release()
+        # Longer than one new connection: the third try has failed as well.
+        worker.wait_for("could not be written down", times=3)
+
+    ended_well(worker)
+    all_got_one(edition, 20)
+    assert no_look_up(provider)
+
+
+def test_a_batch_that_was_not_started_when_the_database_went_is_no_crash(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=20)
+    with closing(psycopg.connect(server.url(database))) as other:
+        other.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+        worker = workers("--until-empty", DELIVERY_LEASE_S="60")
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        with server.away("immediate"):
+            worker.wait_for("could not be written down", times=3)
+
+    ended_well(worker)
+    all_got_one(edition, 20)
+    assert Batch.objects.get().crashes == 0
+    assert len(newsroom.attempts(edition)) == 1
+
+
+def test_sigterm_while_the_database_is_away_ends_the_worker_with_0(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=20)
+    provider.sandbox.set_fault("hold", calls=1)
+    worker = workers(DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider, 1)
+
+    with server.away("fast"):
+        provider.sandbox.gate.release()
+        worker.wait_for("could not be written down", times=3)
+        assert worker.stop() == 0, worker.said
+
+    newsroom.let_time_pass(70)
+    ended_well(workers("--until-empty"))
+    all_got_one(edition, 20)
+
+
+def test_a_frozen_database_is_waited_for(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=20)
+    provider.sandbox.set_fault("hold", calls=1)
+    worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider, 1)
+
+    with server.frozen(database):
+        provider.sandbox.gate.release()
+        assert provider.sandbox.gate.wait_until(lambda: provider.sandbox.calls.count > 1, 60)
+
+    ended_well(worker)
+    all_got_one(edition, 20)
+    assert no_look_up(provider)
+
+
+def test_an_answer_that_comes_while_the_database_takes_no_writes_is_written_down_later(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=20)
+    provider.sandbox.set_fault("hold", calls=1)
+    worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider, 1)
+
+    with server.admin() as admin:
+        for read_only in ("on", "off"):
+            admin.execute(
+                f"ALTER DATABASE {database} SET default_transaction_read_only = {read_only}"
+            )
+            cut_all_sessions(admin, database)
+            provider.sandbox.gate.release()
+            if read_only == "on":
+                worker.wait_for("cannot execute UPDATE in a read-only transaction", times=3)
+
+    ended_well(worker)
+    all_got_one(edition, 20)
+    assert no_look_up(provider)
+
+
+# --- Lines are cut ------------------------------------------------------------------------------
+
+
+def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 1000) -> None:
+    """End sessions of the database, drawn by lot, and wait until they are gone."""
+    admin.execute(
+        """
+        SELECT pg_terminate_backend(pid, 10000) FROM (
+            SELECT pid FROM pg_stat_activity WHERE datname = %s ORDER BY random() LIMIT %s) AS lot
+        """,
+        [database, at_most],
+    )
+
+
+def test_sessions_ended_again_and_again_cost_nobody_a_copy(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=READERS)
+    connection.close()
+    both = two_at_work(provider, workers)
+
+    with server.admin() as admin:
+        for step in range(1, 20):
+            accepted(provider, step * READERS // 20)
+            cut_all_sessions(admin, database, at_most=2)
+
+    for worker in both:
+        ended_well(worker)
+    all_got_one(edition, READERS)
+
+
+@pytest.fixture
+def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
+    """A line to the test's server that can be cut."""
+    proxy = CuttingProxy(server.socket, seed=1789)
+    yield proxy
+    proxy.close()
+
+
+@pytest.mark.parametrize("answer", [False, True], ids=["the statement", "the answer"])
+@pytest.mark.parametrize(
+    ("at", "after"),
+    [(CLAIM, b""), (START, b""), (b"COMMIT", START), (b"COMMIT", SETTLE)],
+    ids=["the claim", "the record of the call", "its commit", "the commit of settling"],
+)
+def test_a_line_cut_at_one_statement_costs_nobody_a_copy(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    proxy: CuttingProxy,
+    workers: Begin,
+    all_got_one: AllGotOne,
+    at: bytes,
+    after: bytes,
+    answer: bool,
+) -> None:
+    edition = newsroom.publish(readers=40)
+    cut = proxy.cut(at, after=after, answer=answer)
+
+    worker = workers("--until-empty", url=proxy.url(server.password, database))
+
+    ended_well(worker)
+    assert cut.made == 1
+    all_got_one(edition, 40)
+    assert no_look_up(provider)
+    assert not Alarm.objects.exists()
+    known = Delivery.objects.values("provider_message_id")
+    assert not Evidence.objects.exclude(provider_message_id__in=known).exists()
+
+
+def test_lines_cut_at_random_cost_nobody_a_copy(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    server: OwnServer,
+    database: str,
+    proxy: CuttingProxy,
+    workers: Begin,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(readers=READERS)
+    url = proxy.url(server.password, database)
+    both = two_at_work(provider, workers, url=url)
+
+    proxy.cut_at_random(0.03)
+    assert proxy.wait_for_cuts(20)
+    proxy.cut_at_random(0)
+
+    for worker in both:
+        ended_well(worker)
+    all_got_one(edition, READERS)
