@@ -1,7 +1,8 @@
 """
-Publishing: an issue, its edition and one delivery for each confirmed reader, in one transaction.
+Publishing: an issue, its edition and one delivery for each of its readers, in one transaction.
 
-All of it is there after the commit, or none of it. Knows nothing of HTTP.
+All of it is there after the commit, or none of it. A version is published once, and so is a key:
+two unique constraints decide, whoever comes at the same time. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -23,26 +24,58 @@ from delivery.queue.enqueue import enqueue
 from publishing.audit_trail import record_publication
 from publishing.content import Content
 from publishing.models import Issue
-from subscribers.audience import confirmed
+from publishing.versions import (
+    EVERYONE,
+    WORDS_FOR,
+    VersionRefusedError,
+    audience_of,
+    versions_of,
+    why_not,
+)
 
 ONE_PER_KEY = "an_author_publishes_once_per_key"
+ONE_PER_VERSION = "one_edition_per_issue_and_version"
 LONGEST_SLUG = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The edition that stands under the key; `created` is false if it stood there before."""
+    """The edition that stands under the key or as that version; not `created` if it did before."""
 
     edition: Edition
     created: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be published: these words, as that version of that issue, to those readers."""
+
+    content: Content
+    issue: uuid.UUID | None
+    version: int | None
+    goes_to: str
+
+    def is_answered_by(self, edition: Edition) -> bool:
+        """Whether this is what was asked for when `edition` was published."""
+        same_place = (
+            edition.version == 1
+            if self.issue is None
+            else (edition.issue_id, edition.version) == (self.issue, self.version)
+        )
+        return same_place and edition.goes_to == self.goes_to and has_words(edition, self.content)
+
+
 class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key; nothing was changed."""
 
-    def __init__(self, edition: Edition) -> None:
+    def __init__(self, edition: Edition, asked: Asked) -> None:
+        otherwise = (
+            f"as version {edition.version} of its issue, to {WORDS_FOR[edition.goes_to]}"
+            if has_words(edition, asked.content)
+            else "with other content"
+        )
         super().__init__(
-            f"This key was already used to publish “{edition.title}” with other content; "
+            f"This key was already used to publish “{edition.title}” {otherwise}; "
             "nothing was sent and nothing was changed."
         )
         self.edition = edition
@@ -53,28 +86,61 @@ def edition_under(author: uuid.UUID, key: str) -> Edition | None:
     return Edition.objects.filter(author_id=author, idempotency_key=key).first()
 
 
-def publish(author: uuid.UUID, key: str, content: Content, *, hold_s: float) -> Published:
-    """
-    Publish `content` as version 1 of a new issue, to everyone who is confirmed now.
+def has_words(edition: Edition, content: Content) -> bool:
+    """Whether these are the words that were published, to the last character."""
+    return bytes(edition.content_hash) == content.sha256
 
-    Asking again with the same key returns the edition that exists. Nothing leaves before `hold_s`
-    seconds are over. Raises `KeyUsedForOtherContentError` if the key stands for other content.
+
+def publish(
+    author: uuid.UUID,
+    key: str,
+    content: Content,
+    *,
+    hold_s: float,
+    issue: uuid.UUID | None = None,
+    version: int | None = None,
+    goes_to: str = EVERYONE,
+) -> Published:
     """
+    Publish `content` as the next `version` of `issue`, or as version 1 of a new one.
+
+    It goes to everyone who is confirmed now, or of them (`goes_to` is `reached`) to those who were
+    sent an earlier version. Nothing leaves before `hold_s` seconds are over.
+
+    Asking again with the same key returns the edition that exists, and so does asking for a version
+    that exists, under whatever key and with whatever content: compare it with `has_words`.
+    Raises `KeyUsedForOtherContentError` if the key stands for anything else, and
+    `VersionRefusedError` if the version is neither there nor the next.
+    """
+    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value)
     with transaction.atomic():
-        earlier = edition_under(author, key)
+        refusal = why_not(issue, version, asked.goes_to)
+        earlier = _standing(author, key, asked)
         if earlier is None:
+            if refusal:
+                raise VersionRefusedError(refusal)
             try:
                 with transaction.atomic():
-                    return Published(_publish_new(author, key, content, hold_s), created=True)
+                    return Published(_publish_new(author, key, asked, hold_s), created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.
-                if _constraint(error) == ONE_PER_KEY:
-                    earlier = edition_under(author, key)
+                if _constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION):
+                    earlier = _standing(author, key, asked)
                 if earlier is None:
                     raise
-        if bytes(earlier.content_hash) != content.sha256:
-            raise KeyUsedForOtherContentError(earlier)
         return Published(earlier, created=False)
+
+
+def _standing(author: uuid.UUID, key: str, asked: Asked) -> Edition | None:
+    """What was published under this key, or as this version. The key speaks first."""
+    edition = edition_under(author, key)
+    if edition is None:
+        if asked.issue is None or asked.version is None:
+            return None
+        return versions_of(asked.issue).filter(version=asked.version).defer(None).first()
+    if not asked.is_answered_by(edition):
+        raise KeyUsedForOtherContentError(edition, asked)
+    return edition
 
 
 def _constraint(error: IntegrityError) -> str | None:
@@ -83,8 +149,9 @@ def _constraint(error: IntegrityError) -> str | None:
     return getattr(diagnostics, "constraint_name", None)
 
 
-def _publish_new(author: uuid.UUID, key: str, content: Content, hold_s: float) -> Edition:
-    issue = _new_issue(content.plain_title)
+def _publish_new(author: uuid.UUID, key: str, asked: Asked, hold_s: float) -> Edition:
+    content = asked.content
+    issue = _issue_of(asked)
     mail = compose(
         content.title,
         content.html,
@@ -94,7 +161,8 @@ def _publish_new(author: uuid.UUID, key: str, content: Content, hold_s: float) -
     )
     edition = Edition.objects.create(
         issue=issue,
-        version=1,
+        version=asked.version or 1,
+        goes_to=asked.goes_to,
         kind=Edition.Kind.NEWSLETTER,
         stream=settings.POSTMARK_BROADCAST_STREAM,
         author_id=author,
@@ -110,9 +178,20 @@ def _publish_new(author: uuid.UUID, key: str, content: Content, hold_s: float) -
         held_until=cast("Any", Now()) + timedelta(seconds=hold_s),
     )
     edition.refresh_from_db(fields=["published_at", "held_until"])
-    enqueue(edition, confirmed(), most=settings.DELIVERY_BATCH_SIZE)
+    audience = audience_of(issue.pk, edition.version, asked.goes_to)
+    enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
+    if edition.version > 1:
+        # After the edition, which is where two who publish one version wait for each other.
+        Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition)
     return edition
+
+
+def _issue_of(asked: Asked) -> Issue:
+    """The issue that was named, at the address it has had from the start; or a new one."""
+    if asked.issue is None:
+        return _new_issue(asked.content.plain_title)
+    return Issue.objects.get(pk=asked.issue)
 
 
 def _new_issue(title: str) -> Issue:

@@ -11,11 +11,14 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from delivery.models import Edition
 from idempotency.key import BadKey, key_given
 from publishing.content import LONGEST_PART, Content, flaws_of
-from publishing.publish import KeyUsedForOtherContentError, publish
+from publishing.naming_editions import issue_id, version_number
+from publishing.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from publishing.versions import EVERYONE, WORDS_FOR, VersionRefusedError, still_going
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -24,12 +27,31 @@ LARGEST_FILE = 4 * LONGEST_PART
 class Command(BaseCommand):
     """Reads options and files, calls `publish` once, prints what came of it."""
 
-    help = "Publish an issue to everyone who is confirmed. The last line is JSON."
+    help = (
+        "Publish an issue to everyone who is confirmed; with --issue and --version, the next "
+        "version of one. The last line is JSON."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        # Django's own --version tells Django's version; here it names the edition's.
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--title", required=True, help="becomes the subject")
         parser.add_argument("--html-file", type=Path, help="the HTML part, UTF-8")
         parser.add_argument("--text-file", type=Path, help="the text part, UTF-8")
+        parser.add_argument("--issue", metavar="ID", help="the issue of which this is a version")
+        parser.add_argument(
+            "--version",
+            metavar="N",
+            help="its next version; one that is there already sends nothing and is printed",
+        )
+        parser.add_argument(
+            "--goes-to",
+            choices=list(WORDS_FOR),
+            help="everyone confirmed now (the default), or of them those who were sent an earlier "
+            "version",
+        )
         parser.add_argument("--author", help="username (default: the only superuser)")
         parser.add_argument(
             "--idempotency-key",
@@ -50,18 +72,23 @@ class Command(BaseCommand):
         flaws = flaws_of(content)
         if flaws:
             raise CommandError(" ".join(flaw.sentence for flaw in flaws))
+        issue, version = _version(options["issue"], options["version"], options["goes_to"])
+        goes_to = options["goes_to"] or EVERYONE
         try:
             published = publish(
                 _author(options["author"]),
                 _key(options["idempotency_key"]),
                 content,
                 hold_s=_seconds(options["hold"]),
+                issue=issue,
+                version=version,
+                goes_to=goes_to,
             )
-        except KeyUsedForOtherContentError as error:
+        except (KeyUsedForOtherContentError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
-        if not edition.audience:
-            self.stderr.write("This issue goes to nobody: there is no confirmed reader yet.")
+        for sentence in _worth_knowing(published, content, goes_to):
+            self.stderr.write(sentence)
         self.stdout.write(
             json.dumps(
                 {
@@ -73,6 +100,44 @@ class Command(BaseCommand):
             )
         )
         sys.stdout.flush()
+
+
+def _worth_knowing(published: Published, content: Content, goes_to: str) -> list[str]:
+    """What the numbers alone do not say, a sentence each."""
+    edition = published.edition
+    sentences = []
+    if not published.created and not has_words(edition, content):
+        sentences.append(
+            f"Version {edition.version} of “{edition.title}” is there already, with other content; "
+            "nothing was sent and nothing was changed."
+        )
+    if not published.created and edition.goes_to != goes_to:
+        sentences.append(f"Version {edition.version} went to {WORDS_FOR[edition.goes_to]}.")
+    if not edition.audience:
+        sentences.append(_to_nobody(edition))
+    if published.created and edition.version > 1:
+        sentences += still_going(edition.issue_id, edition.version, goes_to)
+    return sentences
+
+
+def _to_nobody(edition: Edition) -> str:
+    if edition.goes_to == EVERYONE:
+        return "This issue goes to nobody: there is no confirmed reader yet."
+    return "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
+
+
+def _version(
+    issue: str | None, version: object, goes_to: str | None
+) -> tuple[uuid.UUID | None, int | None]:
+    if issue is None:
+        for option, given in (("--version", version), ("--goes-to", goes_to)):
+            if given is not None:
+                raise CommandError(f"{option} is about an issue that exists; name it with --issue.")
+        return None, None
+    try:
+        return issue_id(str(issue)), version_number(None if version is None else str(version))
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def _read(path: Path | None) -> str:

@@ -1,0 +1,53 @@
+"""What a worker or a person made of an edition's copies, written as they write it."""
+
+from __future__ import annotations
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from delivery.models import Batch, Delivery, Edition
+
+
+def sent(edition: Edition, *names: str) -> None:
+    """The copies of these readers went out; of all that wait, if none is named."""
+    for copy in _waiting(edition, names):
+        Delivery.objects.filter(pk=copy.pk).update(
+            outcome="sent",
+            sent_at=Now(),
+            evidence="reply",
+            provider_message_id=f"{edition.version}-{copy.recipient_id}",
+        )
+        _counted(copy, "sent")
+
+
+def in_doubt(edition: Edition, *names: str) -> None:
+    """The copies of these readers left, and no answer came."""
+    for copy in _waiting(edition, names):
+        Delivery.objects.filter(pk=copy.pk).update(outcome="unknown")
+        _counted(copy, "unknown", state="unknown", doubt_since=Now())
+
+
+def cancelled(edition: Edition) -> None:
+    """A person cancelled it, or called it back: nothing more goes out."""
+    for copy in _waiting(edition, ()):
+        Delivery.objects.filter(pk=copy.pk).update(outcome="withdrawn")
+        _counted(copy, "withdrawn")
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled", control_at=Now())
+
+
+def hold_is_over(edition: Edition) -> None:
+    """Time has passed."""
+    Edition.objects.filter(pk=edition.pk).update(held_until=F("published_at"))
+
+
+def _waiting(edition: Edition, names: tuple[str, ...]) -> list[Delivery]:
+    copies = Delivery.objects.filter(
+        issue=edition.issue_id, version=edition.version, outcome="waiting"
+    )
+    return list(copies.filter(name__in=names) if names else copies)
+
+
+def _counted(copy: Delivery, outcome: str, **facts: object) -> None:
+    batch = Batch.objects.filter(pk=copy.batch_id)
+    batch.update(**{"waiting": F("waiting") - 1, outcome: F(outcome) + 1, **facts})
+    batch.filter(waiting=0, unknown=0).update(state="done")

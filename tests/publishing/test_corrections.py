@@ -1,0 +1,386 @@
+"""The versions of an issue: each is published once, the next one corrects, any other is refused."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection, transaction
+
+from delivery.models import Delivery, Edition
+from publishing.models import Issue
+from publishing.publish import KeyUsedForOtherContentError, has_words, publish
+from publishing.versions import VersionRefusedError, still_going, why_not
+from subscribers.leaving import leave
+from subscribers.models import Subscriber
+from tests.publishing.ledger import cancelled, in_doubt, sent
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_S = 60
+WAITS = "Version 1 is still being sent: 2 copies wait. Their readers"
+CANCEL = "cancel version 1 if nobody else should get it."
+CORRECTED = letter("Swifts, corrected", "<p>Fourteen, not forty.</p>", "Fourteen, not forty.")
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """Version 1, to Ada, Bram and Cleo."""
+    return publish(author.pk, "first", letter(), hold_s=0).edition
+
+
+@pytest.fixture
+def correct(author, first):
+    """Publish a version of the issue of `first`, the next unless named."""
+
+    def publish_it(version=2, key="second", content=CORRECTED, **whom):
+        return publish(
+            author.pk, key, content, hold_s=0, issue=first.issue_id, version=version, **whom
+        )
+
+    return publish_it
+
+
+def readers_of(edition):
+    """Who has a delivery of this version, by name."""
+    return set(
+        Delivery.objects.filter(issue=edition.issue_id, version=edition.version).values_list(
+            "name", flat=True
+        )
+    )
+
+
+def test_the_next_version_is_an_edition_of_the_same_issue_with_deliveries_under_new_keys(
+    correct, first
+):
+    sent(first)
+
+    second = correct()
+
+    assert second.created
+    assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
+    assert Issue.objects.count() == 1
+    assert readers_of(second.edition) == {"Ada", "Bram", "Cleo"}
+    keys = Delivery.objects.values_list("issue", "version", "recipient")
+    assert len(set(keys)) == 6
+    assert Delivery.objects.filter(version=1, outcome="sent").count() == 3
+
+
+def test_a_correction_goes_to_everyone_who_is_confirmed_now(correct, first):
+    sent(first)
+    SubscriberFactory(name="Dirk")
+    leave(Subscriber.objects.get(name="Ada").pk)
+
+    assert readers_of(correct().edition) == {"Bram", "Cleo", "Dirk"}
+
+
+def test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent(
+    correct, first
+):
+    sent(first, "Ada", "Bram")
+    in_doubt(first, "Cleo")
+    SubscriberFactory(name="Dirk")
+
+    edition = correct(goes_to="reached").edition
+
+    assert readers_of(edition) == {"Ada", "Bram"}
+    assert (edition.goes_to, edition.audience) == ("reached", 2)
+
+
+def test_who_was_reached_and_has_left_since_gets_no_correction(correct, first):
+    sent(first)
+    leave(Subscriber.objects.get(name="Ada").pk)
+
+    assert readers_of(correct(goes_to="reached").edition) == {"Bram", "Cleo"}
+
+
+def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_does_not(
+    author, correct, first
+):
+    sent(first, "Ada")
+    sent(correct().edition, "Bram")
+    sent(publish(author.pk, "other", letter("Other"), hold_s=0).edition, "Cleo")
+
+    assert readers_of(correct(3, "third", goes_to="reached").edition) == {"Ada", "Bram"}
+
+
+def test_the_slug_stays_and_the_title_follows_the_newest_version(correct, first):
+    slug = Issue.objects.get().slug
+
+    edition = correct().edition
+
+    issue = Issue.objects.get()
+    assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
+    assert edition.archive_url == first.archive_url
+
+
+@pytest.mark.parametrize("key", ["second", "another", "first"])
+def test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first_time(
+    author, correct, first, key
+):
+    content = CORRECTED
+    second = correct().edition
+    if key == "first":
+        content, second = letter(), first
+
+    again = correct(second.version, key, content)
+
+    assert (again.edition.pk, again.created) == (second.pk, False)
+    assert Delivery.objects.count() == 6
+    assert LogEntry.objects.count() == 2
+
+
+def test_a_version_that_exists_with_other_words_stays_as_it_is_and_the_caller_can_tell(correct):
+    second = correct().edition
+
+    again = correct(2, "another", letter("Third thoughts"))
+
+    assert (again.edition.pk, again.created) == (second.pk, False)
+    assert again.edition.title == "Swifts, corrected"
+    assert not has_words(again.edition, letter("Third thoughts"))
+    assert has_words(again.edition, CORRECTED)
+    assert Edition.objects.count() == 2
+
+
+@pytest.mark.parametrize("version", [0, -1, 3, 7])
+def test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is(
+    correct, version
+):
+    with pytest.raises(VersionRefusedError) as refusal:
+        correct(version)
+
+    assert str(refusal.value) == (
+        f"There is no version {version} of “Swifts leave without saying goodbye”: "
+        "version 1 is there, so the next is version 2."
+    )
+    assert Edition.objects.count() == 1
+
+
+def test_the_refusal_counts_every_version_that_is_there(correct):
+    correct()
+
+    with pytest.raises(VersionRefusedError, match="versions 1 to 2 are there, so the next is ver"):
+        correct(4, "fourth")
+
+
+def test_a_version_has_to_be_named(correct):
+    with pytest.raises(VersionRefusedError, match="the next is version 2"):
+        correct(None)
+
+
+def test_an_issue_that_there_is_not_is_refused(author, three_readers):
+    unknown = uuid.uuid4()
+
+    with pytest.raises(VersionRefusedError) as refusal:
+        publish(author.pk, "k", letter(), hold_s=0, issue=unknown, version=1)
+
+    assert str(refusal.value) == f"There is no issue {unknown}."
+    assert not Edition.objects.exists()
+
+
+def test_confirmation_mail_cannot_be_published_to(correct, first):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE edition DISABLE TRIGGER USER")
+        cursor.execute("UPDATE edition SET kind = 'confirmation'")
+        cursor.execute("ALTER TABLE edition ENABLE TRIGGER USER")
+
+    with pytest.raises(VersionRefusedError, match="is confirmation mail, which nobody publishes"):
+        correct()
+
+
+@pytest.mark.parametrize(("version", "goes_to"), [(2, "everyone"), (1, "reached")])
+def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, version, goes_to):
+    with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
+        publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
+
+    assert not Issue.objects.exists()
+
+
+def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, first):
+    cancelled(first)
+
+    with pytest.raises(VersionRefusedError) as refusal:
+        correct(goes_to="reached")
+
+    assert str(refusal.value) == (
+        "No copy of “Swifts leave without saying goodbye” went out yet, so nobody was sent an "
+        "earlier version; publish it to everyone."
+    )
+
+
+def test_an_issue_that_was_called_back_is_published_again_as_the_next_version_to_everyone(
+    correct, first
+):
+    cancelled(first)
+    SubscriberFactory(name="Dirk")
+
+    edition = correct(content=letter()).edition
+
+    assert edition.version == 2
+    assert readers_of(edition) == {"Ada", "Bram", "Cleo", "Dirk"}
+
+
+# --- The key ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"content": letter("Third thoughts")},
+        {"goes_to": "reached"},
+        {"version": 3},
+        {"version": 1},
+    ],
+)
+def test_a_key_stands_for_its_words_its_version_and_its_readers(correct, first, other):
+    sent(first)
+    correct()
+
+    with pytest.raises(KeyUsedForOtherContentError):
+        correct(**other)
+
+    assert Edition.objects.count() == 2
+
+
+def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round(
+    author, correct, first
+):
+    correct(content=letter())
+
+    with pytest.raises(KeyUsedForOtherContentError) as refusal:
+        publish(author.pk, "second", letter(), hold_s=0)
+    assert "as version 2 of its issue, to everyone confirmed; nothing was sent" in str(
+        refusal.value
+    )
+    with pytest.raises(KeyUsedForOtherContentError):
+        correct(2, "first", content=letter())
+    assert Edition.objects.count() == 2
+
+
+def test_the_same_key_of_another_author_is_another_key(new_author, correct, first):
+    other = new_author("tomas")
+
+    made = publish(
+        other.pk, "first", CORRECTED, hold_s=0, issue=first.issue_id, version=2
+    )  # the key of the first version, which is Edith's
+
+    assert made.created
+
+
+# --- At the same moment -------------------------------------------------------------------------
+
+
+def at_once(*calls):
+    """Call them in threads of their own that begin together; what each returned."""
+    together = Barrier(len(calls))
+
+    def run(call):
+        try:
+            together.wait(PATIENCE_S)
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls, timeout=PATIENCE_S))
+
+
+def test_two_who_publish_the_same_version_at_once_make_one_edition(correct):
+    for version in range(2, 6):
+        outcomes = at_once(
+            lambda version=version: correct(version, f"one-{version}", letter("One")),
+            lambda version=version: correct(version, f"two-{version}", letter("Two")),
+        )
+
+        assert sorted(outcome.created for outcome in outcomes) == [False, True]
+        assert len({outcome.edition.pk for outcome in outcomes}) == 1
+    assert Edition.objects.count() == 5
+    assert Delivery.objects.count() == 15
+
+
+def test_one_key_twice_at_once_makes_one_edition(correct):
+    for version in range(2, 6):
+        outcomes = at_once(*[lambda version=version: correct(version, f"k{version}")] * 2)
+
+        assert sorted(outcome.created for outcome in outcomes) == [False, True]
+    assert Edition.objects.count() == 5
+
+
+def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs(
+    author, correct, first
+):
+    """The other has inserted the edition and not committed: the constraint decides, and waits."""
+
+    def waits():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks"
+                " WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
+            )
+            return cursor.fetchone()[0]
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            theirs = correct(2, "theirs", letter("Theirs")).edition
+            mine = pool.submit(lambda: at_once(lambda: correct(2, "mine"))[0])
+            while not waits():
+                assert not mine.done()
+        outcome = mine.result(timeout=PATIENCE_S)
+
+    assert (outcome.edition.pk, outcome.created) == (theirs.pk, False)
+    assert outcome.edition.title == "Theirs"
+
+
+# --- What is said -------------------------------------------------------------------------------
+
+
+def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means(correct, first):
+    sent(first, "Ada")
+
+    assert still_going(first.issue_id, 2, "everyone") == [
+        f"{WAITS} get version 1 and then this one; {CANCEL}"
+    ]
+    assert still_going(first.issue_id, 2, "reached") == [
+        f"{WAITS} get version 1 and are not sent this one; {CANCEL}"
+    ]
+    assert correct().created
+
+
+def test_doubt_about_an_earlier_version_is_named_too(first):
+    sent(first, "Ada", "Bram")
+    in_doubt(first, "Cleo")
+
+    assert still_going(first.issue_id, 2, "reached") == [
+        "1 copy of version 1 is in doubt: its reader is not sent this one."
+    ]
+
+
+def test_of_a_version_that_is_over_nothing_is_said(correct, first):
+    sent(first, "Ada")
+    cancelled(first)
+
+    assert still_going(first.issue_id, 2, "reached") == []
+
+
+def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
+    sent(first, "Ada")
+    correct()
+    correct(3, "third", goes_to="reached")
+
+    assert [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")] == [
+        "Published version 1 to 3 readers.",
+        "Published version 2 to everyone confirmed: 3 readers.",
+        "Published version 3 to those who were sent an earlier version: 1 reader.",
+    ]
+
+
+def test_a_version_that_is_there_is_no_reason_to_refuse(correct, first):
+    correct()
+
+    assert why_not(first.issue_id, 2, "everyone") == ""
+    assert why_not(first.issue_id, 1, "reached") == ""
