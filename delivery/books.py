@@ -18,7 +18,9 @@ class Books:
 
     `missed` are those of the failed that a person must decide on. The `batches_*` say where the
     work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `doubt_since`
-    when the oldest doubt began, `now` the database's time of the reading.
+    when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
+    database was restored from a backup, and the provider is still to be asked what it has.
+    `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
     """
 
     edition: int
@@ -28,6 +30,7 @@ class Books:
     control: str
     control_reason: str
     control_at: datetime | None
+    unreconciled: bool
     published_at: datetime
     held_until: datetime
     audience: int
@@ -50,6 +53,7 @@ class Books:
     worker_is_there: bool
     rate_per_s: float
     now: datetime
+    slowed_to_per_s: float | None
 
     @property
     def balanced(self) -> bool:

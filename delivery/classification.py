@@ -27,9 +27,11 @@ from delivery.outcomes import (
     Fault,
     Found,
     Inactive,
+    Listed,
     MessageAnswer,
     NoInformation,
     NotNow,
+    Page,
     PutOff,
     Refused,
     TooLarge,
@@ -168,7 +170,7 @@ def classify_message(item: object, address: str) -> MessageAnswer:
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
         return Refused(_quoted(code, text))
     if code in {MAINTENANCE, RATE_LIMIT}:
-        return NotNow(_quoted(code, text))
+        return NotNow(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
     return fault_for(code, text)
@@ -199,7 +201,9 @@ def classify_call(
         # passed the call on.
         return CallUnanswered(f"Postmark answered {status}, which leaves open what it accepted.")
     if status == 429 or code == RATE_LIMIT:
-        return PutOff("Postmark asked for a slower pace (429).", retry_after_s(headers))
+        return PutOff(
+            "Postmark asked for a slower pace (429).", retry_after_s(headers), too_fast=True
+        )
     if status == 413 or code == TOO_MANY_MESSAGES:
         return TooLarge(f"Postmark found the call too large ({status}).")
     if code is not None and code != 0:
@@ -318,3 +322,37 @@ def classify_search(
         found.append(Found(delivery, message_id, _as_time(message.get("ReceivedAt"))))
     total = _as_code(parsed.get("TotalCount"))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
+
+
+def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page | NoInformation:
+    """
+    What one page of `GET /messages/outbound` lists, whatever was searched for.
+
+    Anything unexpected is no information: a message that cannot be read must not count as absent.
+    One without our metadata is listed as it is, because others may use the same server.
+    """
+    if status != 200:
+        return NoInformation(
+            f"Postmark's search answered {status}, which says nothing.", retry_after_s(headers)
+        )
+    parsed = _parsed(body)
+    messages = parsed.get("Messages") if isinstance(parsed, dict) else None
+    total = _as_code(parsed.get("TotalCount")) if isinstance(parsed, dict) else None
+    if not isinstance(messages, list) or total is None:
+        return NoInformation("Postmark's search gave an answer that could not be read.")
+    listed: list[Listed] = []
+    for message in messages:
+        message_id = _as_message_id(message.get("MessageID")) if isinstance(message, dict) else None
+        if message_id is None:
+            return NoInformation("Postmark's search listed something that could not be read.")
+        metadata = message.get("Metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        listed.append(
+            Listed(
+                _as_text(metadata.get("delivery")),
+                message_id,
+                _as_time(message.get("ReceivedAt")),
+                _as_text(metadata.get("attempt")),
+            )
+        )
+    return Page(tuple(listed), total)

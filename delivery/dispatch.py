@@ -22,9 +22,17 @@ from delivery import readers, retries
 from delivery.look_up import look_up
 from delivery.message import Envelope, Renderer
 from delivery.models import Attempt, Edition, Newsletter
-from delivery.outcomes import Answered, CallAnswer, CallUnanswered, NotSent
+from delivery.outcomes import (
+    Answered,
+    CallAnswer,
+    CallUnanswered,
+    NotSent,
+    PutOff,
+    was_too_fast,
+)
 from delivery.postmark import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_look_up, release
+from delivery.queue.pace import slow_down
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, copies_of, start
 from delivery.write_down import is_trouble, write_down
@@ -172,6 +180,7 @@ class Dispatcher:
             started.recipients,
             tries=claimed.tries,
             setbacks=claimed.setbacks,
+            blocked=claimed.blocked,
             jitter=self._roll(),
             policy=self._policy,
         )
@@ -190,6 +199,12 @@ class Dispatcher:
             len(going),
             settlement.reason or settlement.next.value,
         )
+        if was_too_fast(answer):
+            slow_down(
+                attempt,
+                ceiling_per_s=timing.rate_per_s,
+                retry_after_s=answer.retry_after_s if isinstance(answer, PutOff) else None,
+            )
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """

@@ -77,9 +77,7 @@ def reason_of(books: Books) -> str:
                 f"{_count(books.unknown, 'copy', 'copies')} in doubt: a person has to decide."
             )
         case EditionState.PAUSED:
-            return books.control_reason or (
-                f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume."
-            )
+            return books.control_reason or _what_a_pause_holds(books)
         case EditionState.HELD:
             return (
                 f"The first copy leaves at {books.held_until:%H:%M:%S} UTC. "
@@ -87,8 +85,45 @@ def reason_of(books: Books) -> str:
             )
         case EditionState.SENDING:
             return _why_it_is_not_done(books)
+        case EditionState.CANCELLED | EditionState.CLOSED:
+            return _what_an_ended_edition_still_waits_for(books)
         case _:
             return ""
+
+
+def _what_an_ended_edition_still_waits_for(books: Books) -> str:
+    """After its end only what had left before it is of interest."""
+    if books.waiting:
+        return (
+            f"{_count(books.waiting, 'copy was', 'copies were')} in a call when it ended; the call "
+            "is settled as it ends."
+        )
+    if books.unknown and books.parked and not (books.in_line or books.in_work):
+        return (
+            f"{_count(books.unknown, 'copy stays', 'copies stay')} in doubt: no proof came that "
+            "Postmark accepted them, and none that it did not."
+        )
+    if books.unknown:
+        return (
+            f"{_count(books.unknown, 'copy was', 'copies were')} in the air when it ended: Homing "
+            f"is asking Postmark about {'it' if books.unknown == 1 else 'them'}."
+            f"{_asks_again(books)}"
+        )
+    return ""
+
+
+def _what_a_pause_holds(books: Books) -> str:
+    held = f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume."
+    if books.unknown:
+        return f"{held} {_count(books.unknown, 'copy is', 'copies are')} being asked about."
+    if books.in_work:
+        return f"{held} Calls that were in the air end first."
+    return held
+
+
+def _asks_again(books: Books) -> str:
+    later = books.next_lookup_at is not None and books.next_lookup_at > books.now
+    return f" Asks again at {books.next_lookup_at:%H:%M:%S} UTC." if later else ""
 
 
 def _why_it_is_not_done(books: Books) -> str:
@@ -103,15 +138,10 @@ def _why_it_is_not_done(books: Books) -> str:
             "nothing is lost meanwhile."
         )
     if books.unknown:
-        asked = (
-            f" Asks again at {books.next_lookup_at:%H:%M:%S} UTC."
-            if books.next_lookup_at and books.next_lookup_at > books.now
-            else ""
-        )
         rest = " and goes on with the rest" if books.waiting else ""
         return (
             f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
-            f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}.{asked}"
+            f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}.{_asks_again(books)}"
         )
     if books.next_try_at and books.next_try_at > books.now and not books.in_work:
         return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()

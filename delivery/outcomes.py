@@ -38,9 +38,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class NotNow:
-    """The provider judged this message and did not take it for the moment."""
+    """The provider judged this message and did not take it for the moment (`too_fast`: 429)."""
 
     reason: str
+    too_fast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,14 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class PutOff:
-    """The provider refused the call as a whole for the moment (429, maintenance)."""
+    """
+    The provider refused the call as a whole for the moment: because calls came too fast (429), or
+    because it is under maintenance, which says nothing about the pace.
+    """
 
     reason: str
     retry_after_s: float | None = None
+    too_fast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,17 @@ class CallUnanswered:
 CallAnswer = Answered | NotSent | PutOff | Blocked | TooLarge | CallFault | CallUnanswered
 
 
+def was_too_fast(answer: CallAnswer) -> bool:
+    """Whether the provider asked for a slower pace, for the call or for any message of it."""
+    match answer:
+        case PutOff():
+            return answer.too_fast
+        case Answered(messages):
+            return any(isinstance(message, NotNow) and message.too_fast for message in messages)
+        case _:
+            return False
+
+
 # --- What a look-up found ---------------------------------------------------------------------
 
 
@@ -149,3 +165,27 @@ class NoInformation:
 
 
 LookUpAnswer = LookedUp | NoInformation
+
+
+# --- What the provider's record of an edition lists -------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """
+    One message of a page. `delivery` is what its metadata names, empty if it names none; `attempt`
+    likewise.
+    """
+
+    delivery: str
+    message_id: str
+    at: datetime | None
+    attempt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a search that answered: its messages, and how many the whole search has."""
+
+    messages: Sequence[Listed]
+    total: int

@@ -15,7 +15,7 @@ from delivery import outcomes
 from delivery.settlement import Failed, Fate, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 
 # A firewall in front of the provider sometimes refuses a call or two and lets the next one pass;
-# refused at the end of this many setbacks in a row, it is a matter for a person.
+# refused so many times in a row, it is a matter for a person.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
 # Whatever the settings and the dice say: a provider that refuses must not be asked in a tight loop.
@@ -51,10 +51,15 @@ def after_call(
     *,
     tries: int,
     setbacks: int,
+    blocked: int = 0,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """Decide what an answer to a call for `recipients`, in that order, leads to."""
+    """
+    Decide what an answer to a call for `recipients`, in that order, leads to.
+
+    `tries`, `setbacks` and `blocked` are what the batch has behind it.
+    """
     match answer:
         case outcomes.Answered(messages):
             return _after_messages(messages, recipients, tries, setbacks, jitter, policy)
@@ -70,8 +75,9 @@ def after_call(
         case outcomes.PutOff(reason, retry_after_s):
             return _put_off(reason, retry_after_s, setbacks, jitter, policy)
         case outcomes.Blocked(reason, remedy):
-            if setbacks + 1 < BLOCKED_CALLS_BEFORE_STOPPING:
-                return _put_off(reason, None, setbacks, jitter, policy)
+            if blocked + 1 < BLOCKED_CALLS_BEFORE_STOPPING:
+                put_off = _put_off(reason, None, setbacks, jitter, policy)
+                return replace(put_off, new_blocked=blocked + 1)
             return _stop(outcomes.Fault(reason, remedy))
         case outcomes.TooLarge(reason):
             if len(recipients) > 1:
@@ -206,7 +212,7 @@ def after_look_up(
         jitter=jitter,
         policy=policy,
     )
-    return replace(settlement, duplicates=duplicates, stop_edition=_twice(duplicates))
+    return replace(settlement, duplicates=duplicates)
 
 
 def _found(
@@ -267,16 +273,6 @@ def _after_looking_up(
             said_absent=True,
         )
     return _absent(fates, absent, alone, tries, crashes, policy)
-
-
-def _twice(duplicates: Mapping[int, Sequence[Sent]]) -> str:
-    """The sentence that stops an edition of which somebody got two copies."""
-    if not duplicates:
-        return ""
-    return (
-        f"Postmark accepted more than one copy for {len(duplicates)} of its readers. "
-        "Compare Postmark's activity with the record before resuming."
-    )
 
 
 def _absent(

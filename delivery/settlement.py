@@ -78,6 +78,7 @@ class Settlement:
     it is. What comes next is due `delay_s` from now and, for a look-up of the schedule, not before
     `lookup_after_s` from the beginning of the doubt. `counts_as_try` says whether the deliveries
     that go on waiting have used up one try; `said_absent`, whether a look-up answered “not there”.
+    `new_setbacks` counts put-offs of any kind in a row, `new_blocked` refusals before the provider.
     `duplicates` holds further acceptances of deliveries that are in `fates` already.
     """
 
@@ -90,4 +91,5 @@ class Settlement:
     stop_edition: str = ""
     said_absent: bool = False
     new_setbacks: int = 0
+    new_blocked: int = 0
     duplicates: Mapping[int, Sequence[Sent]] = field(default_factory=dict)

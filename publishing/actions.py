@@ -1,30 +1,355 @@
-"""What a person may do to an edition, by the name it has on the page and the command line."""
+"""
+What a person may do to an edition, by the name it has on the page and the command line.
+
+Whether an action applies and what is asked before it are read off the edition's status, so that
+page and command line say the same. Whether it happens is decided again, exactly, by the statement
+in `delivery/queue/control.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from django.conf import settings
+
+from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue import control
+from publishing.status import Status
 
 
 class CannotDoThatError(Exception):
     """The edition is not in a state that allows the action; the sentence says which it is in."""
 
 
-def resume(edition: Edition) -> None:
+@dataclass(frozen=True, slots=True)
+class Action:
     """
-    Let a stopped edition go on: one batch first, the rest once Postmark has judged it.
+    One thing that may be done to an edition.
 
-    Raises `CannotDoThatError` if it is not stopped.
+    `why_not` says in one sentence why it does not apply, or nothing if it does. `question` states
+    what will happen, with the numbers of the moment. `do` does it and says in one sentence what was
+    done, or returns None if the edition had moved on meanwhile. `is_final` where it cannot be
+    undone. `recorded` is the verb under which the audit trail keeps it.
     """
+
+    name: str
+    label: str
+    recorded: str
+    why_not: Callable[[Status], str]
+    question: Callable[[Status], str]
+    do: Callable[[Edition], str | None]
+    is_final: bool = False
+
+
+def perform(name: str, edition: Edition, status: Status) -> str:
+    """
+    Do the action called `name`; the sentence that says what was done.
+
+    Raises `CannotDoThatError` with one sentence if the edition is not in a state for it.
+    """
+    why_not = cannot(name, edition, status)
+    if why_not:
+        raise CannotDoThatError(why_not)
+    done = ACTIONS[name].do(edition)
+    if done is None:
+        raise CannotDoThatError(
+            f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
+        )
+    return done
+
+
+def cannot(name: str, edition: Edition, status: Status) -> str:
+    """Why the action called `name` does not apply, as a sentence; nothing if it does."""
+    why_not = ACTIONS[name].why_not(status)
+    return f"“{edition.title}”: {why_not}" if why_not else ""
+
+
+def applicable(status: Status) -> list[Action]:
+    """The actions that apply to an edition in this state, in their order on the page."""
+    return [action for action in ACTIONS.values() if not action.why_not(status)]
+
+
+# --- Words ----------------------------------------------------------------------------------------
+
+
+def _copies(number: int) -> str:
+    return "1 copy" if number == 1 else f"{number:,} copies"
+
+
+def _readers(number: int) -> str:
+    return "1 reader" if number == 1 else f"{number:,} readers"
+
+
+def _have(number: int) -> str:
+    return f"{_readers(number)} {'has' if number == 1 else 'have'}"
+
+
+def _is(status: Status) -> str:
+    return f"it is {status.state.words}"
+
+
+def _in_the_air(status: Status) -> str:
+    return " Calls that are in the air end first." if status.books.in_work else ""
+
+
+_ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
+
+
+def _is_held(status: Status) -> bool:
+    return status.books.now < status.books.held_until and status.books.waiting > 0
+
+
+# --- Holding back ---------------------------------------------------------------------------------
+
+
+def _cannot_pause(status: Status) -> str:
+    if status.state in {EditionState.HELD, EditionState.SENDING}:
+        return ""
+    return f"only what is held or being sent can be paused; {_is(status)}."
+
+
+def _ask_pause(status: Status) -> str:
+    return (
+        f"{_have(status.books.sent)} their copy; {_copies(status.books.waiting)} will wait until "
+        f"you resume.{_in_the_air(status)}"
+    )
+
+
+def _pause(edition: Edition) -> str | None:
+    return "Paused. No new call begins." if control.pause(edition.pk) else None
+
+
+def _cannot_resume(status: Status) -> str:
+    if status.books.unreconciled:
+        return (
+            "the database was restored from a backup; run ./homing reconcile first, so that "
+            "nothing is sent again."
+        )
+    if status.books.control in {"paused", "stopped"}:
+        return ""
+    return f"there is nothing to resume; {_is(status)}."
+
+
+def _ask_resume(status: Status) -> str:
+    waiting = _copies(status.books.waiting)
+    if status.books.control == "stopped":
+        return (
+            f"One batch goes first; the rest of {waiting} follows once Postmark has judged it, so "
+            "that a fault that is still there costs one call."
+        )
+    return f"{waiting} will go out from now on. Nobody gets a second one."
+
+
+def _resume(edition: Edition) -> str | None:
+    after_fault = Edition.objects.filter(pk=edition.pk, control="stopped").exists()
     if not control.resume(edition.pk):
-        raise CannotDoThatError(nothing_to_resume(edition))
+        return None
+    if after_fault:
+        return "Resumed. One batch goes first; the rest follows once Postmark has judged it."
+    return "Resumed. It goes on where it was."
 
 
-def nothing_to_resume(edition: Edition) -> str:
-    """What is said of an edition that is not stopped, wherever resuming it is asked for."""
-    return f"“{edition.title}” is not stopped, so there is nothing to resume."
+# --- The hold -------------------------------------------------------------------------------------
 
 
-ACTIONS: Mapping[str, Callable[[Edition], None]] = {"resume": resume}
+def _cannot_send_now(status: Status) -> str:
+    if status.state is EditionState.HELD:
+        return ""
+    if status.state is EditionState.PAUSED:
+        return "it is paused; resume it first."
+    return f"its hold is over; {_is(status)}."
+
+
+def _ask_send_now(status: Status) -> str:
+    return (
+        f"The hold ends and the first of {_copies(status.books.waiting)} leaves at once. It cannot "
+        "be called back any more."
+    )
+
+
+def _send_now(edition: Edition) -> str | None:
+    return "The hold is over; the first copies leave now." if control.send_now(edition.pk) else None
+
+
+def _cannot_call_back(status: Status) -> str:
+    if status.state in _ENDED:
+        return f"there is nothing to call back; {_is(status)}."
+    if _is_held(status):
+        return ""
+    return f"its hold is over; {_is(status)}. What has not left can be cancelled."
+
+
+def _ask_call_back(status: Status) -> str:
+    return (
+        f"Nothing has left. None of {_readers(status.books.audience)} gets it, and its text stays "
+        "for the next version."
+    )
+
+
+def _call_back(edition: Edition) -> str | None:
+    withdrawn = control.call_back(edition.pk)
+    if withdrawn is None:
+        return None
+    return f"Called back. Nobody got it; {_copies(withdrawn)} withdrawn. Its text stays."
+
+
+# --- Ending ---------------------------------------------------------------------------------------
+
+
+def _cannot_cancel(status: Status) -> str:
+    if status.state in _ENDED:
+        return f"there is nothing left to cancel; {_is(status)}."
+    if status.books.waiting or status.books.unknown:
+        return ""
+    return "nothing waits any more, so there is nothing to cancel; close it instead."
+
+
+def _ask_cancel(status: Status) -> str:
+    books = status.books
+    doubt = (
+        f" {_copies(books.unknown)} in doubt will still be asked about." if books.unknown else ""
+    )
+    return (
+        f"{_have(books.sent)} their copy and keep it. {_copies(books.waiting)} will be withdrawn "
+        f"for good.{doubt}{_in_the_air(status)} This cannot be undone."
+    )
+
+
+def _cancel(edition: Edition) -> str | None:
+    withdrawn = control.cancel(edition.pk)
+    if withdrawn is None:
+        return None
+    return f"Cancelled. {_copies(withdrawn)} withdrawn; what was in the air is settled as it ends."
+
+
+def _cannot_close(status: Status) -> str:
+    books = status.books
+    if status.state in _ENDED:
+        return f"there is nothing to close; {_is(status)}."
+    if books.unreconciled:
+        return "the database was restored from a backup; run ./homing reconcile first."
+    if books.in_line or books.in_work or books.paused:
+        return "copies still wait or are asked about; cancel it, or let it come to rest first."
+    if books.missed or books.unknown or books.control == "stopped":
+        return ""
+    return f"there is nothing to accept; {_is(status)}."
+
+
+def _ask_close(status: Status) -> str:
+    books = status.books
+    left = []
+    if books.missed:
+        left.append(f"{_readers(books.missed)} missed")
+    if books.unknown:
+        left.append(f"{_copies(books.unknown)} in doubt")
+    accepts = f"You accept what is left: {' and '.join(left)}. " if left else ""
+    return f"{_have(books.sent)} their copy. {accepts}Nothing more is sent of this version."
+
+
+def _close(edition: Edition) -> str | None:
+    return "Closed. What is left is accepted." if control.close(edition.pk) else None
+
+
+# --- Sending again --------------------------------------------------------------------------------
+
+
+def _cannot_send_to_missed(status: Status) -> str:
+    if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
+        return f"nothing more is sent of it; {_is(status)}."
+    return "" if status.books.missed else "nobody was missed."
+
+
+def _ask_send_to_missed(status: Status) -> str:
+    return (
+        f"{_readers(status.books.missed)} did not get their copy although nothing is wrong with "
+        "their address. They are tried again, and nobody else is."
+    )
+
+
+def _send_to_missed(edition: Edition) -> str | None:
+    copies = control.send_to_missed(edition.pk, most=settings.DELIVERY_BATCH_SIZE)
+    if copies is None:
+        return None
+    return f"{_copies(copies)} wait to be sent again."
+
+
+def _cannot_ask_again(status: Status) -> str:
+    if status.state is EditionState.CLOSED:
+        return "it is closed."
+    return "" if status.books.parked else "no doubt is left to a person."
+
+
+def _ask_ask_again(status: Status) -> str:
+    return (
+        f"Postmark is asked once more about {_copies(status.books.unknown)} in doubt. Nothing is "
+        "sent by it."
+    )
+
+
+def _ask_again(edition: Edition) -> str | None:
+    copies = control.ask_again(edition.pk)
+    return None if copies is None else f"Postmark is being asked about {_copies(copies)}."
+
+
+def _cannot_send_doubtful(status: Status) -> str:
+    if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
+        return f"nothing more is sent of it; {_is(status)}."
+    return "" if status.books.parked else "no doubt is left to a person."
+
+
+def _ask_send_doubtful(status: Status) -> str:
+    return (
+        f"{_copies(status.books.unknown)} in doubt go again. No proof came that Postmark accepted "
+        "them; whoever did get the first gets a second one."
+    )
+
+
+def _send_doubtful(edition: Edition) -> str | None:
+    copies = control.send_doubtful(edition.pk)
+    if copies is None:
+        return None
+    return f"{_copies(copies)} go again. Copies that bear a provider's mark stay in doubt."
+
+
+ACTIONS: Mapping[str, Action] = {
+    action.name: action
+    for action in (
+        Action("send-now", "Send now", "sent at once", _cannot_send_now, _ask_send_now, _send_now),
+        Action(
+            "call-back", "Call back", "called back", _cannot_call_back, _ask_call_back, _call_back
+        ),
+        Action("pause", "Pause", "paused", _cannot_pause, _ask_pause, _pause),
+        Action("resume", "Resume", "resumed", _cannot_resume, _ask_resume, _resume),
+        Action(
+            "send-to-missed",
+            "Send to the missed",
+            "sent to the missed",
+            _cannot_send_to_missed,
+            _ask_send_to_missed,
+            _send_to_missed,
+        ),
+        Action(
+            "ask-again",
+            "Ask Postmark again",
+            "asked again",
+            _cannot_ask_again,
+            _ask_ask_again,
+            _ask_again,
+        ),
+        Action(
+            "send-doubtful",
+            "Send what is in doubt",
+            "sent what was in doubt",
+            _cannot_send_doubtful,
+            _ask_send_doubtful,
+            _send_doubtful,
+            is_final=True,
+        ),
+        Action("close", "Close", "closed", _cannot_close, _ask_close, _close, is_final=True),
+        Action(
+            "cancel", "Cancel", "cancelled", _cannot_cancel, _ask_cancel, _cancel, is_final=True
+        ),
+    )
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 
@@ -11,12 +11,14 @@ class Pace(models.Model):
     """
     One row. Used while `DELIVERY_RATE_PER_S` sets a ceiling, and after the provider said 429.
 
-    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`; both are null while
-    nothing slows the workers down. How the rate grows from there is `delivery/pace.py`.
+    `slowed_to_per_s` is the pace that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
+    fastest that was refused; all are null while nothing slows the workers down. How the pace grows
+    from there is in `delivery/pace.py`.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     next_claim_at = models.DateTimeField(db_default=Now())
+    too_fast_per_s = models.FloatField(null=True)
     slowed_to_per_s = models.FloatField(null=True)
     slowed_at = models.DateTimeField(null=True)
 
@@ -26,8 +28,16 @@ class Pace(models.Model):
             models.CheckConstraint(name="there_is_one_pace", condition=Q(id=1)),
             models.CheckConstraint(
                 name="a_slowed_pace_says_how_far_and_since_when",
-                condition=Q(slowed_to_per_s__isnull=True, slowed_at__isnull=True)
-                | Q(slowed_to_per_s__gt=0, slowed_at__isnull=False),
+                condition=Q(
+                    too_fast_per_s__isnull=True,
+                    slowed_to_per_s__isnull=True,
+                    slowed_at__isnull=True,
+                )
+                | Q(
+                    too_fast_per_s__gt=F("slowed_to_per_s"),
+                    slowed_to_per_s__gt=0,
+                    slowed_at__isnull=False,
+                ),
             ),
         ]
 

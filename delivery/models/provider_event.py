@@ -11,7 +11,8 @@ class ProviderEvent(models.Model):
     Stored first, applied second. The same body again is the same event.
 
     `applied_at` stays null until its effects are committed, so that a process killed in between
-    leaves something to go on with.
+    leaves something to go on with. One that cannot be applied stays as it is; `failures` set to 0
+    has it tried again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -20,6 +21,9 @@ class ProviderEvent(models.Model):
     body = models.BinaryField(help_text="As it came, whatever it is.")
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
+    failures = models.PositiveSmallIntegerField(
+        db_default=0, help_text="Times that applying it failed; after a few it is set aside."
+    )
 
     class Meta:
         db_table = "provider_event"

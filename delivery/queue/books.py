@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from delivery.books import Books
+from delivery.pace import slowed_to
+from delivery.queue.pace import SLOWING, slowing_in
 
 # Rates over a minute are steady enough to read and young enough to be true.
 _RATE_OVER_S = 60
@@ -22,7 +25,7 @@ _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
     SELECT edition.id, issue_id, version, title, control, control_reason, control_at,
-           published_at, held_until, audience,
+           unreconciled_since IS NOT NULL, published_at, held_until, audience,
            coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
            coalesce(count.failed, 0), coalesce(count.unknown, 0), coalesce(count.waiting, 0),
            coalesce(count.missed, 0),
@@ -38,7 +41,7 @@ _BOOKS = f"""
                / greatest(1, least({_RATE_OVER_S},
                      extract(epoch FROM clock_timestamp() - greatest(held_until, published_at)))
            ))::float8,
-           clock_timestamp()
+           clock_timestamp(), slowing.*
     FROM edition
     LEFT JOIN LATERAL (
         SELECT sum(sent) AS sent, sum(suppressed) AS suppressed, sum(withdrawn) AS withdrawn,
@@ -56,6 +59,7 @@ _BOOKS = f"""
         FROM batch WHERE batch.edition_id = edition.id
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
+    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- the names are constants
 
 
@@ -85,7 +89,14 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
             {"all": among is None, "among": list(among or ()), "open_only": open_only},
         )
         rows = cursor.fetchall()
-    return [Books(*map(_whole, row)) for row in rows]
+    return [_with_the_pace(row) for row in rows]
+
+
+def _with_the_pace(row: Sequence[Any]) -> Books:
+    """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
+    *cells, too_fast, to, for_s = row
+    slowing = slowing_in([too_fast, to, for_s])
+    return Books(*[*map(_whole, cells), slowed_to(slowing, settings.DELIVERY_RATE_PER_S)])
 
 
 def _whole(cell: Any) -> Any:

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django.db import connection
 
+from delivery.queue.identity import IS_THE_KNOWN_DATABASE
+from delivery.queue.pace import IS_SLOWED, have_a_row, is_slowed, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
 
 
@@ -20,6 +22,7 @@ class Claim:
     edition: int
     tries: int
     setbacks: int
+    blocked: int
     crashes: int
     lookups: int
     attempt: UUID | None
@@ -28,8 +31,8 @@ class Claim:
 
 
 _COLUMNS = (
-    "batch.id, batch.epoch, edition_id, tries, setbacks, crashes, lookups, attempt, waiting, "
-    "(SELECT probing FROM edition WHERE edition.id = edition_id)"
+    "batch.id, batch.epoch, edition_id, tries, setbacks, blocked, crashes, lookups, attempt, "
+    "waiting, (SELECT probing FROM edition WHERE edition.id = edition_id)"
 )
 
 
@@ -37,35 +40,32 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     """
     Take the next batch that is due, or None. The lease of `lease_s` seconds covers the time until
     the call starts; whoever cannot start within it has lost the batch. `rate_per_s` is a ceiling
-    on copies per second over all workers: none is claimed before its turn.
+    on copies per second over all workers: under one, and while a 429 slows them down, none is
+    claimed before its turn. Otherwise claiming is one statement. In a restored database nothing is
+    claimed before that was noticed (identity.py).
     """
     if rate_per_s is None:
-        return _claim_next(worker, lease_s)
+        claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
+        if claimed is not None or not is_slowed():
+            return claimed
+    have_a_row()
     with short_transaction() as cursor:
-        cursor.execute("INSERT INTO pace VALUES (1, clock_timestamp()) ON CONFLICT DO NOTHING")
-        cursor.execute(
-            "SELECT 1 FROM pace WHERE next_claim_at <= clock_timestamp() FOR UPDATE SKIP LOCKED"
-        )
-        if cursor.fetchone() is None:
+        turn = take_turn(cursor, ceiling_per_s=rate_per_s)
+        if turn is None:
             return None
         claimed = _claim_next(worker, lease_s)
         if claimed is not None:
-            cursor.execute(
-                """
-                UPDATE pace SET next_claim_at = greatest(next_claim_at, clock_timestamp()
-                    - interval '1 second') + make_interval(secs => %s)
-                """,
-                [claimed.waiting / rate_per_s],
-            )
+            use_turn(cursor, turn, claimed.waiting)
     return claimed
 
 
-def _claim_next(worker: UUID, lease_s: float) -> Claim | None:
+def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Claim | None:
     return _claim(
         f"""
         WITH next AS (
             SELECT id FROM batch
-            WHERE state = 'ready' AND due_at <= clock_timestamp()
+            WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}
+              AND {IS_THE_KNOWN_DATABASE}
             ORDER BY pos, id LIMIT 1
             FOR UPDATE SKIP LOCKED
         )

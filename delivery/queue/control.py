@@ -1,32 +1,62 @@
 """
-Holds an edition back and lets it go on, by changing its batches' rows.
+Holds an edition back and lets it go on, ends it, or sends again: what people and faults decide.
 
-The statement that starts a call is guarded by the batch's state, so that after the commit of a
-stop not one more call begins.
+Everything here changes batches' rows under the edition's lock. The statement that starts a call is
+guarded by the batch's state, so that after the commit of a pause or an end not one more call
+begins. Calls in the air end as they end.
 """
 
 from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
+from delivery.queue.enqueue import BATCHES_PER_EDITION, SERVED_NOW, first_batch_id
+from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
+from delivery.queue.withdraw import withdraw_waiting
+
+# --- Holding back ---------------------------------------------------------------------------------
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: str) -> None:
     """
     Stop an edition after a fault that every other copy would meet; `reason` says what to set
-    right. Runs in the caller's transaction, which has locked the edition. Calls in the air end
-    as they end.
+    right. Runs in the caller's transaction, which has locked the edition. What was cancelled or
+    closed stays so.
     """
     cursor.execute(
         """
-        UPDATE edition SET control = 'stopped', control_reason = %s,
-               control_at = clock_timestamp(), probing = false
-        WHERE id = %s AND control IN ('running', 'stopped')
+        UPDATE edition SET control = 'stopped', control_at = clock_timestamp(), probing = false,
+               control_reason = CASE WHEN unreconciled_since IS NULL THEN %s
+                                     ELSE control_reason END
+        WHERE id = %s AND control IN ('running', 'paused', 'stopped')
         """,
         [reason, edition],
     )
+    if cursor.rowcount:
+        _pause_batches(cursor, edition)
+
+
+def pause(edition: int) -> bool:
+    """A person holds an edition back. False if it was not running."""
+    with short_transaction() as cursor:
+        if lock_edition(cursor, edition) != "running":
+            return False
+        # It may have been letting one batch go first after a fault; it still has to.
+        cursor.execute(
+            """
+            UPDATE edition SET control = 'paused', control_reason = '',
+                   control_at = clock_timestamp()
+            WHERE id = %s
+            """,
+            [edition],
+        )
+        _pause_batches(cursor, edition)
+    return True
+
+
+def _pause_batches(cursor: CursorWrapper, edition: int) -> None:
     cursor.execute(
         """
         UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
@@ -36,40 +66,51 @@ def stop(cursor: CursorWrapper, edition: int, reason: str) -> None:
     )
 
 
+# --- Going on -------------------------------------------------------------------------------------
+
+
 def resume(edition: int) -> bool:
     """
-    Let a stopped or paused edition go on; False if it was neither.
+    Let a stopped or paused edition go on; False if it was neither, or is not reconciled yet.
 
     After a fault one batch goes first. The rest follows once the provider has judged it, so that
     a fault that is still there costs one call and not a thousand.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        if control not in {"stopped", "paused"}:
+        cursor.execute(
+            "SELECT probing, unreconciled_since IS NOT NULL FROM edition WHERE id = %s", [edition]
+        )
+        probing, unreconciled = cursor.fetchone()
+        if control not in {"stopped", "paused"} or unreconciled:
             return False
+        probe = control == "stopped" or probing
         cursor.execute(
             """
             WITH waiting AS (
                 SELECT id FROM batch WHERE edition_id = %(edition)s AND state = 'paused'
                 ORDER BY pos, id LIMIT CASE WHEN %(probe)s THEN 1 END
             )
-            UPDATE batch SET state = 'ready', setbacks = 0,
+            UPDATE batch SET state = 'ready', setbacks = 0, blocked = 0,
                    due_at = greatest(clock_timestamp(),
                                      (SELECT held_until FROM edition WHERE id = %(edition)s))
             FROM waiting WHERE batch.id = waiting.id
             """,
-            {"edition": edition, "probe": control == "stopped"},
+            {"edition": edition, "probe": probe},
         )
-        probing = control == "stopped" and cursor.rowcount > 0
-        cursor.execute(
-            """
-            UPDATE edition SET control = 'running', control_reason = '',
-                   control_at = clock_timestamp(), probing = %s
-            WHERE id = %s
-            """,
-            [probing, edition],
-        )
+        _run(cursor, edition, probing=probe and cursor.rowcount > 0)
     return True
+
+
+def _run(cursor: CursorWrapper, edition: int, *, probing: bool) -> None:
+    cursor.execute(
+        """
+        UPDATE edition SET control = 'running', control_reason = '',
+               control_at = clock_timestamp(), probing = %s
+        WHERE id = %s
+        """,
+        [probing, edition],
+    )
 
 
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
@@ -96,10 +137,14 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
     """The provider judged the first batch after a fault: the rest goes on. Edition is locked."""
     cursor.execute(
-        "UPDATE edition SET probing = false WHERE id = %s AND probing AND control = 'running'",
+        """
+        UPDATE edition SET probing = false WHERE id = %s AND probing
+        RETURNING control
+        """,
         [edition],
     )
-    if cursor.rowcount:
+    row = cursor.fetchone()
+    if row == ("running",):
         cursor.execute(
             """
             UPDATE batch SET state = 'ready', due_at = clock_timestamp()
@@ -107,3 +152,239 @@ def end_probe(cursor: CursorWrapper, edition: int) -> None:
             """,
             [edition],
         )
+
+
+def send_now(edition: int) -> bool:
+    """End the hold of a running edition. False if it is not held."""
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition)
+        cursor.execute(
+            """
+            UPDATE edition SET held_until = greatest(published_at, clock_timestamp())
+            WHERE id = %s AND control = 'running' AND held_until > clock_timestamp()
+            """,
+            [edition],
+        )
+        if cursor.rowcount == 0:
+            return False
+        cursor.execute(
+            """
+            UPDATE batch SET due_at = clock_timestamp() WHERE edition_id = %s AND state = 'ready'
+            """,
+            [edition],
+        )
+    return True
+
+
+# --- Ending ---------------------------------------------------------------------------------------
+
+
+class _TooLateError(Exception):
+    """Something has started: undo the transaction."""
+
+
+def call_back(edition: int) -> int | None:
+    """
+    Cancel an edition of which nothing has left; how many copies were withdrawn.
+
+    None, and nothing changed, if its hold is over or a call has started all the same.
+    """
+    try:
+        with short_transaction() as cursor:
+            lock_edition(cursor, edition)
+            cursor.execute(
+                "SELECT held_until > clock_timestamp() FROM edition WHERE id = %s", [edition]
+            )
+            if cursor.fetchone() != (True,):
+                return None
+            withdrawn = _cancel(cursor, edition, "Called back before the first copy left.")
+            # Looked at after the batches were taken out of every hand: what a worker had started
+            # by then is there to be seen, and more cannot start.
+            cursor.execute(
+                """
+                SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
+                    OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
+                                                   AND state <> 'done')
+                """,
+                {"edition": edition},
+            )
+            if cursor.fetchone() == (True,):
+                raise _TooLateError
+    except _TooLateError:
+        return None
+    return withdrawn
+
+
+def cancel(edition: int) -> int | None:
+    """
+    End an edition for good; how many copies were withdrawn at once, or None if it had ended.
+
+    Copies in a call end as the call ends, and those in doubt are still asked about: what was
+    surely not accepted of them is withdrawn then (`settle.py`).
+    """
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition)
+        return _cancel(cursor, edition, "")
+
+
+def _cancel(cursor: CursorWrapper, edition: int, reason: str) -> int | None:
+    cursor.execute(
+        """
+        UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
+               control_at = clock_timestamp(), unreconciled_since = NULL
+        WHERE id = %s AND control IN ('running', 'paused', 'stopped')
+        """,
+        [reason, edition],
+    )
+    if cursor.rowcount == 0:
+        return None
+    _pause_batches(cursor, edition)
+    set_marked_aside(cursor, edition)
+    return withdraw_waiting(cursor, edition)
+
+
+def close(edition: int) -> bool:
+    """
+    A person accepts what is left: failures, and doubt that nothing will settle by itself.
+
+    False if the edition has ended already, waits to be reconciled, or anything in it still waits
+    or is asked about. What is in doubt stays counted as such; late evidence still settles it.
+    """
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition)
+        cursor.execute(
+            """
+            UPDATE edition SET control = 'closed', control_reason = '', probing = false,
+                   control_at = clock_timestamp()
+            WHERE id = %(edition)s AND control IN ('running', 'paused', 'stopped')
+              AND unreconciled_since IS NULL
+              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
+                                                  AND state NOT IN ('done', 'parked'))
+            """,
+            {"edition": edition},
+        )
+        return bool(cursor.rowcount)
+
+
+# --- Sending again --------------------------------------------------------------------------------
+
+
+def send_to_missed(edition: int, *, most: int) -> int | None:
+    """
+    Let the copies go again that failed because their tries were used up or they were parked.
+
+    Returns how many; None if the edition has ended. They wait in new batches of at most `most`,
+    with all their tries before them. The statement itself leaves out every copy that was sent,
+    bears a mark of it, or whose address was refused. Running it twice finds nobody the second time.
+    """
+    with short_transaction() as cursor:
+        control = lock_edition(cursor, edition)
+        if control not in {"running", "paused", "stopped"}:
+            return None
+        first = first_batch_id(edition)
+        cursor.execute(
+            f"""
+            WITH again AS (
+                SELECT recipient_id, batch_id AS old_batch,
+                       (SELECT max(id) + 1 FROM batch WHERE id >= %(first)s AND id < %(end)s)
+                       + (row_number() OVER (ORDER BY recipient_id) - 1) / %(most)s AS new_batch
+                FROM delivery
+                WHERE batch_id IN (SELECT id FROM batch WHERE edition_id = %(edition)s
+                                                          AND missed > 0)
+                  AND {_WAS_MISSED}
+            ), moved AS (
+                UPDATE delivery SET outcome = 'waiting', missed = NULL, reason = NULL,
+                       batch_id = new_batch
+                FROM again
+                WHERE delivery.batch_id = old_batch
+                  AND delivery.recipient_id = again.recipient_id AND {_WAS_MISSED}
+                RETURNING old_batch, new_batch
+            ), begun AS (
+                INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks,
+                                   crashes, lookups, reason, size, waiting, sent, unknown,
+                                   suppressed, withdrawn, failed, missed)
+                SELECT new_batch, %(edition)s, line.served + new_batch - min(new_batch) OVER (),
+                       CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END, 0, clock_timestamp(),
+                       0, 0, 0, 0, '', count(*), count(*), 0, 0, 0, 0, 0, 0
+                FROM moved, ({SERVED_NOW}) AS line (served)
+                GROUP BY new_batch, line.served
+            ), left_behind AS (
+                SELECT old_batch, count(*) AS copies FROM moved GROUP BY old_batch
+            ), emptied AS (
+                UPDATE batch SET size = size - copies, failed = failed - copies,
+                       missed = missed - copies
+                FROM left_behind WHERE batch.id = old_batch
+            )
+            SELECT count(*) FROM moved
+            """,  # noqa: S608 -- constants
+            {
+                "edition": edition,
+                "first": first,
+                "end": first + BATCHES_PER_EDITION,
+                "most": most,
+                "running": control == "running",
+            },
+        )
+        (moved,) = cursor.fetchone()
+    return int(moved)
+
+
+_WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
+                  AND delivery.sent_at IS NULL AND delivery.provider_message_id IS NULL"""
+
+
+def ask_again(edition: int) -> int | None:
+    """Have the provider asked once more about doubt that was left to a person; copies asked for."""
+    with short_transaction() as cursor:
+        if lock_edition(cursor, edition) == "closed":
+            return None
+        cursor.execute(
+            """
+            WITH asked AS (
+                UPDATE batch SET state = 'unknown', lookups = 0, due_at = clock_timestamp(),
+                       reason = 'A person had Postmark asked again.'
+                WHERE edition_id = %s AND state = 'parked'
+                RETURNING unknown
+            )
+            SELECT coalesce(sum(unknown), 0) FROM asked
+            """,
+            [edition],
+        )
+        (copies,) = cursor.fetchone()
+    return int(copies)
+
+
+def send_doubtful(edition: int) -> int | None:
+    """
+    A person decides that doubt which was left to them is to be sent again; how many copies.
+
+    None if the edition has ended. A reader whose first copy did arrive gets a second one: the
+    person takes that risk. Batches of which anything bears a mark of having been sent stay.
+    """
+    with short_transaction() as cursor:
+        control = lock_edition(cursor, edition)
+        if control not in {"running", "paused", "stopped"}:
+            return None
+        cursor.execute(
+            f"""
+            WITH again AS (
+                UPDATE batch SET state = CASE WHEN %(running)s THEN 'ready' ELSE 'paused' END,
+                       waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
+                       doubt_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
+                       reason = 'A person had them sent again.'
+                WHERE edition_id = %(edition)s AND state = 'parked'
+                  AND NOT EXISTS (SELECT FROM delivery
+                                  WHERE delivery.batch_id = batch.id
+                                    AND delivery.outcome = 'unknown' AND {BEARS_A_MARK})
+                RETURNING id
+            ), moved AS (
+                UPDATE delivery SET outcome = 'waiting', reason = NULL
+                FROM again WHERE delivery.batch_id = again.id AND delivery.outcome = 'unknown'
+                RETURNING 1
+            )
+            SELECT count(*) FROM moved
+            """,  # noqa: S608 -- constants
+            {"edition": edition, "running": control == "running"},
+        )
+        (moved,) = cursor.fetchone()
+    return int(moved)

@@ -13,6 +13,13 @@ LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.
 MESSAGE_OVERHEAD_BYTES = 2_000
 
+# The place in line: behind nobody's back and nobody's front. What is enqueued now begins where the
+# line is being served now, so it goes one for one with what is already under way.
+SERVED_NOW = """
+    SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
+    WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0
+"""
+
 # An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
 # name the batch of a row by arithmetic and no two editions ever wait for one sequence.
 BATCHES_PER_EDITION = 1 << 20
@@ -57,11 +64,9 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
         count = cursor.rowcount
         if count > size * BATCHES_PER_EDITION:
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
-        # The place in line: behind nobody's back and nobody's front. A new edition begins where
-        # the line is being served now, so it goes one for one with those already under way.
         # 0 is kept free for confirmation mail, which goes ahead of every newsletter.
         cursor.execute(
-            """
+            f"""
             INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
                                lookups, reason, size, waiting, sent, unknown, suppressed,
                                withdrawn, failed, missed)
@@ -70,11 +75,9 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
                    'ready', 0, %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
             FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
                  LATERAL (SELECT least(%(size)s, %(count)s - number * %(size)s)) AS cut (copies),
-                 (SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
-                  WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0)
-                 AS line (served)
+                 ({SERVED_NOW}) AS line (served)
             WHERE %(count)s > 0
-            """,
+            """,  # noqa: S608 -- a constant
             {
                 "first": first,
                 "edition": edition.pk,

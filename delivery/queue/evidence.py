@@ -21,9 +21,15 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm, Evidence
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.control import pass_probe_on, stop
+from delivery.queue.withdraw import withdraw_if_cancelled
 from delivery.settlement import Sent
 
 logger = logging.getLogger(__name__)
+
+STOPPED_BECAUSE = (
+    "Postmark accepted a second copy for some of its readers. "
+    "Compare Postmark's activity with the record before resuming."
+)
 
 # --- Keeping it -----------------------------------------------------------------------------------
 
@@ -158,8 +164,7 @@ def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequenc
         stop(
             cursor,
             edition,
-            "Postmark accepted a second copy for some of its readers. "
-            "Compare Postmark's activity with the record before resuming.",
+            STOPPED_BECAUSE,
         )
     return new
 
@@ -240,6 +245,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     )
     (settled,) = cursor.fetchone()
     pass_probe_on(cursor, edition)
+    withdraw_if_cancelled(cursor, edition)
     return int(settled)
 
 

@@ -38,10 +38,13 @@ def counts_changed_by(fates: Mapping[int, Fate], *, was: str) -> Counter[str]:
     """The change of each count of a batch when `fates` befall deliveries that were `was`."""
     change = Counter(_row(fate)[0] for fate in fates.values())
     change[was] -= len(fates)
-    change["missed"] = sum(
-        1 for fate in fates.values() if isinstance(fate, Failed) and not fate.refused
-    )
+    change["missed"] = sum(1 for fate in fates.values() if _is_missed(fate))
     return change
+
+
+def _is_missed(fate: Fate) -> bool:
+    """Failed, but not because the address was refused: a person may have it sent again."""
+    return isinstance(fate, Failed) and not fate.refused
 
 
 def write_fates(
@@ -66,7 +69,10 @@ def write_fates(
     rows = [
         {"recipient": recipient, "outcome": row[0], "message_id": row[1], "at": row[2]}
         | ({"reason": row[3]} if row[3] else {})
-        for recipient, row in ((recipient, _row(fate)) for recipient, fate in fates.items())
+        | ({"missed": True} if _is_missed(fate) else {})
+        for recipient, fate, row in (
+            (recipient, fate, _row(fate)) for recipient, fate in fates.items()
+        )
     ]
     cursor.execute(
         """
@@ -78,9 +84,11 @@ def write_fates(
                 WHEN fate.outcome = 'sent' THEN coalesce(fate.at, clock_timestamp())
                 WHEN fate.outcome = 'unknown' THEN delivery.sent_at END,
             evidence = CASE WHEN fate.outcome = 'sent' THEN %s END,
-            reason = fate.reason
+            reason = fate.reason,
+            missed = fate.missed
         FROM json_to_recordset(%s::json)
-             AS fate (recipient bigint, outcome text, message_id text, at timestamptz, reason text)
+             AS fate (recipient bigint, outcome text, message_id text, at timestamptz, reason text,
+                      missed boolean)
         WHERE delivery.batch_id = %s AND delivery.outcome = %s
           AND delivery.recipient_id = fate.recipient
         """,

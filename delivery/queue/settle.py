@@ -7,19 +7,22 @@ A worker that lost its claim meanwhile changes nothing here; what it learned is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
-from delivery.models import Attempt
+from delivery.models import Attempt, Evidence
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop
+from delivery.queue.evidence import heed, record_acceptances, settle_by_evidence, unheeded_in
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.set_aside import set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition, split_off
+from delivery.queue.withdraw import withdraw_waiting
 from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed
 
 logger = logging.getLogger(__name__)
@@ -30,13 +33,19 @@ def settle_call(
 ) -> bool:
     """
     Write down how the call of `attempt` ended. False if the claim was lost: then every acceptance
-    in it is kept as evidence, for the look-up that follows.
+    in it is kept as evidence, and the books follow it.
     """
+
+    def end_attempt(cursor: CursorWrapper) -> None:
+        _end_attempt(cursor, attempt, settlement, result)
+
+    if _settled(claim, settlement, was="sending", and_then=end_attempt):
+        return True
+    late = list(_acceptances(settlement))
     with short_transaction() as cursor:
-        if _settle(cursor, claim, settlement, was="sending"):
-            _end_attempt(cursor, attempt, settlement, result)
-            return True
-        kept = _keep_evidence(cursor, attempt, claim, _acceptances(settlement), "reply")
+        lock_edition(cursor, claim.edition)
+        kept = record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY)
+        settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in late])
     logger.warning(
         "the answer to attempt %s (%s) came after its claim was lost; %d acceptances are kept",
         attempt.hex,
@@ -48,25 +57,65 @@ def settle_call(
 
 def settle_look_up(claim: Claim, settlement: Settlement) -> bool:
     """Write down what a look-up found. False if the claim was lost meanwhile."""
-    with short_transaction() as cursor:
-        if not _settle(cursor, claim, settlement, was="looking_up"):
-            return False
+
+    def add_what_was_found(cursor: CursorWrapper) -> None:
         if claim.attempt is not None:
             found = sum(1 for _ in _acceptances(settlement))
             cursor.execute(
-                "UPDATE attempt SET accepted = accepted + %s WHERE id = %s",
+                "UPDATE attempt SET accepted = least(messages, accepted + %s) WHERE id = %s",
                 [found, claim.attempt],
             )
-        again = (
+        again = [
             (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
-        )
-        if _keep_evidence(cursor, claim.attempt, claim, again, "lookup"):
-            logger.critical(
-                "Postmark accepted more than one copy for %d readers of batch %d",
-                len(settlement.duplicates),
-                claim.batch,
-            )
-    return True
+        ]
+        record_acceptances(cursor, claim.edition, claim.attempt, again, Evidence.Source.LOOKUP)
+
+    return _settled(claim, settlement, was="looking_up", and_then=add_what_was_found)
+
+
+class _EditionIsNeededError(Exception):
+    """Evidence came meanwhile, and heeding it takes the edition's lock, which comes first."""
+
+
+def _settled(
+    claim: Claim,
+    settlement: Settlement,
+    *,
+    was: str,
+    and_then: Callable[[CursorWrapper], None],
+) -> bool:
+    """
+    Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
+
+    Whether evidence came meanwhile is asked once the batch's row is changed and thereby held, so
+    that none is missed; where some came, all of it is done again under the edition's lock.
+    """
+    for lock in (_needs_lock(claim, settlement, was), True):
+        try:
+            with short_transaction() as cursor:
+                control = lock_edition(cursor, claim.edition) if lock else "running"
+                if not _settle(cursor, claim, settlement, was, control):
+                    return False
+                and_then(cursor)
+                unheeded = unheeded_in(cursor, claim.batch)
+                if unheeded and not lock:
+                    raise _EditionIsNeededError
+                if unheeded:
+                    heed(cursor, claim.edition, unheeded)
+                return True
+        except _EditionIsNeededError:
+            continue
+    raise AssertionError("the second time the edition is locked")
+
+
+def _needs_lock(claim: Claim, settlement: Settlement, was: str) -> bool:
+    """Only what comes back into line or stops the edition needs it; the common end does not."""
+    return (
+        was == "looking_up"
+        or claim.probing
+        or bool(settlement.stop_edition)
+        or settlement.next not in {Next.DONE, Next.ASK}
+    )
 
 
 def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
@@ -75,16 +124,10 @@ def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
             yield recipient, fate
 
 
-def _settle(cursor: CursorWrapper, claim: Claim, settlement: Settlement, *, was: str) -> bool:
+def _settle(
+    cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
+) -> bool:
     """The guarded transition and all that hangs on it. False if the guard did not hold."""
-    # Only what comes back into line or stops the edition needs the lock; the common end does not.
-    needs_lock = (
-        was == "looking_up"
-        or claim.probing
-        or bool(settlement.stop_edition)
-        or settlement.next not in {Next.DONE, Next.ASK}
-    )
-    control = lock_edition(cursor, claim.edition) if needs_lock else "running"
     if not _change_batch(cursor, claim, settlement, was, control):
         return False
     looked_up = was == "looking_up"
@@ -102,9 +145,14 @@ def _settle(cursor: CursorWrapper, claim: Claim, settlement: Settlement, *, was:
     ]
     if refused:
         readers.registered().mark_refused(refused)
-    if settlement.next is Next.HALVE:
+    if control == "cancelled":
+        # It was in the air or in doubt when the edition ended; what was not accepted never goes.
+        if settlement.next is not Next.ASK:
+            set_marked_aside(cursor, claim.edition, batch=claim.batch)
+            withdraw_waiting(cursor, claim.edition, batch=claim.batch)
+    elif settlement.next is Next.HALVE:
         halve(cursor, claim.batch, claim.edition)
-    if looked_up and settlement.next is Next.WAIT_FOR_A_PERSON:
+    elif looked_up and settlement.next is Next.WAIT_FOR_A_PERSON:
         _bring_back_the_waiting(cursor, claim)
     if settlement.stop_edition:
         logger.error("edition %d stops: %s", claim.edition, settlement.stop_edition)
@@ -162,6 +210,7 @@ def _change_batch(
         "said_absent": int(settlement.said_absent),
         "tries": int(settlement.counts_as_try),
         "setbacks": settlement.new_setbacks,
+        "blocked": settlement.new_blocked,
         "survived": not looked_up,
         "reason": settlement.reason,
         **{name: change[name] for name in COUNTED},
@@ -192,6 +241,7 @@ _CHANGE_BATCH = f"""
                        ELSE 0 END,
         tries = tries + %(tries)s,
         setbacks = %(setbacks)s,
+        blocked = %(blocked)s,
         crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
         reason = CASE WHEN is_open THEN %(reason)s ELSE '' END,
         {", ".join(f"{name} = {name} + %({name})s" for name in COUNTED)}
@@ -210,37 +260,3 @@ def _end_attempt(
         """,
         [result, settlement.reason, sum(1 for _ in _acceptances(settlement)), attempt],
     )
-
-
-def _keep_evidence(
-    cursor: CursorWrapper,
-    attempt: UUID | None,
-    claim: Claim,
-    acceptances: Iterator[tuple[int, Sent]],
-    source: str,
-) -> int:
-    """Add a row of evidence for each acceptance; return how many were new."""
-    rows = list(acceptances)
-    if not rows:
-        return 0
-    cursor.execute(
-        """
-        INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, attempt,
-                              source, accepted_at, seen_at)
-        SELECT fact.message_id, edition.issue_id, fact.recipient, edition.version, %s, %s, fact.at,
-               clock_timestamp()
-        FROM unnest(%s::text[], %s::bigint[], %s::timestamptz[])
-             AS fact (message_id, recipient, at),
-             edition WHERE edition.id = %s
-        ON CONFLICT DO NOTHING
-        """,
-        [
-            attempt,
-            source,
-            [sent.message_id for _, sent in rows],
-            [recipient for recipient, _ in rows],
-            [sent.at for _, sent in rows],
-            claim.edition,
-        ],
-    )
-    return int(cursor.rowcount)

@@ -7,7 +7,6 @@ mailed, and whose row says that it was sent already.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -20,11 +19,10 @@ from delivery.message import Copy
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.set_aside import BEARS_A_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition, split_off
-from delivery.settlement import Fate, Suppressed, Unknown, Withdrawn
-
-logger = logging.getLogger(__name__)
+from delivery.queue.split import lock_edition
+from delivery.settlement import Fate, Suppressed, Withdrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def start(
         if cursor.rowcount == 0:
             return ClaimLost()
         if marked:
-            _set_aside(cursor, claim, marked)
+            set_aside(cursor, claim.batch, claim.edition, marked)
         recipients = _still_to_send(cursor, claim, unmarked)
         if not recipients:
             _finish(cursor, claim)
@@ -106,15 +104,6 @@ def start(
     return Started(recipients)
 
 
-# What says that a waiting copy may have gone: the provider's id, a time, or an acceptance that came
-# after its worker had lost its claim.
-_BEARS_A_MARK = """(
-    provider_message_id IS NOT NULL OR sent_at IS NOT NULL
-    OR EXISTS (SELECT FROM evidence
-               WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
-                 AND evidence.recipient_id = delivery.recipient_id))"""
-
-
 def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
     """
     Who waits in the batch, without and with a mark.
@@ -124,7 +113,7 @@ def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[in
     """
     cursor.execute(
         f"""
-        SELECT recipient_id, {_BEARS_A_MARK} FROM delivery
+        SELECT recipient_id, {BEARS_A_MARK} FROM delivery
         WHERE batch_id = %s AND outcome = 'waiting' ORDER BY recipient_id
         """,  # noqa: S608 -- a constant
         [claim.batch],
@@ -161,33 +150,6 @@ def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str]) -> N
         """,
         [change["waiting"], change["suppressed"], change["withdrawn"], claim.batch],
     )
-
-
-def _set_aside(cursor: CursorWrapper, claim: Claim, marked: Sequence[int]) -> None:
-    """
-    Deliveries that wait but bear a mark of having been sent: asked about, never sent again first.
-
-    The order is always send, then mark; a mark without evidence breaks it (docs/decisions/0006).
-    Each is put into a batch of its own: it is asked about by its own key, and what is found out
-    about one is never lost because of another. The caller has locked the edition.
-    """
-    logger.critical(
-        "%d deliveries of batch %d bear a mark of having been sent without being settled; "
-        "Postmark is asked about them before anything else",
-        len(marked),
-        claim.batch,
-    )
-    for recipient in marked:
-        aside = split_off(cursor, claim.batch, claim.edition, [recipient])
-        write_fates(cursor, aside, {recipient: Unknown()}, was="waiting", evidence="")
-        cursor.execute(
-            """
-            UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
-                   doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
-            WHERE id = %s
-            """,
-            ["It bears a mark of having been sent, but is not settled: Postmark is asked.", aside],
-        )
 
 
 def _finish(cursor: CursorWrapper, claim: Claim) -> None:

@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.control import pass_probe_on
+from delivery.queue.evidence import heed, unheeded_in
 from delivery.queue.fates import counts_changed_by, write_fates
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import halve, lock_edition
@@ -70,20 +71,26 @@ def sweep(*, first_lookup_after_s: float) -> int:
 
 def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
+        control = lock_edition(cursor, lost.edition)
         match lost.state:
             case "claimed":
-                return _claimed(cursor, lost)
+                came_back = _claimed(cursor, lost, control)
             case "sending":
-                return _sending(cursor, lost, first_lookup_after_s)
+                came_back = _sending(cursor, lost, first_lookup_after_s)
             case _:
-                return _looking_up(cursor, lost)
+                came_back = _looking_up(cursor, lost)
+        if came_back:
+            # What came meanwhile was left to the worker that held the batch.
+            unheeded = unheeded_in(cursor, lost.batch)
+            if unheeded:
+                heed(cursor, lost.edition, unheeded)
+    return came_back
 
 
 _STILL_LOST = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
 
 
-def _claimed(cursor: CursorWrapper, lost: _Lost) -> bool:
-    control = lock_edition(cursor, lost.edition)
+def _claimed(cursor: CursorWrapper, lost: _Lost, control: str) -> bool:
     cursor.execute(
         f"""
         UPDATE batch SET state = %s, owner = NULL, lease_until = NULL, crashes = crashes + 1

@@ -118,6 +118,13 @@ class Newsroom:
                 """,
                 [span, span],
             )
+            cursor.execute(
+                """
+                UPDATE pace SET next_claim_at = next_claim_at - %s::interval,
+                       slowed_at = slowed_at - %s::interval
+                """,
+                [span, span],
+            )
 
     def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1) -> None:
         """

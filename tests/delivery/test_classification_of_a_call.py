@@ -125,7 +125,9 @@ def test_a_text_that_is_a_deep_nest_is_survived() -> None:
 
 @pytest.mark.parametrize("content", [b"", HTML, body(error(429)), body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
-    assert answer_to(429, content) == PutOff("Postmark asked for a slower pace (429).", None)
+    assert answer_to(429, content) == PutOff(
+        "Postmark asked for a slower pace (429).", None, too_fast=True
+    )
 
 
 def test_code_429_under_422_puts_the_call_off_as_well() -> None:

@@ -21,6 +21,7 @@ EMPTY = Books(
     control="running",
     control_reason="",
     control_at=None,
+    unreconciled=False,
     published_at=NOW - timedelta(minutes=5),
     held_until=NOW - timedelta(minutes=4),
     audience=0,
@@ -43,6 +44,7 @@ EMPTY = Books(
     worker_is_there=True,
     rate_per_s=0.0,
     now=NOW,
+    slowed_to_per_s=None,
 )
 IN_A_MINUTE = NOW + timedelta(minutes=1)
 

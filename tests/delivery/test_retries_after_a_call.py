@@ -34,10 +34,22 @@ FAULT = Fault("The sender is not confirmed.", "Confirm it.")
 
 
 def settle(
-    answer: CallAnswer, count: int, *, tries: int = 0, setbacks: int = 0, jitter: float = 0.5
+    answer: CallAnswer,
+    count: int,
+    *,
+    tries: int = 0,
+    setbacks: int = 0,
+    blocked: int = 0,
+    jitter: float = 0.5,
 ) -> Settlement:
     return after_call(
-        answer, range(1, count + 1), tries=tries, setbacks=setbacks, jitter=jitter, policy=POLICY
+        answer,
+        range(1, count + 1),
+        tries=tries,
+        setbacks=setbacks,
+        blocked=blocked,
+        jitter=jitter,
+        policy=POLICY,
     )
 
 
@@ -101,7 +113,6 @@ AS_A_WHOLE: list[tuple[CallAnswer, int, int, str]] = [
     (PutOff("503.", None), 1, 5_000, "as it was: try again in 450 s, setback 5001"),
     (Blocked("403.", "Look."), 1, 0, "as it was: try again in 2.5 s, setback 1"),
     (Blocked("403.", "Look."), 1, 1, "as it was: try again in 5 s, setback 2"),
-    (Blocked("403.", "Look."), 1, 2, "as it was: wait for a person, the edition stops"),
     (TooLarge("413."), 2, 0, "as it was, as it was: halve"),
     (TooLarge("413."), 1, 0, "as it was: wait for a person, the edition stops"),
     (CallFault(FAULT), 1, 0, "as it was: wait for a person, the edition stops"),
@@ -118,6 +129,22 @@ def test_a_call_answered_as_a_whole(
 ) -> None:
     settlement = settle(answer, count, setbacks=setbacks)
     assert in_words(settlement, range(1, count + 1)) == decision
+
+
+@pytest.mark.parametrize(
+    ("blocked", "stops"), [(0, False), (1, False), (2, True)], ids=["first", "second", "third"]
+)
+def test_refused_before_the_provider_three_times_in_a_row_it_is_a_matter_for_a_person(
+    blocked: int, stops: bool
+) -> None:
+    # Put-offs of other kinds before it do not count.
+    settlement = settle(Blocked("403.", "Look."), 1, setbacks=7, blocked=blocked)
+    assert bool(settlement.stop_edition) is stops
+    assert settlement.new_blocked == (0 if stops else blocked + 1)
+
+
+def test_any_other_answer_ends_the_row_of_refusals_before_the_provider() -> None:
+    assert settle(PutOff("429."), 1, blocked=2).new_blocked == 0
 
 
 def test_a_stop_tells_the_reason_and_what_to_do() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from delivery import retries
 from delivery.models import Attempt, Delivery, Evidence
-from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered
+from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
@@ -62,13 +62,29 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
 
+    refused = PutOff("Too fast.")
+    settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
+
+    assert not settled
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    assert newsroom.books(edition).unknown == 3
+
+
+def test_what_a_stale_worker_was_told_was_accepted_is_in_doubt_no_longer(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+
     settled = settle_call(
         claimed, attempt, decision(all_accepted(recipients), recipients), Attempt.Result.ANSWERED
     )
 
     assert not settled
-    assert newsroom.outcomes(edition) == ["unknown"] * 3
-    assert newsroom.books(edition).unknown == 3
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.state(edition) == "succeeded"
 
 
 def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:

@@ -22,6 +22,7 @@ BOOKS = Books(
     control="running",
     control_reason="",
     control_at=None,
+    unreconciled=False,
     published_at=NOON,
     held_until=NOON,
     audience=3,
@@ -44,6 +45,7 @@ BOOKS = Books(
     worker_is_there=True,
     rate_per_s=0.0,
     now=NOON,
+    slowed_to_per_s=None,
 )
 ACCEPTED = Post((303,), "/admin/newsletters/", 0.1)
 AS_PROMISED = Happened(

@@ -366,8 +366,9 @@ def test_resuming_is_confirmed_on_a_page_that_states_the_numbers(window, edition
     page = window.get(address(edition, "resume/"))
 
     assert page.status == 200
-    assert "Resume for 80 readers?" in page.words
-    assert "Already sent 20" in page.words
+    assert "Resume?" in page.words
+    assert "the rest of 80 copies follows once Postmark has judged it" in page.words
+    assert "Sent 20 of 100" in page.words
     assert Edition.objects.get().control == "stopped"
 
 
@@ -394,7 +395,7 @@ def test_resuming_twice_does_no_more_than_once(window, edition):
     again = window.post(address(edition, "resume/"))
 
     assert again.status == 303
-    assert "is not stopped, so there is nothing to resume." in window.get(address(edition)).words
+    assert "there is nothing to resume; it is sending." in window.get(address(edition)).words
     assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1
 
 
@@ -402,7 +403,7 @@ def test_the_sheet_of_an_edition_that_is_not_stopped_leads_back_and_says_why(win
     assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
 
     page = window.get(address(edition))
-    assert f"“{edition.title}” is not stopped, so there is nothing to resume." in page.words
+    assert f"“{edition.title}”: there is nothing to resume; it is sending." in page.words
 
 
 def test_the_overview_shows_every_issue_with_its_state_newest_first(window, author, edition):

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from publishing.actions import ACTIONS, CannotDoThatError
+from publishing.actions import ACTIONS, CannotDoThatError, perform
+from publishing.audit_trail import record_action_from_the_command_line
 from publishing.management.edition_command import EditionCommand
 from publishing.status import status_of
 
@@ -16,16 +17,23 @@ from publishing.status import status_of
 class Command(EditionCommand):
     """Does one action and prints the new state."""
 
-    help = "Act on an issue's newest edition, or on a named version, and print its new state."
+    help = (
+        "Act on an issue's newest edition, or on a named version: "
+        + ", ".join(ACTIONS)
+        + ". Says what was done and prints the new state as JSON."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=sorted(ACTIONS))
+        parser.add_argument("action", choices=list(ACTIONS))
         super().add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        edition = self.edition(options)
+        edition, name = self.edition(options), options["action"]
+        # News, not an error: the last line of the output is for programs alone.
+        self.stderr.style_func = str
         try:
-            ACTIONS[options["action"]](edition)
+            self.stderr.write(perform(name, edition, status_of(edition.pk)))
         except CannotDoThatError as error:
             raise CommandError(str(error)) from None
+        record_action_from_the_command_line(edition, ACTIONS[name].recorded)
         self.stdout.write(json.dumps(status_of(edition.pk).as_json()))

@@ -1,57 +1,59 @@
-"""Letting a stopped edition go on: a sheet that states the numbers, and the button on it."""
+"""What may be done to an edition: a sheet that states the numbers, and the button on it."""
 
 from __future__ import annotations
 
 import uuid
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from publishing import audit_trail
-from publishing.actions import ACTIONS, CannotDoThatError, nothing_to_resume
+from publishing.actions import ACTIONS, CannotDoThatError, cannot, perform
 from publishing.issue_list import plain_title
-from publishing.progress import can_resume
 from publishing.status import status_of
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.views.progress import named_edition
 
-RESUMED = "Resumed. One batch goes first; the rest follows once Postmark has judged it."
-
 
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
-def resume(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """GET asks, POST resumes. Pressing twice does no more than pressing once."""
+def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
+    """GET asks, POST does it. Pressing twice does no more than pressing once."""
+    if name not in ACTIONS:
+        raise Http404("There is nothing of this name to be done to an issue.")
     edition = named_edition(request, issue)
     back = _progress_of(edition, request)
     if request.method == "POST":
-        return _resumed(request, edition, back)
+        return _done(request, edition, name, back)
     status = status_of(edition.pk)
-    if not can_resume(status):
-        messages.warning(request, nothing_to_resume(edition))
+    why_not = cannot(name, edition, status)
+    if why_not:
+        messages.warning(request, why_not)
         return _see(back)
     return desk_page(
         request,
-        "publishing/resume.html",
+        "publishing/action.html",
         {
             "title": plain_title(edition),
+            "action": ACTIONS[name],
+            "question": ACTIONS[name].question(status),
             "status": status,
             "back": back,
         },
     )
 
 
-def _resumed(request: HttpRequest, edition: Edition, back: str) -> HttpResponse:
+def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpResponse:
     try:
-        ACTIONS["resume"](edition)
+        done = perform(name, edition, status_of(edition.pk))
     except CannotDoThatError as error:
         messages.warning(request, str(error))
     else:
-        audit_trail.record_action(author_of(request), edition, "resumed")
-        messages.success(request, RESUMED)
+        audit_trail.record_action(author_of(request), edition, ACTIONS[name].recorded)
+        messages.success(request, done)
     return _see(back)
 
 
