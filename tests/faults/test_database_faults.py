@@ -15,32 +15,18 @@ from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.own_server import OwnServer
+from tests.faults.waiting_for import accepted, held
 from tests.faults.watched_worker import WatchedWorker
 
 Begin = Callable[..., WatchedWorker]
 AllGotOne = Callable[[Any, int], None]
 
 READERS = 600
-PATIENCE_S = 100
 
 # The statements after which a batch is in other hands, and the COMMIT that ends each transaction.
 CLAIM = b"SET state = 'claimed'"
 START = b"INSERT INTO attempt"
 SETTLE = b"UPDATE attempt SET finished_at"
-
-
-def accepted(provider: SandboxServer, copies: int) -> None:
-    """Wait until the provider has accepted so many copies."""
-    sandbox = provider.sandbox
-    assert sandbox.gate.wait_until(
-        lambda: sandbox.outbox.counts()["accepted"] >= copies, PATIENCE_S
-    )
-
-
-def held(provider: SandboxServer, calls: int) -> None:
-    """Wait until the provider holds so many calls."""
-    gate = provider.sandbox.gate
-    assert gate.wait_until(lambda: gate.held == calls, PATIENCE_S)
 
 
 def two_at_work(provider: SandboxServer, workers: Begin, url: str = "") -> list[WatchedWorker]:
@@ -55,7 +41,7 @@ def two_at_work(provider: SandboxServer, workers: Begin, url: str = "") -> list[
 
 def ended_well(worker: WatchedWorker) -> None:
     """It came to its end by itself, having settled everything."""
-    assert worker.end(PATIENCE_S) == 0, worker.said
+    assert worker.end() == 0, worker.said
 
 
 def no_look_up(provider: SandboxServer) -> bool:
@@ -101,7 +87,7 @@ def test_an_answer_that_comes_while_the_database_is_away_is_written_down_when_it
     edition = newsroom.publish(readers=20)
     provider.sandbox.set_fault("hold", calls=1)
     worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider, 1)
+    held(provider)
 
     with server.away(mode):
         provider.sandbox.gate.release()
@@ -145,7 +131,7 @@ def test_sigterm_while_the_database_is_away_ends_the_worker_with_0(
     edition = newsroom.publish(readers=20)
     provider.sandbox.set_fault("hold", calls=1)
     worker = workers(DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider, 1)
+    held(provider)
 
     with server.away("fast"):
         provider.sandbox.gate.release()
@@ -168,7 +154,7 @@ def test_a_frozen_database_is_waited_for(
     edition = newsroom.publish(readers=20)
     provider.sandbox.set_fault("hold", calls=1)
     worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider, 1)
+    held(provider)
 
     with server.frozen(database):
         provider.sandbox.gate.release()
@@ -190,7 +176,7 @@ def test_an_answer_that_comes_while_the_database_takes_no_writes_is_written_down
     edition = newsroom.publish(readers=20)
     provider.sandbox.set_fault("hold", calls=1)
     worker = workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider, 1)
+    held(provider)
 
     with server.admin() as admin:
         for read_only in ("on", "off"):
