@@ -1,0 +1,81 @@
+"""What must be true after a crash, and what must be true in the end. Each breach is a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+
+from delivery.delivery_key import DeliveryKey
+from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import books_of
+from publishing.models import Issue
+from tests.crash_points.hands import Hands
+
+Accepted = list[tuple[str, str]]
+
+
+def always(accepted: Accepted) -> Iterator[str]:
+    """At any instant: the books balance, nobody was accepted twice, publishing is whole or not."""
+    editions = list(Edition.objects.values_list("pk", flat=True))
+    yield from map(str, breaches_of(editions))
+    for edition in editions:
+        if not books_of(edition).balanced:
+            yield f"the books of edition {edition} do not balance: {books_of(edition)}"
+    for key, copies in Counter(key for key, _ in accepted).items():
+        if copies > 1:
+            yield f"the provider accepted {copies} copies of {key}"
+    if not editions:
+        left = {model.__name__: model.objects.count() for model in (Issue, Delivery, Batch)}
+        if any(left.values()) or accepted:
+            yield f"nothing was published, yet there are {left} and {len(accepted)} copies"
+
+
+def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
+    """When nothing is open any more: everyone has one copy, or none and rightly so."""
+    yield from always(accepted)
+    if hands.publish().created:
+        yield "the same form posted once more published once more"
+    deliveries = list(Delivery.objects.all())
+    if (Edition.objects.count(), len(deliveries)) != (1, hands.stage.readers):
+        yield f"{Edition.objects.count()} editions with {len(deliveries)} deliveries"
+    ids = dict(accepted)
+    for delivery in deliveries:
+        key = str(DeliveryKey(delivery.issue_id, delivery.version, delivery.recipient_id))
+        held = ids.pop(key, None)
+        if delivery.provider_message_id != held:
+            yield f"{key} is recorded as {delivery.provider_message_id}, accepted as {held}"
+        if delivery.outcome not in leaves_out | {"sent"} or (delivery.outcome == "sent") != bool(
+            held
+        ):
+            yield f"{key} is {delivery.outcome}, accepted as {held}"
+    for key in ids:
+        yield f"the provider accepted {key}, which nobody wrote"
+    for batch in Batch.objects.exclude(state="done"):
+        yield f"batch {batch.pk} is still {batch.state}"
+    for batch in Batch.objects.filter(lease_until__isnull=False):
+        yield f"batch {batch.pk} is {batch.state} and still leased"
+    for attempt in Attempt.objects.filter(result=None):
+        yield f"attempt {attempt.pk} has no end"
+
+
+def world(accepted: Accepted) -> Any:
+    """Everything that outlives a process, without names and times: to compare two crashes by."""
+    seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
+    for query in (
+        """SELECT state, epoch, owner IS NULL, lease_until IS NULL, attempt IS NULL,
+                  doubt_since IS NULL, lookups, tries, setbacks, crashes, reason, size, waiting,
+                  sent, unknown, suppressed, withdrawn, failed FROM batch ORDER BY pos, id""",
+        """SELECT outcome, provider_message_id IS NULL, sent_at IS NULL, evidence
+           FROM delivery ORDER BY recipient_id""",
+        "SELECT result, finished_at IS NULL, accepted FROM attempt ORDER BY started_at",
+        "SELECT source FROM evidence ORDER BY recipient_id",
+        "SELECT control, probing FROM edition ORDER BY id",
+    ):
+        with connection.cursor() as cursor:
+            cursor.execute(query)
+            seen.append(cursor.fetchall())
+    return repr(seen)

@@ -1,0 +1,167 @@
+"""
+The provider of the crash points: the sandbox in a process of its own, behind a door.
+
+The door hands every byte on. On request it does one thing more: it kills a process when the answer
+to its call has come from the sandbox, before a byte of it is handed on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from multiprocessing.connection import Client, Connection, Listener
+from typing import Any
+
+from postmark_sandbox.server import SandboxServer
+
+PIECE = 65536
+
+
+class Door:
+    """Stands before the sandbox at an address of its own."""
+
+    def __init__(self, sandbox_port: int) -> None:
+        self._sandbox_port = sandbox_port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._victim: int | None = None
+        self._lock = threading.Lock()
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def kill_when_answered(self, pid: int) -> None:
+        """Kill process `pid` when the call that it makes next has its answer."""
+        with self._lock:
+            self._victim = pid
+
+    def _accept(self) -> None:
+        while True:
+            caller, _ = self._listener.accept()
+            caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        sandbox = socket.create_connection(("127.0.0.1", self._sandbox_port))
+        sandbox.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Who made the call that this connection carries, if it is to be killed.
+        victims: list[int] = []
+        back = threading.Thread(target=self._back, args=(sandbox, caller, victims), daemon=True)
+        back.start()
+        with contextlib.suppress(OSError):
+            while piece := caller.recv(PIECE):
+                with self._lock:
+                    if self._victim is not None:
+                        victims.append(self._victim)
+                        self._victim = None
+                sandbox.sendall(piece)
+        _shut(sandbox)
+        back.join()
+        caller.close()
+        sandbox.close()
+
+    @staticmethod
+    def _back(sandbox: socket.socket, caller: socket.socket, victims: list[int]) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                piece = sandbox.recv(PIECE)
+                if victims:
+                    os.kill(victims.pop(), signal.SIGKILL)
+                    break
+                if not piece:
+                    break
+                caller.sendall(piece)
+        _shut(caller)
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class Desk:
+    """What can be asked of the provider from outside; each method is one question."""
+
+    def __init__(self, server: SandboxServer, door: Door) -> None:
+        self._sandbox = server.sandbox
+        self._door = door
+
+    def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
+        """Forget everything; from now on these faults."""
+        self._sandbox.reset()
+        for kind, settings in faults:
+            self._sandbox.set_fault(kind, **settings)
+
+    def set_right(self) -> None:
+        """Whatever fault there was is over."""
+        self._sandbox.faults.clear()
+        self._sandbox.set_account("active")
+
+    def kill_when_answered(self, pid: int) -> None:
+        """As the door does it."""
+        self._door.kill_when_answered(pid)
+
+    def accepted(self) -> list[tuple[str, str]]:
+        """Delivery key and id of every copy that was accepted."""
+        outbox = self._sandbox.outbox
+        messages = [outbox.message(number) for number in range(outbox.count)]
+        return [(message.metadata["delivery"], message.id) for message in messages]
+
+    def serve(self, caller: Connection) -> None:
+        """Answer one process until it ends."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                question, arguments = caller.recv()
+                caller.send(getattr(self, question)(*arguments))
+
+
+class Provider:
+    """The provider as another process sees it. Every process asks over a line of its own."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash_points.provider"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.url, self._desk = self._process.stdout.readline().split()
+        self._line: tuple[int, Connection] | None = None
+
+    def ask(self, question: str, *arguments: Any) -> Any:
+        """Ask the desk."""
+        if self._line is None or self._line[0] != os.getpid():
+            self._line = (os.getpid(), Client(self._desk, "AF_UNIX"))
+        line = self._line[1]
+        line.send((question, arguments))
+        return line.recv()
+
+    def end(self) -> None:
+        """Stop it; without us it stops by itself."""
+        self._process.terminate()
+        self._process.communicate(timeout=30)
+
+
+def main() -> None:
+    """Run until whoever started it is gone."""
+    with SandboxServer() as server:
+        door = Door(server.port)
+        desk = Desk(server, door)
+        with Listener(family="AF_UNIX") as listener:
+            print(door.url, listener.address, flush=True)
+
+            def answer() -> None:
+                while True:
+                    caller = listener.accept()
+                    threading.Thread(target=desk.serve, args=(caller,), daemon=True).start()
+
+            threading.Thread(target=answer, daemon=True).start()
+            sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What happens after a crash: time passes, and others do what they would have done anyway."""
+
+from __future__ import annotations
+
+from delivery.edition_state import EditionState
+from delivery.queue.control import resume
+from tests.crash_points.hands import Hands
+
+# Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
+A_LONG_WHILE_S = 2000.0
+ENDED = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
+# Each while brings back, asks about or sends something; no scenario needs nearly as many.
+WHILES_AT_MOST = 12
+
+
+class NeverDoneError(Exception):
+    """Time passed and workers worked, and still something was open."""
+
+
+def recover(hands: Hands) -> None:
+    """
+    Let a worker work and time pass until nothing is open.
+
+    An author whose form got no answer posts it again; an operator whose edition stopped puts the
+    fault right and resumes. Nobody does anything that these two would not do.
+    """
+    if hands.edition is None:
+        hands.publish()
+    for _ in range(WHILES_AT_MOST):
+        hands.work()
+        if _is_over(hands):
+            return
+        if hands.books().control in {"paused", "stopped"}:
+            hands.the_fault_is_put_right()
+            resume(hands.the_edition.pk)
+        hands.time_passes(A_LONG_WHILE_S)
+    raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.books()}")
+
+
+def _is_over(hands: Hands) -> bool:
+    books = hands.books()
+    return hands.state() in ENDED and not (books.waiting or books.unknown)
