@@ -1,0 +1,271 @@
+"""A 429 slows all workers down at once, costs nobody anything, and is forgotten again."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from delivery.models import Batch, Edition, Pace
+from delivery.queue.claim import Claim, claim
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.http_answers import http
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.scripted_server import Conversation, ScriptedServer
+
+CEILINGS = pytest.mark.parametrize("ceiling", [None, 1_000.0], ids=["no ceiling", "ceiling"])
+
+
+def take(rate_per_s: float | None = None) -> Claim | None:
+    """Claim as some worker would."""
+    return claim(uuid.uuid4(), lease_s=30, rate_per_s=rate_per_s)
+
+
+def refused_once(newsroom: Newsroom, provider: SandboxServer, **how: object) -> None:
+    """One call is made and refused."""
+    provider.sandbox.set_fault("refuse_429", calls=1, **how)
+    assert newsroom.step()
+    assert Pace.objects.get().slowed_at is not None
+
+
+def one_copy_each(newsroom: Newsroom, provider: SandboxServer, edition: Edition) -> None:
+    """Everybody was served, nobody twice, and no try was used up."""
+    books = newsroom.books(edition)
+    assert books.sent == books.audience
+    summary = provider.sandbox.summary()
+    assert summary["accepted"] == summary["distinct_deliveries"] == books.audience
+    assert set(Batch.objects.filter(edition=edition).values_list("tries", flat=True)) == {0}
+
+
+# --- How far --------------------------------------------------------------------------------------
+
+
+def test_under_a_ceiling_half_of_it_is_left(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    assert newsroom.books(edition).slowed_to_per_s is None
+
+    refused_once(newsroom, provider)
+
+    assert Pace.objects.get().slowed_to_per_s == 50
+    slowed_to = newsroom.books(edition).slowed_to_per_s
+    assert slowed_to is not None
+    assert 50 <= slowed_to < 100
+
+
+def test_without_one_half_of_what_all_workers_had_accepted_of_any_edition_is_left(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    newsroom.publish(readers=1_000)
+    newsroom.deliver_all()
+    newsroom.publish()
+    newsroom.let_time_pass(2)
+
+    refused_once(newsroom, provider)
+
+    # 1,000 copies in at least two and at most ten seconds.
+    pace = Pace.objects.get()
+    assert pace.slowed_to_per_s is not None
+    assert 50 <= pace.slowed_to_per_s <= 250
+    assert pace.too_fast_per_s == 2 * pace.slowed_to_per_s
+
+
+def test_what_was_accepted_long_ago_is_not_measured(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    newsroom.publish(readers=1_000)
+    newsroom.deliver_all()
+    newsroom.publish()
+    newsroom.let_time_pass(11)
+
+    refused_once(newsroom, provider)
+
+    assert Pace.objects.get().slowed_to_per_s == 10
+
+
+@pytest.mark.parametrize("calls", [2, 3])
+def test_calls_that_were_in_the_air_together_halve_it_once(
+    newsroom: Newsroom, settings: object, calls: int
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    settings.DELIVERY_RATE_PER_S = 1_000.0  # type: ignore[attr-defined]
+    settings.DELIVERY_HTTP_DEADLINE_S = 60.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=calls)
+    all_are_there = threading.Barrier(calls, timeout=30)
+
+    def refuse(call: Conversation) -> None:
+        call.read_request()
+        all_are_there.wait()
+        call.write(http("429 Slow"))
+
+    def deliver(claimed: Claim) -> None:
+        newsroom.dispatcher().deliver(claimed)
+        connection.close()
+
+    with ScriptedServer(*[refuse] * calls) as provider:
+        settings.POSTMARK_BASE_URL = provider.url  # type: ignore[attr-defined]
+        claimed = [take(1_000.0) for _ in range(calls)]
+        threads = [threading.Thread(target=deliver, args=[one]) for one in claimed]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+
+    assert [attempt.result for attempt in newsroom.attempts(edition)] == ["refused"] * calls
+    assert Pace.objects.get().slowed_to_per_s == 500
+
+
+def test_a_later_call_that_is_refused_halves_it_again(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_RATE_PER_S = 1_000.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    refused_once(newsroom, provider)
+    newsroom.let_time_pass(5)
+
+    refused_once(newsroom, provider)
+
+    pace = Pace.objects.get()
+    assert pace.slowed_to_per_s is not None
+    assert 250 <= pace.slowed_to_per_s < 500
+    assert pace.too_fast_per_s == 1_000
+    assert len(newsroom.attempts(edition)) == 2
+
+
+@CEILINGS
+def test_it_grows_back_and_is_forgotten(
+    newsroom: Newsroom, provider: SandboxServer, settings: object, ceiling: float | None
+) -> None:
+    settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    refused_once(newsroom, provider)
+    seen = [newsroom.books(edition).slowed_to_per_s]
+
+    for _ in range(2):
+        newsroom.let_time_pass(20)
+        seen.append(newsroom.books(edition).slowed_to_per_s)
+    newsroom.let_time_pass(80)
+
+    paces = [pace for pace in seen if pace is not None]
+    assert len(paces) == 3
+    assert paces == sorted(set(paces))
+    # What the books say does not wait for a worker; what is stored goes with the next claim.
+    assert newsroom.books(edition).slowed_to_per_s is None
+    newsroom.deliver_all()
+    assert Pace.objects.get().slowed_at is None
+    one_copy_each(newsroom, provider, edition)
+
+
+# --- What it costs --------------------------------------------------------------------------------
+
+
+@CEILINGS
+def test_however_often_it_is_refused_everybody_is_served_once_and_no_try_is_used_up(
+    newsroom: Newsroom, provider: SandboxServer, settings: object, ceiling: float | None
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
+    settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=12)
+    provider.sandbox.set_fault("refuse_429", calls=12)
+
+    for _ in range(40):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(30)
+
+    results = [attempt.result for attempt in newsroom.attempts(edition)]
+    assert (results.count("refused"), results.count("answered")) == (12, 6)
+    assert newsroom.state(edition) == "succeeded"
+    one_copy_each(newsroom, provider, edition)
+
+
+def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(readers=3)
+    provider.sandbox.set_fault("item_error", code=429, recipients=["reader1@example.net"])
+
+    newsroom.deliver_all()
+
+    assert Pace.objects.get().slowed_to_per_s == 10
+
+
+@pytest.mark.parametrize("fault", ["maintenance_503", "forbidden_403_html", "bad_gateway_502_html"])
+def test_no_other_trouble_is_taken_for_a_question_of_pace(
+    newsroom: Newsroom, provider: SandboxServer, fault: str
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault(fault, calls=1)
+
+    newsroom.deliver_all()
+
+    assert len(newsroom.attempts(edition)) == 1
+    assert newsroom.books(edition).slowed_to_per_s is None
+
+
+# --- Who waits ------------------------------------------------------------------------------------
+
+
+def test_after_it_no_batch_of_any_edition_goes_before_its_turn(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 100  # type: ignore[attr-defined]
+    newsroom.publish(readers=300)
+    newsroom.publish()
+    refused_once(newsroom, provider)
+
+    assert take() is None
+    newsroom.let_time_pass(2)
+    # Ten copies a second are left: the next hundred wait for as long as these take.
+    assert take() is not None
+    assert take() is None
+    newsroom.let_time_pass(5)
+    assert take() is None
+    newsroom.let_time_pass(6)
+    assert take() is not None
+
+
+def test_nobody_calls_before_the_time_that_the_provider_named(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    newsroom.publish(readers=3)
+    refused_once(newsroom, provider, retry_after=600)
+
+    newsroom.let_time_pass(500)
+    assert take() is None
+
+    newsroom.let_time_pass(101)
+    assert take() is not None
+
+
+def test_a_look_up_is_not_paced(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=4)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    assert newsroom.step()
+    refused_once(newsroom, provider, retry_after=3_600)
+    newsroom.let_time_pass(61)
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 2 + ["waiting"] * 2
+
+
+def test_while_nothing_slows_them_down_a_claim_is_one_statement(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    Pace.objects.get_or_create(pk=1)
+
+    with CaptureQueriesContext(connection) as statements:
+        assert take() is not None
+
+    assert len(statements) == 1

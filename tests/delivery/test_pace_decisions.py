@@ -1,0 +1,159 @@
+"""How fast copies may go after a 429, for any ceiling, any moment and any number of refusals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.pace import (
+    DOUBLES_IN_S,
+    SLOWED_TO_A,
+    SLOWEST_PER_S,
+    Slowing,
+    after_too_fast,
+    breath_s,
+    is_over,
+    pace_of,
+    slowed_to,
+)
+from tests.delivery.any_input import repeatable
+
+ceilings = st.none() | st.floats(0.000_001, 1e8)
+measurements = st.floats(0, 1e6)
+ages = st.floats(-1e7, 1e10)
+# Seconds between a refusal and the next, one after the other.
+histories = st.lists(st.floats(0, 300), max_size=12)
+
+
+def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowing:
+    """What is left after a refusal, and one more after each of `waits` seconds."""
+    slowing = after_too_fast(None, ceiling, measured_per_s=measured)
+    for wait in waits:
+        slowing = after_too_fast(replace(slowing, for_s=wait), ceiling, measured_per_s=measured)
+    return slowing
+
+
+def limit(pace: float | None) -> float:
+    """No limit is more than any."""
+    return math.inf if pace is None else pace
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "measured", "waits", "to"),
+    [
+        # Half the ceiling, half the half, and so on, as long as it is refused at once.
+        (1_000, 0, [], 500),
+        (1_000, 0, [0], 250),
+        (1_000, 0, [0, 0], 125),
+        # After a minute it is back at what it was halved from; a refusal then halves that.
+        (1_000, 0, [60], 500),
+        (1_000, 0, [30], 500 * 2**0.5 / 2),
+        # Without a ceiling it is what was really accepted that is halved.
+        (None, 2_000, [], 1_000),
+        (None, 2_000, [0], 500),
+        # Two minutes later it is forgotten, and what is measured then counts.
+        (None, 2_000, [120], 1_000),
+        # A slow pace is no reason to stand still, ...
+        (None, 0, [], 10),
+        (None, 0, [0, 0, 0], 10),
+        (30, 0, [0, 0, 0], 10),
+        (1_000, 0, [0] * 20, 1_000 / 64),
+        (None, 64_000, [0] * 20, 1_000),
+        # ... but a low ceiling is halved once all the same.
+        (1, 0, [], 0.5),
+        (1, 0, [0, 0], 0.5),
+    ],
+)
+def test_a_refusal_halves_the_pace_of_the_moment_down_to_a_floor(
+    ceiling: float | None, measured: float, waits: list[float], to: float
+) -> None:
+    assert refused(ceiling, measured, waits).to_per_s == pytest.approx(to)
+
+
+@pytest.mark.parametrize(
+    ("for_s", "pace"), [(-3_600, 100), (0, 100), (60, 200), (119, 395.4), (120, None), (1e9, None)]
+)
+def test_it_doubles_every_minute_until_it_is_well_past_what_was_too_fast(
+    for_s: float, pace: float | None
+) -> None:
+    assert limit(pace_of(Slowing(200, 100, for_s), None)) == pytest.approx(limit(pace), rel=0.001)
+
+
+@pytest.mark.parametrize(("for_s", "pace"), [(0, 100), (60, 200), (90, 250), (1e9, 250)])
+def test_under_a_ceiling_it_is_over_at_the_ceiling(for_s: float, pace: float) -> None:
+    assert pace_of(Slowing(250, 100, for_s), 250) == pytest.approx(pace)
+
+
+def test_without_a_refusal_only_the_ceiling_limits() -> None:
+    assert pace_of(None, 250) == 250
+    assert pace_of(None, None) is None
+    assert slowed_to(None, 250) is None
+
+
+@repeatable
+@given(ceilings, measurements, histories, ages)
+def test_it_is_never_above_the_ceiling(
+    ceiling: float | None, measured: float, waits: list[float], age: float
+) -> None:
+    slowing = replace(refused(ceiling, measured, waits), for_s=age)
+
+    assert limit(pace_of(slowing, ceiling)) <= limit(ceiling)
+    # A worker that was started with a lower ceiling keeps to its own.
+    assert limit(pace_of(slowing, 5.0)) <= 5.0
+
+
+@repeatable
+@given(ceilings, measurements, histories, ages, ages)
+def test_it_only_grows_as_time_goes_by(
+    ceiling: float | None, measured: float, waits: list[float], one: float, other: float
+) -> None:
+    slowing = refused(ceiling, measured, waits)
+    earlier, later = sorted([one, other])
+
+    assert limit(pace_of(replace(slowing, for_s=earlier), ceiling)) <= limit(
+        pace_of(replace(slowing, for_s=later), ceiling)
+    )
+
+
+@repeatable
+@given(ceilings, measurements, histories, ages)
+def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
+    ceiling: float | None, measured: float, waits: list[float], age: float
+) -> None:
+    slowing = replace(refused(ceiling, measured, waits), for_s=age)
+    pace = pace_of(slowing, ceiling) or max(measured, 2 * SLOWEST_PER_S)
+
+    refused_again = after_too_fast(slowing, ceiling, measured_per_s=measured)
+
+    assert pace / 2 <= refused_again.to_per_s <= pace
+    assert refused_again.to_per_s < refused_again.too_fast_per_s
+
+
+@repeatable
+@given(ceilings, measurements, histories)
+def test_it_never_falls_below_the_floor(
+    ceiling: float | None, measured: float, waits: list[float]
+) -> None:
+    slowing = refused(ceiling, measured, waits)
+
+    assert slowing.to_per_s >= min(SLOWEST_PER_S, slowing.too_fast_per_s / 2)
+    assert slowing.to_per_s >= slowing.too_fast_per_s / SLOWED_TO_A
+
+
+@repeatable
+@given(ceilings, measurements, histories)
+def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_there_were(
+    ceiling: float | None, measured: float, waits: list[float]
+) -> None:
+    slowing = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
+
+    assert is_over(slowing, ceiling)
+    assert pace_of(slowing, ceiling) == ceiling
+
+
+def test_after_a_refusal_nobody_calls_for_a_second_or_for_as_long_as_the_provider_asks() -> None:
+    assert [breath_s(None), breath_s(0.0), breath_s(30.0)] == [1.0, 1.0, 30.0]
