@@ -1,0 +1,250 @@
+"""Pause, call back, cancel and the rest: on the page and the command line the same table."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from delivery.models import Batch, Delivery, Edition
+from publishing.actions import ACTIONS, applicable
+from publishing.publish import publish
+from publishing.status import status_of
+from subscribers.models import Subscriber
+from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def publish_letter(author, settings):
+    """Publish a letter to six readers in three batches."""
+    settings.DELIVERY_BATCH_SIZE = 2
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(6))
+
+    def make(hold_s=0.0):
+        return publish(author.pk, "k", letter("On the patience of herons"), hold_s=hold_s).edition
+
+    return make
+
+
+def first_batch(edition):
+    return Batch.objects.filter(edition=edition).order_by("pk")[0]
+
+
+def sent(edition):
+    """Its first batch was sent."""
+    batch = first_batch(edition)
+    for number, (pk,) in enumerate(Delivery.objects.filter(batch=batch).values_list("pk")):
+        Delivery.objects.filter(pk=pk).update(
+            outcome="sent", provider_message_id=f"m-{number}", sent_at=timezone.now(),
+            evidence="reply",
+        )  # fmt: skip
+    Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=2)
+
+
+def missed(edition):
+    """Its first batch used up all its tries; the others went out."""
+    Delivery.objects.filter(batch=first_batch(edition)).update(
+        outcome="failed", missed=True, reason="All 10 tries are used up."
+    )
+    Batch.objects.filter(pk=first_batch(edition).pk).update(
+        state="done", waiting=0, failed=2, missed=2
+    )
+    for batch in Batch.objects.filter(edition=edition).order_by("pk")[1:]:
+        for number, (pk,) in enumerate(Delivery.objects.filter(batch=batch).values_list("pk")):
+            Delivery.objects.filter(pk=pk).update(
+                outcome="sent", provider_message_id=f"m-{batch.pk}-{number}",
+                sent_at=timezone.now(), evidence="reply",
+            )  # fmt: skip
+        Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=2)
+
+
+def parked(edition):
+    """Its first batch is in doubt for good; the others went out."""
+    missed(edition)
+    Delivery.objects.filter(batch=first_batch(edition)).update(
+        outcome="unknown", missed=None, reason=None
+    )
+    Batch.objects.filter(pk=first_batch(edition).pk).update(
+        state="parked", unknown=2, failed=0, missed=0, doubt_since=timezone.now()
+    )
+
+
+def control(edition, **facts):
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.filter(pk=edition.pk).update(**facts)
+
+
+def address(edition, more=""):
+    return f"/admin/newsletters/{edition.issue_id}/{more}"
+
+
+def names(edition):
+    return {action.name for action in applicable(status_of(edition.pk))}
+
+
+# --- Which apply ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "becomes", "expected"),
+    [
+        (60, None, {"send-now", "call-back", "pause", "cancel"}),
+        (60, {"control": "paused"}, {"call-back", "resume", "cancel"}),
+        (0, sent, {"pause", "cancel"}),
+        (0, {"control": "paused"}, {"resume", "cancel"}),
+        (0, {"control": "stopped", "control_reason": "Refused."}, {"resume", "cancel"}),
+        (
+            0,
+            {"control": "stopped", "control_reason": "Restored.", "unreconciled_since": True},
+            {"cancel"},
+        ),
+        (0, missed, {"send-to-missed", "close"}),
+        (0, parked, {"ask-again", "send-doubtful", "close", "cancel"}),
+        (0, {"control": "cancelled"}, set()),
+        (0, {"control": "closed"}, set()),
+    ],
+    ids=[
+        "held",
+        "held and paused",
+        "sending",
+        "paused",
+        "stopped",
+        "restored",
+        "missed",
+        "in doubt for good",
+        "cancelled",
+        "closed",
+    ],
+)
+def test_what_may_be_done_follows_from_how_it_stands(publish_letter, hold_s, becomes, expected):
+    edition = publish_letter(hold_s)
+    if callable(becomes):
+        becomes(edition)
+    elif becomes:
+        if becomes.get("unreconciled_since"):
+            becomes = becomes | {"unreconciled_since": timezone.now()}
+        control(edition, **becomes)
+
+    assert names(edition) == expected
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line(
+    publish_letter, window, name
+):
+    edition = publish_letter()
+    control(edition, control="closed")
+
+    with pytest.raises(CommandError, match=r"^“On the patience of herons”: .*\.$"):
+        call_command("edition", name, str(edition.issue_id))
+    for ask in (window.get, window.post):
+        assert ask(address(edition, f"{name}/")).status == 303
+        assert "“On the patience of herons”: " in window.get(address(edition)).words
+    assert not LogEntry.objects.filter(action_flag=CHANGE).exists()
+
+
+# --- On the page ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hold_s", "becomes", "name", "question", "done"),
+    [
+        (0, sent, "pause", "2 readers have their copy; 4 copies will wait", "Paused."),
+        (60, None, "send-now", "the first of 6 copies leaves at once", "The hold is over"),
+        (60, None, "call-back", "None of 6 readers gets it", "Called back. Nobody got it; 6"),
+        (
+            0,
+            sent,
+            "cancel",
+            "2 readers have their copy and keep it. 4 copies will be withdrawn for good.",
+            "Cancelled. 4 copies withdrawn",
+        ),
+        (0, missed, "send-to-missed", "2 readers did not get their copy", "2 copies wait to be"),
+        (0, missed, "close", "You accept what is left: 2 readers missed.", "Closed."),
+        (0, parked, "ask-again", "asked once more about 2 copies", "asked about 2 copies"),
+        (0, parked, "send-doubtful", "gets a second one", "2 copies go again"),
+        (0, parked, "close", "You accept what is left: 2 copies in doubt.", "Closed."),
+    ],
+)
+def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
+    publish_letter, window, hold_s, becomes, name, question, done
+):
+    edition = publish_letter(hold_s)
+    if becomes:
+        becomes(edition)
+    before = status_of(edition.pk).as_json()
+
+    sheet = window.get(address(edition, f"{name}/"))
+    assert question in sheet.words
+    assert status_of(edition.pk).as_json() == before
+
+    assert window.post(address(edition, f"{name}/")).status == 303
+    assert done in window.get(address(edition)).words
+    after = status_of(edition.pk).as_json()
+    window.post(address(edition, f"{name}/"))
+    assert status_of(edition.pk).as_json() == after
+    (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
+    recorded = ACTIONS[name].recorded
+    assert entry.get_change_message() == f"{recorded.capitalize()}, version 1."
+
+
+def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
+    edition = publish_letter(60)
+
+    html = window.get(address(edition)).html
+
+    offered = {
+        name
+        for name, hidden in re.findall(r'data-shown="([a-z-]+)"( hidden)?>[^<]*…</a>', html)
+        if not hidden and name in ACTIONS
+    }
+    assert offered == {"send-now", "call-back", "pause", "cancel"}
+
+
+def test_who_may_not_publish_may_do_none_of_it(publish_letter, new_author):
+    edition = publish_letter()
+    onlooker = WindowOf(new_author("olga", "view_issue"))
+
+    for name in ACTIONS:
+        assert onlooker.get(address(edition, f"{name}/")).status == 403
+        assert onlooker.post(address(edition, f"{name}/")).status == 403
+    assert "Pause…" not in onlooker.get(address(edition)).words
+
+
+def test_anything_else_is_not_an_action(publish_letter, window):
+    assert window.get(address(publish_letter(), "explode/")).status == 404
+
+
+# --- On the command line ----------------------------------------------------------------------
+
+
+def test_the_command_prints_the_new_state_as_its_only_output(publish_letter, capsys):
+    edition = publish_letter()
+
+    call_command("edition", "pause", str(edition.issue_id))
+
+    told = capsys.readouterr()
+    status = json.loads(told.out)
+    assert status["state"] == "paused"
+    assert (status["waiting"], status["audience"]) == (6, 6)
+    assert told.err.strip() == "Paused. No new call begins."
+
+
+def test_what_an_operator_does_stands_under_the_only_superuser(publish_letter, author):
+    author.is_superuser = True
+    author.save()
+    edition = publish_letter()
+
+    call_command("edition", "cancel", str(edition.issue_id))
+
+    (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
+    assert entry.get_change_message() == "Cancelled from the command line, version 1."
+    assert entry.user == author
