@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundField
 
 from publishing.content import Content, flaws_of
+from publishing.kept_form import WORDS
+from publishing.naming_editions import issue_id, version_number
+from publishing.versions import EVERYONE, WORDS_FOR, why_not
 
 
 class PublishForm(forms.Form):
-    """Title, text and HTML of a new issue. Its `content` is canonical once it is valid."""
+    """
+    Title, text and HTML of a new issue, or of the next version of one.
+
+    Once it is valid its `content` is canonical, and `named_issue`, `named_version` and `whom` say
+    as what it is published: None, None and everyone where it is a new issue.
+    """
 
     title = forms.CharField(
         required=False,
@@ -35,7 +45,18 @@ class PublishForm(forms.Form):
         help_text="For readers whose mail shows no HTML, and for spam filters.",
     )
 
+    issue = forms.CharField(required=False, widget=forms.HiddenInput)
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
+    goes_to = forms.CharField(required=False, widget=forms.HiddenInput)
+
     content: Content
+    named_issue: uuid.UUID | None = None
+    named_version: int | None = None
+    whom: str = EVERYONE
+
+    def words(self) -> list[BoundField]:
+        """The fields that an author writes in."""
+        return [self[name] for name in WORDS]
 
     def clean(self) -> dict[str, Any]:
         """Every flaw stands at its field; none of the author's words is changed or lost."""
@@ -47,4 +68,22 @@ class PublishForm(forms.Form):
         for flaw in flaws_of(self.content):
             if flaw.field not in self.errors or flaw.field in self.cleaned_data:
                 self.add_error(flaw.field, flaw.sentence)
+        try:
+            self._read_place()
+        except ValueError as error:
+            self.add_error(None, str(error))
         return self.cleaned_data
+
+    def _read_place(self) -> None:
+        """Read which version of which issue it is. Raises `ValueError` with one sentence."""
+        named = self.cleaned_data.get("issue", "")
+        if not named:
+            return  # a new issue, whatever else is said
+        self.named_issue = issue_id(named)
+        self.named_version = version_number(self.cleaned_data.get("version") or None)
+        self.whom = self.cleaned_data.get("goes_to") or EVERYONE
+        if self.whom not in WORDS_FOR:
+            raise ValueError(f"{self.whom[:40]!r} is not whom a version goes to; choose one below.")
+        refusal = why_not(self.named_issue, self.named_version, self.whom)
+        if refusal:
+            raise ValueError(refusal)

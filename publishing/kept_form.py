@@ -25,6 +25,8 @@ from publishing.models import KeptForm
 
 WRITER_FIELD = "writer"
 WORDS = ("title", "html_content", "text_content")
+# Which version of which issue they are for, and whom it goes to; a new issue has none of these.
+PLACE = ("issue", "version", "goes_to")
 # Each is at most as large as a request may be (DATA_UPLOAD_MAX_MEMORY_SIZE); of more than these
 # the oldest goes.
 MOST_PER_WRITER = 5
@@ -41,8 +43,8 @@ def signed_writer(user: AbstractBaseUser | AnonymousUser) -> str:
 def keep(request: HttpRequest) -> None:
     """Keep the posted form for its writer; anything else that was posted is let go."""
     key = key_given(request.POST.getlist(FIELD), None)
-    words = _posted_words(request)
-    if isinstance(key, BadKey) or not any(words.values()):
+    posted = _posted(request)
+    if isinstance(key, BadKey) or not any(posted[name] for name in WORDS):
         return
     try:
         note = signing.loads(request.POST.get(WRITER_FIELD, ""), salt=_SALT, max_age=_LONGEST_S)
@@ -55,7 +57,7 @@ def keep(request: HttpRequest) -> None:
         if not writers.filter(pk=writer, is_active=True):
             return
         KeptForm.objects.update_or_create(
-            writer_id=writer, key=key, defaults={**words, "kept_at": Now()}
+            writer_id=writer, key=key, defaults={**posted, "kept_at": Now()}
         )
         newest = waiting(writer).values_list("pk", flat=True)[:MOST_PER_WRITER]
         KeptForm.objects.filter(writer_id=writer).exclude(pk__in=list(newest)).delete()
@@ -67,14 +69,21 @@ def waiting(writer: uuid.UUID) -> QuerySet[KeptForm]:
     return kept.order_by("-kept_at", "-pk").defer("html_content", "text_content")
 
 
-def chosen(kept: Sequence[KeptForm], key: str | None) -> KeptForm | None:
-    """The form of this key, or the newest if none is named."""
-    return next((form for form in kept if key is None or form.key == key), None)
+def chosen(
+    kept: Sequence[KeptForm], key: str | None, *, issue: str | None = None
+) -> KeptForm | None:
+    """The form of this key; if none is named the newest, or the newest for this issue."""
+    if key is not None:
+        return next((form for form in kept if form.key == key), None)
+    return next((form for form in kept if issue is None or form.issue == issue), None)
 
 
-def replace(request: HttpRequest, writer: uuid.UUID, key: str, *, by_key: str) -> None:
+def replace(
+    request: HttpRequest, writer: uuid.UUID, key: str, *, by_key: str, **changed: str
+) -> None:
     """Where a form is kept under `key`, keep in its place what was posted, under `by_key`."""
-    KeptForm.objects.filter(writer_id=writer, key=key).update(key=by_key, **_posted_words(request))
+    kept = KeptForm.objects.filter(writer_id=writer, key=key)
+    kept.update(**{**_posted(request), "key": by_key, **changed})
 
 
 def forget(writer: uuid.UUID, key: str) -> bool:
@@ -83,6 +92,6 @@ def forget(writer: uuid.UUID, key: str) -> bool:
     return bool(gone)
 
 
-def _posted_words(request: HttpRequest) -> dict[str, str]:
+def _posted(request: HttpRequest) -> dict[str, str]:
     # No text of the database holds NUL, and nobody sees one.
-    return {name: request.POST.get(name, "").replace("\x00", "") for name in WORDS}
+    return {name: request.POST.get(name, "").replace("\x00", "") for name in (*WORDS, *PLACE)}

@@ -44,6 +44,10 @@ class KeptForm(models.Model):
     title = models.TextField()
     html_content = models.TextField()
     text_content = models.TextField()
+    # As they were posted, like the words; empty in the form of a new issue.
+    issue = models.TextField(db_default="")
+    version = models.TextField(db_default="")
+    goes_to = models.TextField(db_default="")
     kept_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -9,14 +9,19 @@ const PREFIX = "homing-letter:";
 for (const form of document.querySelectorAll("form[data-once]")) {
   const button = form.querySelector("button");
   const key = form.elements.idempotency_key;
-  const written = ["title", "html_content", "text_content"].map((name) => form.elements[name]);
+  // Which version it is and whom it goes to belong to the key as much as the words do.
+  const written = ["title", "html_content", "text_content", "issue", "version", "goes_to"]
+    .filter((name) => form.elements[name]);
   let pressed = false;
   let touched = false;
 
   const kept = history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
-    JSON.parse(kept).forEach((words, number) => { written[number].value = words; });
+    const words = JSON.parse(kept);
+    for (const name of written) {
+      if (name in words) form.elements[name].value = words[name];
+    }
   } else {
     // Without words of its own an old key is worth nothing, and the page may hold words of its key.
     history.replaceState({ key: key.value }, "");
@@ -24,14 +29,22 @@ for (const form of document.querySelectorAll("form[data-once]")) {
 
   function keep() {
     try {
-      const words = written.map((field) => field.value);
+      const words = Object.fromEntries(written.map((name) => [name, form.elements[name].value]));
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
       // The letter is longer than this browser keeps. It still stands in the form.
     }
   }
 
+  // The button says the number: that of the choice above it, where there is one.
+  function sayTheNumber() {
+    const chosen = form.querySelector("[data-button]:checked");
+    if (chosen) button.textContent = chosen.dataset.button;
+  }
+  sayTheNumber();
+
   form.addEventListener("input", () => {
+    sayTheNumber();
     touched = true;
     keep();
   });

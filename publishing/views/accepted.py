@@ -11,9 +11,14 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery.models import Edition
+from publishing.versions import EVERYONE, WORDS_FOR
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet. It stands in the archive."
+NONE_LEFT = (
+    "This version goes to nobody: whoever was sent an earlier one is no longer confirmed. "
+    "It stands in the archive."
+)
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
 
@@ -31,6 +36,19 @@ class Note:
 def tag_of(edition: Edition) -> str:
     """The tag of a message that is about this edition's issue."""
     return f"{_TAG}{edition.issue_id.hex}"
+
+
+def to_nobody(edition: Edition) -> str:
+    """What is said of an edition without an audience."""
+    return TO_NOBODY if edition.goes_to == EVERYONE else NONE_LEFT
+
+
+def there_already(edition: Edition) -> str:
+    """What is said to whoever publishes the same words as the same version again."""
+    return (
+        f"Version {edition.version} was published before, with these same words, to "
+        f"{WORDS_FOR[edition.goes_to]}. Nothing was sent now and nothing was changed."
+    )
 
 
 def notes_of(request: HttpRequest) -> list[Note]:

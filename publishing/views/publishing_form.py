@@ -1,6 +1,8 @@
 """
 The publishing form: write, press once or ten times, and the issue is published once.
 
+It is for a new issue, or with `?issue=` for the next version of one that was published.
+
 What a repeated post means is decided by `idempotency.safe_to_retry`; here are the pages for it.
 Each of them has the author's words on it.
 """
@@ -12,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -25,13 +27,21 @@ from publishing.content import Content
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
 from publishing.models import KeptForm
-from publishing.publish import KeyUsedForOtherContentError, edition_under, publish
-from publishing.views.accepted import ACCEPTED, TO_NOBODY, notes_of, tag_of
+from publishing.naming_editions import issue_id, version_number
+from publishing.publish import (
+    Asked,
+    KeyUsedForOtherContentError,
+    edition_under,
+    has_words,
+    publish,
+)
+from publishing.versions import EVERYONE, Place, place_of, still_going, versions_of
+from publishing.views.accepted import ACCEPTED, notes_of, tag_of, there_already, to_nobody
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
 
-FIELDS = kept_form.WORDS
+FIELDS = (*kept_form.WORDS, *kept_form.PLACE)
 LATEST = 5
 
 
@@ -41,18 +51,40 @@ def publishing_form(request: HttpRequest) -> HttpResponse:
     """
     GET shows a fresh form, POST publishes what is in it.
 
+    `?issue=` fills it with the newest words of an issue, to be published as its next version.
     A letter that is kept for the author stands in the form instead, until it is published or
     deleted: the newest, or the one that `?kept=` names by its key. An empty `?kept=` names none.
     """
     if request.method == "POST":
         return _published(request)
     waiting = list(kept_form.waiting(author_of(request)))
-    kept = kept_form.chosen(waiting, request.GET.get("kept"))
+    issue = request.GET.get("issue")
+    words = _newest_words(issue) if issue is not None else {}
+    kept = kept_form.chosen(waiting, request.GET.get("kept"), issue=words.get("issue"))
     others = [form for form in waiting if form != kept]
     if kept is None:
-        return _form_page(request, PublishForm(), fresh_key(), others=others)
+        return _form_page(request, PublishForm(initial=words), fresh_key(), others=others)
     form = PublishForm(initial={name: getattr(kept, name) for name in FIELDS})
     return _form_page(request, form, kept.key, notice="signed_out", others=others)
+
+
+def _newest_words(named: str) -> dict[str, str]:
+    """The fields of a form for the next version of an issue. Raises `Http404`."""
+    try:
+        issue = issue_id(named)
+    except ValueError as error:
+        raise Http404(str(error)) from None
+    newest = versions_of(issue).defer(None).first()
+    if newest is None:
+        raise Http404(f"There is no issue {issue}.")
+    return {
+        "title": newest.title,
+        "html_content": newest.html_content,
+        "text_content": newest.text_content,
+        "issue": str(issue),
+        "version": str(newest.version + 1),
+        "goes_to": EVERYONE.value,
+    }
 
 
 def _published(request: HttpRequest) -> HttpResponse:
@@ -104,15 +136,28 @@ def _form_page(
 
 def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, Any]:
     """What the form itself needs, on whichever page it stands."""
+    place = _place(form)
     return {
         "form": form,
         "error_count": sum(len(errors) for errors in form.errors.values()),
         "key": key,
         "writer": kept_form.signed_writer(request.user),
-        "readers": confirmed().count(),
+        "place": place,
+        "place_title": plain_title(place.newest) if place else "",
+        "readers": place.everyone if place else confirmed().count(),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,
     }
+
+
+def _place(form: PublishForm) -> Place | None:
+    """Which version of which issue a form is for; None for a new issue or one that is unknown."""
+    try:
+        return place_of(
+            issue_id(form["issue"].value() or ""), version_number(form["version"].value() or None)
+        )
+    except ValueError:
+        return None
 
 
 def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
@@ -122,24 +167,42 @@ def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> Http
 
 
 def _already_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
-    """422: the words in a fresh form, and what came of the earlier one."""
+    """422: the words in a fresh form, and what came of the earlier one or of that version."""
     author, fresh = author_of(request), fresh_key()
-    # Kept under the used key, these words could never be published.
-    kept_form.replace(request, author, key, by_key=fresh)
     earlier = edition_under(author, key)
+    under_key = earlier is not None
+    if earlier is None and form.named_issue and form.named_version:
+        there = versions_of(form.named_issue).filter(version=form.named_version)
+        earlier = there.defer(None).select_related("author").first()
+    again = {name: form[name].value() or "" for name in FIELDS}
+    # A new issue may have been meant as a correction of the first: that can be chosen below.
+    subject = form.named_issue or (earlier and earlier.issue_id)
+    following = place_of(subject) if subject else None
+    if following:
+        again |= {"version": str(following.version), "goes_to": again["goes_to"] or EVERYONE.value}
+    # Kept under the used key, or for that version, these words could never be published.
+    kept_form.replace(request, author, key, by_key=fresh, version=again["version"])
     comparisons = compare(_content_of(earlier), form.content) if earlier else []
-    again = PublishForm(initial={name: form[name].value() for name in FIELDS})
     return desk_page(
         request,
         "publishing/already_published.html",
         {
-            **_form_facts(request, again, fresh),
+            **_form_facts(request, PublishForm(initial=again), fresh),
+            "under_key": under_key,
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
             "comparisons": comparisons,
-            "only_blanks": all(comparison.now is None for comparison in comparisons),
+            "only_blanks": earlier and all(comparison.now is None for comparison in comparisons),
+            "elsewhere": earlier and _same_words_elsewhere(form, earlier),
+            "could_be": None if form.named_issue else following,
         },
     )
+
+
+def _same_words_elsewhere(form: PublishForm, earlier: Edition) -> bool:
+    """Whether nothing differs but which version it is, or whom it goes to."""
+    asked = Asked(form.content, form.named_issue, form.named_version, form.whom)
+    return has_words(earlier, form.content) and not asked.is_answered_by(earlier)
 
 
 def _content_of(edition: Edition) -> Content:
@@ -155,7 +218,7 @@ def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpRes
             "title": form.content.plain_title,
             "key": key,
             "writer": kept_form.signed_writer(request.user),
-            "fields": [(name, request.POST.get(name, "")) for name in FIELDS],
+            "fields": [(name, request.POST[name]) for name in FIELDS if name in request.POST],
             "again_in_s": RETRY_AFTER_S,
         },
     )
@@ -175,14 +238,34 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 )
 def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
+    author = author_of(request)
     try:
-        published = publish(author_of(request), key, form.content, hold_s=settings.PUBLISH_HOLD_S)
+        edition = publish(
+            author,
+            key,
+            form.content,
+            hold_s=settings.PUBLISH_HOLD_S,
+            issue=form.named_issue,
+            version=form.named_version,
+            goes_to=form.whom,
+        ).edition
     except KeyUsedForOtherContentError:
         raise OtherContentError from None
-    edition = published.edition
-    messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
-    if not edition.audience:
-        messages.warning(request, TO_NOBODY)
+    if (edition.author_id, edition.idempotency_key) == (author, key):
+        _say_what_was_accepted(request, edition)
+    elif has_words(edition, form.content):
+        messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
+    else:
+        raise OtherContentError
     answer = redirect(reverse("desk:publish"))
     answer.status_code = 303
     return answer
+
+
+def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
+    messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
+    if not edition.audience:
+        messages.warning(request, to_nobody(edition))
+    if edition.version > 1:
+        for sentence in still_going(edition.issue_id, edition.version, edition.goes_to):
+            messages.warning(request, sentence)

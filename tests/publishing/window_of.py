@@ -73,6 +73,8 @@ class _FormReader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append(Form(given.get("action", ""), given.get("enctype", "")))
+        elif tag == "input" and given.get("type") == "radio" and "checked" not in given:
+            pass  # a browser sends the chosen one alone
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
         elif tag == "textarea":
