@@ -9,6 +9,7 @@ from django.contrib.syndication.views import Feed
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.feedgenerator import Atom1Feed
@@ -49,14 +50,14 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
         raise Http404("There is no letter at this address, or not yet.")
-    earlier = published_editions().filter(published_at__lt=edition.published_at).defer(*BODIES)
+    earlier = published_editions().filter(first_public_at__lt=edition.first_public_at)
     return _public_page(
         request,
         "archive/issue.html",
         {
             "edition": edition,
             "letter": letter_of(edition),
-            "earlier": (other := earlier.first()),
+            "earlier": (other := earlier.defer(*BODIES).first()),
             "earlier_title": plain_title(other) if other else "",
         },
     )
@@ -100,14 +101,19 @@ class LetterFeed(EditionFeed):
     def feed_url(self, newsletter: Newsletter) -> str:
         return f"{settings.SITE_URL}{reverse('archive:feed')}"
 
-    def items(self, newsletter: Newsletter) -> list[Edition]:
-        return list(published_editions()[:IN_FEED])
+    def items(self, newsletter: Newsletter) -> Any:
+        # By the day of the version that is shown: a correction of an old letter is news.
+        return list(published_editions().order_by("-published_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
         return plain_title(item)
 
-    def item_description(self, item: Edition) -> str:
-        return letter_of(item).body
+    def item_description(self, item: Any) -> str:
+        if not item.corrects:
+            return letter_of(item).body
+        with timezone.override(Newsletter.objects.the_one().zone):
+            corrected = render_to_string("archive/corrected.html", {"edition": item})
+        return corrected + letter_of(item).body
 
     def item_link(self, item: Edition) -> str:
         return item.archive_url
@@ -115,7 +121,10 @@ class LetterFeed(EditionFeed):
     def item_guid(self, item: Edition) -> str:
         return item.issue_id.urn
 
-    def item_pubdate(self, item: Edition) -> Any:
+    def item_pubdate(self, item: Any) -> Any:
+        return item.first_public_at
+
+    def item_updateddate(self, item: Edition) -> Any:
         return item.published_at
 
 
