@@ -122,7 +122,7 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _as_time(value: object) -> datetime | None:
+def time_in(value: object) -> datetime | None:
     """
     Postmark's time with its up to seven fractional digits, in UTC; None for anything else.
 
@@ -137,7 +137,8 @@ def _as_time(value: object) -> datetime | None:
     return at.astimezone(UTC) if at.tzinfo and 2000 <= at.year < 3000 else None
 
 
-def _as_message_id(value: object) -> str | None:
+def message_id_in(value: object) -> str | None:
+    """A provider's id that the tables can hold; None for anything else."""
     if isinstance(value, str) and 0 < len(value) <= LONGEST_MESSAGE_ID and value.isprintable():
         return value
     return None
@@ -154,7 +155,7 @@ def classify_message(item: object, address: str) -> MessageAnswer:
     if not isinstance(item, dict):
         return Unanswered("Postmark's answer held something else than a result.")
     code = _as_code(item.get("ErrorCode"))
-    message_id = _as_message_id(item.get("MessageID"))
+    message_id = message_id_in(item.get("MessageID"))
     text = _as_text(item.get("Message"))
     if code is None or code == 0:
         # A missing code with an id means “accepted, may be delayed”; taking it for a failure
@@ -164,7 +165,7 @@ def classify_message(item: object, address: str) -> MessageAnswer:
         to = item.get("To")
         if isinstance(to, str) and not _names(to, address):
             return Unanswered("Postmark's answer names another address at this place.")
-        return Accepted(message_id, _as_time(item.get("SubmittedAt")))
+        return Accepted(message_id, time_in(item.get("SubmittedAt")))
     if code == INACTIVE:
         return Inactive("Postmark will not mail this address (code 406): it is inactive there.")
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
@@ -315,11 +316,11 @@ def classify_search(
             return unreadable
         if metadata.get(field_name) != value:
             continue
-        delivery, message_id = metadata.get("delivery"), _as_message_id(message.get("MessageID"))
+        delivery, message_id = metadata.get("delivery"), message_id_in(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
             # It is there, but whose it is cannot be told: it must not count as absent.
             return unreadable
-        found.append(Found(delivery, message_id, _as_time(message.get("ReceivedAt"))))
+        found.append(Found(delivery, message_id, time_in(message.get("ReceivedAt"))))
     total = _as_code(parsed.get("TotalCount"))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
 
@@ -342,7 +343,7 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
         return NoInformation("Postmark's search gave an answer that could not be read.")
     listed: list[Listed] = []
     for message in messages:
-        message_id = _as_message_id(message.get("MessageID")) if isinstance(message, dict) else None
+        message_id = message_id_in(message.get("MessageID")) if isinstance(message, dict) else None
         if message_id is None:
             return NoInformation("Postmark's search listed something that could not be read.")
         metadata = message.get("Metadata")
@@ -351,7 +352,7 @@ def classify_page(status: int, headers: Mapping[str, str], body: bytes) -> Page 
             Listed(
                 _as_text(metadata.get("delivery")),
                 message_id,
-                _as_time(message.get("ReceivedAt")),
+                time_in(message.get("ReceivedAt")),
                 _as_text(metadata.get("attempt")),
             )
         )

@@ -9,5 +9,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("archive/", include("publishing.archive_urls")),
     path("", include("subscribers.urls")),
+    path("", include("delivery.urls")),
     path("", RedirectView.as_view(pattern_name="archive:index"), name="home"),
 ]

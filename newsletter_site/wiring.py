@@ -6,10 +6,12 @@ Imports run one way (docs/architecture.md); what delivery needs from above is re
 
 from __future__ import annotations
 
-from delivery import readers
+from delivery import chores, readers
+from delivery.queue import provider_event
 from subscribers.readers import RegisteredReaders
 
 
 def join() -> None:
-    """Register who answers delivery's questions. Called once, when the apps are ready."""
+    """Register who answers delivery's questions, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
+    chores.register("the provider's events", provider_event.apply_pending)

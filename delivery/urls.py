@@ -1,0 +1,13 @@
+"""Where the provider reaches us."""
+
+from django.urls import path
+
+from delivery.webhook import PostmarkWebhook
+
+app_name = "delivery"
+
+urlpatterns = [
+    path("webhooks/postmark/", PostmarkWebhook.as_view(), name="webhook"),
+    # Without its last slash as well: a redirect could turn the POST into a GET.
+    path("webhooks/postmark", PostmarkWebhook.as_view()),
+]

@@ -1,0 +1,86 @@
+"""
+What a webhook's body says, as a value. Pure, and never an error: nothing is too strange to be read.
+
+Source of the fields: Postmark's documentation of its webhooks. Whatever cannot be understood (no
+JSON, an unknown type, mail of another system) says nothing, and is kept all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from uuid import UUID
+
+import orjson
+
+from delivery import delivery_key
+from delivery.classification import message_id_in, time_in
+from delivery.delivery_key import DeliveryKey
+
+LONGEST_KIND = 40
+
+# Every type of event that can only befall a message which the provider has accepted, with the field
+# that says when it did. That moment is later than the acceptance, which no event names: an upper
+# bound, better than none.
+_HAPPENED_AT = MappingProxyType(
+    {
+        "Delivery": "DeliveredAt",
+        "Bounce": "BouncedAt",
+        "SpamComplaint": "BouncedAt",
+        "SubscriptionChange": "ChangedAt",
+        "Open": "ReceivedAt",
+        "Click": "ReceivedAt",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAccepted:
+    """The provider has accepted this copy, at the latest at `by`."""
+
+    delivery: DeliveryKey
+    message_id: str
+    attempt: UUID | None
+    by: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEvent:
+    """Its type, empty if it names none, and what it says about one of our deliveries."""
+
+    kind: str
+    accepted: SeenAccepted | None
+
+
+def read(body: bytes) -> WebhookEvent:
+    """What the body of one webhook says."""
+    try:
+        event = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return WebhookEvent("", None)
+    if not isinstance(event, dict):
+        return WebhookEvent("", None)
+    record_type = event.get("RecordType")
+    if not isinstance(record_type, str) or not record_type.isprintable():
+        return WebhookEvent("", None)
+    accepted = _accepted(event, _HAPPENED_AT[record_type]) if record_type in _HAPPENED_AT else None
+    return WebhookEvent(record_type[:LONGEST_KIND], accepted)
+
+
+def _accepted(event: dict[str, object], time_field: str) -> SeenAccepted | None:
+    message_id, metadata = message_id_in(event.get("MessageID")), event.get("Metadata")
+    if message_id is None or not isinstance(metadata, dict):
+        return None
+    key, attempt = metadata.get("delivery"), metadata.get("attempt")
+    delivery = delivery_key.read(key) if isinstance(key, str) else None
+    if delivery is None:
+        return None
+    return SeenAccepted(delivery, message_id, _attempt(attempt), time_in(event.get(time_field)))
+
+
+def _attempt(value: object) -> UUID | None:
+    try:
+        return UUID(hex=value) if isinstance(value, str) else None
+    except ValueError:
+        return None
