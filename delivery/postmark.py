@@ -31,7 +31,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 
-from delivery.classification import classify_call, classify_search
+from delivery.classification import classify_call, classify_page, classify_search
 from delivery.outcomes import (
     CallAnswer,
     CallUnanswered,
@@ -40,6 +40,7 @@ from delivery.outcomes import (
     LookUpAnswer,
     NoInformation,
     NotSent,
+    Page,
 )
 
 CONNECT_TIMEOUT_S = 10.0
@@ -248,6 +249,25 @@ class Postmark:
             # What was not shown may be the very message that was asked for.
             return NoInformation("Postmark's search did not show all that it says it has.")
         return LookedUp(tuple(found))
+
+    def page(
+        self,
+        filters: Mapping[str, str],
+        *,
+        stream: str,
+        offset: int,
+        count: int = PAGE,
+        deadline_at_s: float,
+    ) -> Page | NoInformation:
+        """
+        One page of what the provider has on `stream` under `filters` (`tag`, `fromdate`, …),
+        newest first, whatever it bears. `count` is at most 500, with `offset` at most 10,000.
+        """
+        query = urlencode({"count": count, "offset": offset, "messagestream": stream, **filters})
+        raw = self._call("GET", f"/messages/outbound?{query}", None, deadline_at_s)
+        if not isinstance(raw, RawAnswer):
+            return NoInformation(raw.reason)
+        return classify_page(raw.status, raw.headers, raw.body)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""

@@ -26,7 +26,7 @@ from delivery.dispatch import (
     policy_from_settings,
     postmark_from_settings,
 )
-from delivery.queue import presence
+from delivery.queue import identity, presence
 from delivery.queue.sweep import sweep
 
 logger = logging.getLogger(__name__)
@@ -50,6 +50,7 @@ class Worker:
         self._stopping = threading.Event()
         self._random = random.Random()
         self._look_ups = threading.Lock()
+        self._said_untold = False
 
     # --- Stopping ------------------------------------------------------------------------------
 
@@ -84,6 +85,8 @@ class Worker:
 
         Returns when every call in the air has been settled.
         """
+        # Before the first claim. It would be refused anyway; this is what stops the editions.
+        self._recognise()
         presence.arrive(self.id, host=socket.gethostname()[:255], pid=os.getpid())
         threads = [
             threading.Thread(target=self._work, name=f"call-{number}", daemon=True)
@@ -107,7 +110,7 @@ class Worker:
             went_well = True
             if since_sweep >= min(SWEEP_EVERY_S, self._timing.lease_s):
                 since_sweep = 0.0
-                for duty in (self._report, self._sweep, chores.do_all):
+                for duty in (self._recognise, self._report, self._sweep, chores.do_all):
                     went_well &= self._guarded(duty)[0]
             in_order, is_over = self._guarded(until)
             if is_over:
@@ -116,6 +119,17 @@ class Worker:
             pause = self._pause(failures)
             since_sweep += pause
             self._stopping.wait(pause)
+
+    def _recognise(self) -> None:
+        """Notice a restored database, and say once what cannot be told about this one."""
+        noticed = identity.notice()
+        if noticed.untold and not self._said_untold:
+            self._said_untold = True
+            logger.warning(
+                "PostgreSQL does not tell its %s to this role, so some restored backups cannot be "
+                "noticed; after restoring one, run ./homing reconcile --restored",
+                " and its ".join(noticed.untold),
+            )
 
     def _report(self) -> None:
         presence.heard_from(self.id)

@@ -33,6 +33,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "METRICS_TOKEN": None,
     "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
     "POSTMARK_BROADCAST_STREAM": None,
+    "POSTMARK_RETENTION_DAYS": None,
     "POSTMARK_SERVER_TOKEN": "test-token",
     "POSTMARK_TRANSACTIONAL_STREAM": None,
     "POSTMARK_WEBHOOK_PASSWORD": None,

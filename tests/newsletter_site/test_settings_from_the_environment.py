@@ -203,6 +203,7 @@ MISTAKES = [
     ("DELIVERY_RETRY_BASE_S", "soon", SECONDS),
     ("DELIVERY_RETRY_CAP_S", "4", "at least DELIVERY_RETRY_BASE_S, which is 5"),
     ("DELIVERY_MAX_ATTEMPTS", "0", "a whole number from 1 to 1000"),
+    ("POSTMARK_RETENTION_DAYS", "6", "a whole number from 7 to 365"),
     ("IDEMPOTENCY_WAIT_S", "0", "a number of seconds of at least 0.05, such as 30 or 0.5"),
     ("IDEMPOTENCY_TTL_DAYS", "0", "a whole number from 1 to 3650"),
 ]

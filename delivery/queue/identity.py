@@ -1,0 +1,182 @@
+"""
+Which database this is, and what happens when it is another than the workers knew.
+
+A backup brings its tables along, and with them the identity that was stored; the server tells its
+own. While the two differ no batch can be claimed for a call, and whoever notices stops every open
+edition until it is reconciled (docs/decisions/0012-a-restored-backup.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from django.db.backends.utils import CursorWrapper
+
+from delivery.queue.control import stop
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.split import lock_edition
+from delivery.reconciliation import stopped_because
+
+logger = logging.getLogger(__name__)
+
+# Batches of before the restore were claimed under epochs that this database may give out again. No
+# batch is claimed so many times between a backup and its restore.
+EPOCHS_APART = 1_000_000
+
+# What a server does not tell is empty, and says nothing either way.
+_DIFFERS = """(
+    stored.database <> this.database
+    OR (stored.system_identifier <> this.system_identifier
+        AND stored.system_identifier <> '' AND this.system_identifier <> '')
+    OR (stored.timeline <> this.timeline AND stored.timeline <> '' AND this.timeline <> ''))"""
+
+# Part of the statement that claims a batch: uncorrelated, so it is worked out once a statement.
+IS_THE_KNOWN_DATABASE = (
+    "NOT EXISTS (SELECT FROM database_identity AS stored, this_database() AS this "
+    f"WHERE {_DIFFERS})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """
+    What a look at the database's identity led to.
+
+    `is_new` if none was stored; `is_another` if it was that of another database, and then `stopped`
+    are the editions that have to be reconciled. `untold` names what this server refuses to tell.
+    """
+
+    is_new: bool = False
+    is_another: bool = False
+    stopped: tuple[int, ...] = ()
+    untold: tuple[str, ...] = ()
+
+
+def notice() -> Noticed:
+    """
+    Compare the database's identity with the one that is stored, and store it.
+
+    Where it is another one, every open edition stops in the same transaction, so that no worker
+    can claim a batch of it before the stop. Looking costs one statement while nothing has changed.
+    """
+    with short_transaction() as cursor:
+        known = _look(cursor, lock=False)
+        if known is not None and not known.is_another and not known.has_more_to_store:
+            return Noticed(untold=known.untold)
+        # A row to lock, also for the first look of all: two workers may start at once.
+        cursor.execute(
+            """
+            INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+            SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+            ON CONFLICT DO NOTHING
+            """
+        )
+        is_new = cursor.rowcount == 1
+        found = _look(cursor, lock=True)
+        if found is None:
+            raise AssertionError("the identity that was just stored is not there")
+        stopped: tuple[int, ...] = ()
+        if found.is_another:
+            stopped = _stop_open_editions(cursor)
+            logger.critical(
+                "this database is not the one that was known (%s): %d open editions stop until "
+                "they are reconciled; run ./homing reconcile",
+                found.what_differs,
+                len(stopped),
+            )
+        _store(cursor)
+    return Noticed(is_new, found.is_another, stopped, found.untold)
+
+
+def declare_restored() -> tuple[int, ...]:
+    """
+    Do what `notice` does when the database is another one, because a person says that it is.
+
+    For what cannot be noticed: files of the same server that were put back, tables that were
+    restored into the same database. Returns the editions that have to be reconciled.
+    """
+    with short_transaction() as cursor:
+        stopped = _stop_open_editions(cursor)
+        _store(cursor)
+    logger.critical("restored, as was declared: %d open editions stop", len(stopped))
+    return stopped
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The stored identity beside the database's own."""
+
+    is_another: bool
+    has_more_to_store: bool
+    what_differs: str
+    untold: tuple[str, ...]
+
+
+def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
+    cursor.execute(
+        f"""
+        SELECT {_DIFFERS},
+               (stored.system_identifier = '' AND this.system_identifier <> '')
+                   OR (stored.timeline = '' AND this.timeline <> ''),
+               format('%%s/%%s/%%s, now %%s/%%s/%%s', stored.system_identifier, stored.timeline,
+                      stored.database, this.system_identifier, this.timeline, this.database),
+               this.system_identifier = '', this.timeline = ''
+        FROM database_identity AS stored, this_database() AS this
+        {"FOR UPDATE OF stored" if lock else ""}
+        """  # noqa: S608 -- constants
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    is_another, has_more_to_store, what_differs, no_system_identifier, no_timeline = row
+    told = (("system identifier", no_system_identifier), ("timeline", no_timeline))
+    untold = tuple(name for name, is_untold in told if is_untold)
+    return _Look(is_another, has_more_to_store, what_differs, untold)
+
+
+def _store(cursor: CursorWrapper) -> None:
+    cursor.execute(
+        """
+        INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+        ON CONFLICT (id) DO UPDATE SET
+            system_identifier = coalesce(nullif(excluded.system_identifier, ''),
+                                         database_identity.system_identifier),
+            timeline = coalesce(nullif(excluded.timeline, ''), database_identity.timeline),
+            database = excluded.database, since = excluded.since
+        """
+    )
+
+
+def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
+    """
+    Have every edition that is not done reconciled before anything more of it goes out.
+
+    A running one stops, and goes on when it is reconciled. One that a person paused or closed, or
+    that a fault stopped, stays what it is; what was cancelled sends nothing more anyway.
+    """
+    cursor.execute(
+        """
+        SELECT id, issue_id FROM edition
+        WHERE EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND state <> 'done')
+           OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
+        ORDER BY id
+        """
+    )
+    unreconciled = []
+    for edition, issue in cursor.fetchall():
+        control = lock_edition(cursor, edition)
+        if control == "running":
+            stop(cursor, edition, stopped_because(issue))
+        cursor.execute(
+            "UPDATE batch SET epoch = epoch + %s WHERE edition_id = %s AND state <> 'done'",
+            [EPOCHS_APART, edition],
+        )
+        if control != "cancelled":
+            cursor.execute(
+                "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s",
+                [edition],
+            )
+            unreconciled.append(edition)
+    return tuple(unreconciled)

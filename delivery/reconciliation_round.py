@@ -1,0 +1,229 @@
+"""
+One round of reconciling: the provider's record of one issue on one stream, beside ours.
+
+Nothing is ever sent again here. What the provider has is recorded; what only we have is said; and
+an edition of a restored database goes on once silence about the rest of it counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from delivery.delivery_key import DeliveryKey, read
+from delivery.outcomes import Listed
+from delivery.queue import reconcile
+from delivery.queue.reconcile import Walked
+from delivery.reconciliation import (
+    Obstacle,
+    Silence,
+    compare,
+    may_be_reconciled_at,
+    obstacle_to,
+    silence_of,
+)
+from delivery.reconciliation_seen import Seen
+from delivery.reconciliation_walk import Search, pages_of
+from delivery.reconciliation_windows import span_of
+
+logger = logging.getLogger(__name__)
+
+# Copies asked about one by one in a round; more are left to the next.
+MOST_ASKED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What silence is weighed by. Times in seconds."""
+
+    deadline_s: float
+    last_lookup_after_s: float
+    retention_days: int
+
+
+@dataclass(slots=True)
+class Report:
+    """What a round found. `obstacles` are by edition; one that is reconciled has none."""
+
+    found: int = 0
+    recorded: int = 0
+    strangers: int = 0
+    missing: int = 0
+    not_asked: int = 0
+    aside: int = 0
+    twice: int = 0
+    reconciled: list[int] = field(default_factory=list)
+    obstacles: dict[int, tuple[Obstacle, datetime]] = field(default_factory=dict)
+
+
+class Round:
+    """Reconciles the editions of one issue on one stream. `tell` is called with the progress."""
+
+    def __init__(
+        self,
+        editions: Sequence[Walked],
+        search: Search,
+        settings: Settings,
+        *,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._editions = {walked.version: walked for walked in editions}
+        self._issue = editions[0].issue
+        self._stream = editions[0].stream
+        self._search = search
+        self._settings = settings
+        self._tell = tell
+        self._seen: dict[int, Seen] = defaultdict(Seen)
+        self._others: set[str] = set()
+        self._shown = self._total = self._asked = 0
+        self._newest: datetime | None = None
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Raises `SearchUnavailableError` if the provider cannot be asked."""
+        walked_at = reconcile.time_now()
+        # Asked for before the walk: if the search shows it now, it shows what came earlier from
+        # now on.
+        last = reconcile.last_accepted_on(self._stream)
+        shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
+        self._walk(walked_at)
+        silence = silence_of(
+            walked_at,
+            last_lookup_after_s=self._settings.last_lookup_after_s,
+            retention_days=self._settings.retention_days,
+            shows_later_mail=shows_later_mail,
+            last_accepted_at=last[1] if last else None,
+            newest_shown_at=self._newest,
+        )
+        for walked in self._editions.values():
+            self.report.aside += reconcile.set_bare_marks_aside(walked)
+            self._ask_about_the_missing(walked, silence)
+            if walked.unreconciled_since is not None:
+                self._end(walked, walked.unreconciled_since, walked_at, silence)
+            self.report.twice += reconcile.second_copies_of(walked)
+        return self.report
+
+    # --- What the provider shows ------------------------------------------------------------------
+
+    def _walk(self, now: datetime) -> None:
+        first = min(walked.published_at for walked in self._editions.values())
+        tag = f"issue-{self._issue.hex}"
+        for messages, total in pages_of(self._search, tag, span_of(first, now)):
+            self._total = total
+            by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
+            for listed in messages:
+                key = read(listed.delivery)
+                # How the search compares is not documented: each hit is compared here again.
+                if key is None or key.issue != self._issue or key.version not in self._editions:
+                    self._count_apart(listed)
+                else:
+                    by_version[key.version].append((key.recipient, listed))
+                if listed.at is not None and (self._newest is None or listed.at > self._newest):
+                    self._newest = listed.at
+            for version, found in by_version.items():
+                self._take_in(self._editions[version], found)
+            self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
+
+    def _take_in(self, walked: Walked, found: Sequence[tuple[int, Listed]]) -> None:
+        recipients = [recipient for recipient, _ in found]
+        comparison = compare(found, reconcile.recorded_of(walked, recipients))
+        if comparison.news:
+            self.report.recorded += reconcile.record(walked, comparison.news)
+            comparison = compare(found, reconcile.recorded_of(walked, recipients))
+        same = set(comparison.same)
+        for recipient, listed in found:
+            if recipient in same and listed.message_id not in self._others:
+                is_new = self._seen[walked.version].add(recipient)
+                self._shown += is_new
+                self.report.found += is_new
+        for _, listed in comparison.news:
+            self.report.found += self._count_apart(listed)
+        for _, listed in comparison.strangers:
+            self.report.strangers += self._count_apart(listed)
+
+    def _count_apart(self, listed: Listed) -> bool:
+        """What is not simply the copy on record is rare, and counted by its id."""
+        if listed.message_id in self._others:
+            return False
+        self._others.add(listed.message_id)
+        self._shown += 1
+        return True
+
+    # --- What it does not show --------------------------------------------------------------------
+
+    def _ask_about_the_missing(self, walked: Walked, silence: Silence) -> None:
+        """Recorded as sent, and not shown: asked about one by one before anything is said."""
+        for stretch in reconcile.recorded_as_sent(walked):
+            candidates = [
+                recipient
+                for recipient, sent_at in stretch
+                if recipient not in self._seen[walked.version] and silence.counts_for(sent_at)
+            ]
+            if not candidates:
+                continue
+            keys = {recipient: self._key(walked, recipient) for recipient in candidates}
+            alarmed = reconcile.alarmed_of(walked, list(keys.values()))
+            for recipient, key in keys.items():
+                if key in alarmed:
+                    self.report.missing += 1
+                elif self._asked >= MOST_ASKED:
+                    self.report.not_asked += 1
+                elif not self._ask(walked, recipient):
+                    self.report.missing += 1
+                    reconcile.raise_missing(walked, key, recipient)
+
+    def _ask_about_the_open(self, walked: Walked) -> bool:
+        """
+        Ask about each copy that waits or is in doubt: for a record that cannot be walked whole.
+
+        False if there are too many of them.
+        """
+        for stretch in reconcile.recorded_as_open(walked):
+            for recipient, _ in stretch:
+                if self._asked >= MOST_ASKED:
+                    return False
+                self._ask(walked, recipient)
+        return True
+
+    def _ask(self, walked: Walked, recipient: int) -> bool:
+        """Whether the provider shows a message under this very key; what it shows is recorded."""
+        self._asked += 1
+        if self._asked % 50 == 0:
+            self._tell(f"{self._asked:,} copies asked about one by one")
+        found = [
+            (recipient, Listed(one.delivery, one.message_id, one.at))
+            for one in self._search.about("delivery", self._key(walked, recipient))
+        ]
+        if found:
+            self._take_in(walked, found)
+        return bool(found)
+
+    @staticmethod
+    def _key(walked: Walked, recipient: int) -> str:
+        return str(DeliveryKey(walked.issue, walked.version, recipient))
+
+    # --- Going on ---------------------------------------------------------------------------------
+
+    def _end(
+        self, walked: Walked, unreconciled_since: datetime, walked_at: datetime, silence: Silence
+    ) -> None:
+        at = may_be_reconciled_at(
+            unreconciled_since,
+            deadline_s=self._settings.deadline_s,
+            last_lookup_after_s=self._settings.last_lookup_after_s,
+        )
+        obstacle = obstacle_to(
+            was_all_shown=self._shown >= self._total or self._ask_about_the_open(walked),
+            shows_later_mail=silence.shows_later_mail,
+            walked_at=walked_at,
+            reconcilable_at=at,
+            backup_not_before=walked.backup_not_before,
+            silence=silence,
+        )
+        if obstacle is not None:
+            self.report.obstacles[walked.edition] = (obstacle, at)
+        elif reconcile.end_reconciliation(walked):
+            self.report.reconciled.append(walked.edition)

@@ -1,0 +1,115 @@
+"""A whole run of reconciling: round after round, waiting where silence does not count yet."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.conf import settings
+
+from delivery.dispatch import policy_from_settings, postmark_from_settings
+from delivery.queue import reconcile
+from delivery.queue.reconcile import Walked
+from delivery.reconciliation import Obstacle
+from delivery.reconciliation_round import Report, Round, Settings
+from delivery.reconciliation_walk import Search
+from delivery.retries import delay_after
+
+# A search that lags or hides something is walked again so often, with growing pauses.
+MOST_ROUNDS_WITHOUT_PROGRESS = 6
+# While it waits it says so now and then, and looks at the database's clock again.
+LOOK_EVERY_S = 5.0
+
+Group = tuple[uuid.UUID, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run found, and what keeps editions from being reconciled, if anything does."""
+
+    editions: int
+    reports: Sequence[Report]
+    recorded: int
+    reconciled: int
+    obstacles: Sequence[tuple[Walked, Obstacle]]
+
+
+def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) -> Outcome:
+    """
+    Reconcile an issue's editions, or all that may differ from the provider's record.
+
+    Where something is worth waiting for and `waits`, waits and walks again. Raises
+    `SearchUnavailableError` if the provider cannot be asked; what was recorded until then stays.
+    """
+    retention_days = settings.POSTMARK_RETENTION_DAYS
+    editions = reconcile.editions_to_walk(issue, retention_days=retention_days)
+    to_walk = editions
+    reports: dict[Group, Report] = {}
+    recorded = reconciled = setbacks = 0
+    tell(f"Comparing {len(editions)} editions with Postmark's record.")
+    while True:
+        obstacles: list[tuple[Walked, Obstacle, datetime]] = []
+        for group, members in groupby(sorted(to_walk, key=_group), key=_group):
+            walked = list(members)
+            report = reports[group] = _round(walked, tell)
+            recorded += report.recorded
+            reconciled += len(report.reconciled)
+            obstacles += [
+                (one, *report.obstacles[one.edition])
+                for one in walked
+                if one.edition in report.obstacles
+            ]
+        worth_it = [found for found in obstacles if found[1].is_worth_waiting_for]
+        now = reconcile.time_now()
+        pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
+        if not pause_s:
+            setbacks += 1
+        if not worth_it or not waits or setbacks > MOST_ROUNDS_WITHOUT_PROGRESS:
+            left = [(walked, obstacle) for walked, obstacle, _ in obstacles]
+            return Outcome(len(editions), list(reports.values()), recorded, reconciled, left)
+        tell(worth_it[0][1].sentence)
+        _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
+        to_walk = [
+            one
+            for one in reconcile.editions_to_walk(issue, retention_days=retention_days)
+            if one.unreconciled_since is not None
+        ]
+
+
+def _group(walked: Walked) -> Group:
+    return walked.issue, walked.stream
+
+
+def _round(editions: Sequence[Walked], tell: Callable[[str], None]) -> Report:
+    postmark = postmark_from_settings()
+    policy = policy_from_settings()
+    try:
+        return Round(
+            editions,
+            Search(postmark, editions[0].stream, policy, roll=random.random),
+            Settings(
+                deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+                last_lookup_after_s=policy.lookup_after_s[-1],
+                retention_days=settings.POSTMARK_RETENTION_DAYS,
+            ),
+            tell=tell,
+        ).run()
+    finally:
+        postmark.close()
+
+
+def _pause_after(setbacks: int) -> float:
+    """Seconds; the longest of the span, because this is one command and not a crowd."""
+    return delay_after(setbacks - 1, 1.0, policy_from_settings())
+
+
+def _wait(seconds: float, tell: Callable[[str], None]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        tell(f"Waits for {left:.0f} s more.")
+        time.sleep(min(left, LOOK_EVERY_S))

@@ -1,0 +1,116 @@
+"""`manage.py reconcile`: brings what Postmark has into our record, and says what it has not."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import uuid
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from delivery import reconciliation_run
+from delivery.models import Edition
+from delivery.queue import identity
+from delivery.reconciliation_run import Outcome
+from delivery.reconciliation_walk import SearchUnavailableError
+from publishing.naming_editions import issue_id
+
+NEEDS_A_PERSON = 3
+# Often enough to be watched, seldom enough to be read in a log.
+LINE_EVERY_S = 5.0
+
+
+class Command(BaseCommand):
+    """Reads options, runs once, prints what was found."""
+
+    help = (
+        "Compare our record with Postmark's: of one issue, or of all that are open, not "
+        "reconciled, or were sent within Postmark's memory. What Postmark has is recorded; what it "
+        "does not show is said, and never sent again. The last line is JSON."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
+        parser.add_argument(
+            "--restored",
+            action="store_true",
+            help="this database was restored in a way that workers cannot notice: first stop every "
+            "open edition until it is reconciled",
+        )
+        parser.add_argument(
+            "--no-wait",
+            action="store_true",
+            help="do not wait until Postmark's silence counts: say when to come back, and exit 3",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Django shows all of stderr as errors; most of this is news.
+        self.stderr.style_func = str
+        self._said_at = -LINE_EVERY_S
+        issue = self._issue(options["issue"])
+        if options["restored"]:
+            identity.declare_restored()
+        else:
+            identity.notice()
+        try:
+            outcome = reconciliation_run.run(issue, waits=not options["no_wait"], tell=self._tell)
+        except SearchUnavailableError as error:
+            raise CommandError(f"{error} What was found until then is recorded.") from None
+        if self.stderr.isatty():
+            self.stderr.write("")
+        self._say_what_is_odd(outcome)
+        self.stdout.write(
+            json.dumps(
+                {
+                    "editions": outcome.editions,
+                    "found": sum(report.found for report in outcome.reports),
+                    "recorded": outcome.recorded,
+                    "missing": sum(report.missing for report in outcome.reports),
+                    "twice": sum(report.twice for report in outcome.reports),
+                    "reconciled": outcome.reconciled,
+                }
+            )
+        )
+        self.stdout.flush()
+        if outcome.obstacles:
+            sys.exit(NEEDS_A_PERSON)
+
+    def _issue(self, text: str | None) -> uuid.UUID | None:
+        if text is None:
+            return None
+        try:
+            issue = issue_id(text)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        if not Edition.objects.filter(issue_id=issue).exists():
+            raise CommandError(f"There is no issue {text}.")
+        return issue
+
+    def _tell(self, line: str) -> None:
+        if self.stderr.isatty():
+            self.stderr.write(f"\r\x1b[K{line}", ending="")
+        elif time.monotonic() - self._said_at >= LINE_EVERY_S:
+            self._said_at = time.monotonic()
+            self.stderr.write(line)
+
+    def _say_what_is_odd(self, outcome: Outcome) -> None:
+        missing, not_asked, strangers, aside = (
+            sum(getattr(report, name) for report in outcome.reports)
+            for name in ("missing", "not_asked", "strangers", "aside")
+        )
+        for count, sentence in (
+            (missing, "copies are recorded as sent, and Postmark does not show them; not resent"),
+            (not_asked, "more copies are not shown and were not asked about; run it again"),
+            (strangers, "messages at Postmark name readers who have no copy on record"),
+            (aside, "copies bear a mark of having been sent; workers ask about them"),
+        ):
+            if count:
+                self.stderr.write(f"{count:,} {sentence}.")
+        for walked, obstacle in outcome.obstacles:
+            self.stderr.write(
+                f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
+                f"{obstacle.sentence}"
+            )

@@ -1,0 +1,46 @@
+"""A backup of the test database: a copy as another database of the same server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+from django.db import connection
+
+
+class Backup:
+    """A copy of the database as it was; `url` is its address."""
+
+    def __init__(self, database_url: str) -> None:
+        self.name = f"restored_{uuid.uuid4().hex[:12]}"
+        parts = urlsplit(database_url)
+        self.url = urlunsplit(parts._replace(path=f"/{self.name}"))
+        self._source = connection.settings_dict["NAME"]
+
+    def make(self) -> None:
+        """Copy it now. Nobody may be connected to the original, ourselves included."""
+        connection.close()
+        with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                [self._source],
+            )
+            cursor.execute(f'CREATE DATABASE "{self.name}" TEMPLATE "{self._source}"')
+
+    def drop(self) -> None:
+        """Remove it, whoever is connected."""
+        with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
+            cursor.execute(f'DROP DATABASE IF EXISTS "{self.name}" WITH (FORCE)')
+
+
+@contextmanager
+def backup_of(database_url: str) -> Iterator[Backup]:
+    """A backup taken now, and dropped at the end."""
+    backup = Backup(database_url)
+    try:
+        backup.make()
+        yield backup
+    finally:
+        backup.drop()
