@@ -16,17 +16,12 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue import control
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.claim import Claim, claim, claim_look_up
-from delivery.queue.evidence import (
-    heed,
-    record_acceptances,
-    settle_by_evidence,
-    unheeded_in,
-)
-from delivery.queue.settle import settle_call
+from delivery.queue.evidence import record_acceptances, settle_by_evidence, unheeded_in
+from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
 from delivery.queue.start import Started, start
-from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown
+from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
@@ -254,6 +249,7 @@ def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(
     ("fate", "outcome"),
     [
         (Failed("The address was refused.", refused=True), "failed"),
+        (Failed("All tries are used up.", refused=False), "failed"),
         (Suppressed("On the list."), "suppressed"),
     ],
 )
@@ -297,20 +293,140 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
         assert unheeded_in(cursor, before["id"]) == [recipient]
 
 
-def test_what_came_meanwhile_is_heeded_when_the_lease_is_given_up(newsroom: Newsroom) -> None:
+def test_what_came_during_a_call_that_ends_in_doubt_is_heeded_when_it_is_settled(
+    newsroom: Newsroom,
+) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begin_a_call(edition)
-    seen(edition, (one, "m-1"))
-    again = Settlement(fates={two: Sent("m-2", NOON)}, next=Next.TRY_AGAIN)
-    assert settle_call(claimed, attempt, again, Attempt.Result.ANSWERED)
+    seen(edition, (one, "m-1"), (two, "m-2"))
+    asks = Settlement(fates={one: Unknown(), two: Unknown()}, next=Next.ASK, lookup_after_s=60)
 
-    with short_transaction() as cursor:
-        lock_edition(cursor, edition.pk)
-        heed(cursor, edition.pk, unheeded_in(cursor, claimed.batch))
-        assert unheeded_in(cursor, claimed.batch) == []
+    assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
 
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert newsroom.batch(edition).state == "done"
+    assert newsroom.state(edition) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    "fate", [Waiting(), Failed("All tries are used up.", refused=False), Suppressed("On the list.")]
+)
+def test_what_came_during_a_call_counts_more_than_what_the_call_said(
+    newsroom: Newsroom, fate: Waiting | Failed | Suppressed
+) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begin_a_call(edition)
+    seen(edition, (one, "m-of-an-earlier-attempt"))
+    settlement = Settlement(fates={one: fate, two: Waiting()}, next=Next.TRY_AGAIN)
+
+    assert settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
+
+    assert newsroom.outcomes(edition) == ["sent", "waiting"]
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.waiting, batch.sent) == ("ready", 1, 1)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_what_came_during_a_look_up_counts_more_than_its_silence(
+    newsroom: Newsroom, last: bool
+) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    newsroom.let_time_pass(61)
+    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    (recipient,) = recipients_of(edition)
+    seen(edition, (recipient, "m-1"))
+    absent = (
+        Settlement(fates={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
+        if last
+        else Settlement(fates={}, next=Next.ASK, lookup_after_s=300, said_absent=True)
+    )
+
+    assert settle_look_up(claimed, absent)
+
+    assert newsroom.outcomes(edition) == ["sent"]
+    assert newsroom.batch(edition).state == "done"
+
+
+def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    _, attempt, (one, _) = begin_a_call(edition)
+    seen(edition, (one, "m-1"), attempt=attempt)
+    newsroom.let_time_pass(11)
+
+    assert newsroom.sweep() == 1
+
+    assert newsroom.outcomes(edition) == ["sent", "unknown"]
+    assert newsroom.books(edition).unknown == 1
+    assert Attempt.objects.get(pk=attempt).accepted == 1
+
+
+def test_an_answer_that_comes_after_its_claim_was_lost_ends_the_doubt_at_once(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begin_a_call(edition)
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    assert newsroom.outcomes(edition) == ["unknown", "unknown"]
+    answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+
+    assert not settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
+
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
+    assert newsroom.state(edition) == "succeeded"
+    assert Attempt.objects.get(pk=attempt).accepted == 2
+
+
+def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom: Newsroom) -> None:
+    # A webhook that came early and names the same message is no reason to stand in line for the
+    # edition, which somebody else holds here.
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begin_a_call(edition)
+    seen(edition, (recipient, "m-1"))
+    answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
+    settled: list[bool] = []
+
+    def settle() -> None:
+        settled.append(settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED))
+        connection.close()
+
+    worker = threading.Thread(target=settle)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        worker.start()
+        worker.join()
+
+    assert settled == [True]
+    assert not Alarm.objects.exists()
+
+
+def test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, _) = begin_a_call(edition)
+    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
+    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    control.cancel(edition.pk)
+
+    seen(edition, (one, "m-1"))
+
+    assert newsroom.outcomes(edition) == ["sent", "withdrawn"]
+    assert newsroom.batch(edition).state == "done"
+    assert newsroom.state(edition) == "cancelled"
+
+
+def test_a_copy_that_was_withdrawn_and_turns_out_to_have_been_accepted_counts_as_sent(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=2)
+    control.cancel(edition.pk)
+    one, _ = recipients_of(edition)
+
+    seen(edition, (one, "m-1"))
+
+    assert newsroom.outcomes(edition) == ["sent", "withdrawn"]
+    assert (newsroom.books(edition).sent, newsroom.books(edition).withdrawn) == (1, 1)
 
 
 def test_the_first_batch_after_a_fault_that_ends_by_evidence_passes_its_turn_on(
@@ -404,15 +520,34 @@ def test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy(
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
     answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+
     assert settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
 
-    with short_transaction() as cursor:
-        lock_edition(cursor, edition.pk)
-        unheeded = unheeded_in(cursor, claimed.batch)
-        heed(cursor, edition.pk, unheeded)
-
-    assert unheeded == [one]
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert [alarm.about for alarm in Alarm.objects.all()] == ["m-of-another-attempt"]
+    assert control_of(edition) == "stopped"
+
+
+def test_a_late_answer_that_names_another_id_than_the_second_try_is_a_second_copy(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=1)
+    late, its_attempt, (recipient,) = begin_a_call(edition)
+    newsroom.let_time_pass(11)
+    newsroom.sweep()
+    newsroom.let_time_pass(61)
+    looked_up = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert looked_up is not None
+    absent = Settlement(fates={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
+    assert settle_look_up(looked_up, absent)
+    again, attempt, _ = begin_a_call(edition)
+    second = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
+    assert settle_call(again, attempt, second, Attempt.Result.ANSWERED)
+
+    first = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
+    assert not settle_call(late, its_attempt, first, Attempt.Result.ANSWERED)
+
+    assert [alarm.about for alarm in Alarm.objects.all()] == ["m-1"]
     assert control_of(edition) == "stopped"
 
 
