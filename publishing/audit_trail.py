@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.auth import get_user_model
 
 from delivery.models import Edition
 from publishing.models import Issue
 from publishing.versions import WORDS_FOR
+
+logger = logging.getLogger(__name__)
 
 
 def record_publication(author: uuid.UUID, edition: Edition) -> None:
@@ -22,6 +26,19 @@ def record_publication(author: uuid.UUID, edition: Edition) -> None:
 def record_action(author: uuid.UUID, edition: Edition, action: str) -> None:
     """A person did something to an edition: `resume` and its like."""
     _record(author, edition, CHANGE, f"{action.capitalize()}, version {edition.version}.")
+
+
+def record_action_from_the_command_line(edition: Edition, action: str) -> None:
+    """
+    An operator did something to an edition. Nobody is signed in there: it stands under the only
+    superuser where there is one, as publishing from a script does, and in the program's log always.
+    """
+    logger.info(
+        "edition %d was %s from the command line", edition.pk, action, extra={"edition": edition.pk}
+    )
+    superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
+    if len(superusers) == 1:
+        record_action(superusers[0].pk, edition, f"{action} from the command line")
 
 
 def _record(author: uuid.UUID, edition: Edition, flag: int, sentence: str) -> None:

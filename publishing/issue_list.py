@@ -13,6 +13,7 @@ from publishing.bar import Part, label_of, parts_of
 from publishing.content import Content
 from publishing.progress import GLYPHS, TONES, counts_of
 from publishing.status import BODIES, Status, status_from
+from publishing.versions import corrects
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ def newest_editions() -> QuerySet[Edition]:
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
         editions.filter(~Exists(newer))
+        .annotate(corrects=corrects())
         .select_related("author")
         .defer(*BODIES)
         .order_by("-published_at", "-pk")

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from delivery.books import Books
 from delivery.edition_state import EditionState
+from publishing.actions import applicable
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.status import Status
 
@@ -71,14 +72,10 @@ def counts_of(books: Books) -> dict[str, int]:
     return {outcome: getattr(books, outcome) for outcome in ORDER}
 
 
-def can_resume(status: Status) -> bool:
-    """Whether a person stopped it or a fault did, so that a person may let it go on."""
-    return status.books.control in {"stopped", "paused"}
-
-
 def is_public(books: Books) -> bool:
-    """Whether the archive shows it: the hold is over and it was not cancelled (archive.py)."""
-    return books.now >= books.held_until and books.control != "cancelled"
+    """Whether the archive shows it: the hold is over, and it was not cancelled before it reached
+    anybody (archive.py)."""
+    return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
 
 
 def reading_of(status: Status, zone: ZoneInfo) -> Reading:
@@ -109,12 +106,12 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
         glyph=GLYPHS[status.state],
         tone=TONES.get(status.state, ""),
         zero=[outcome for outcome in ORDER if not counts[outcome]],
-        shown=[
+        shown=[action.name for action in applicable(status)]
+        + [
             name
             for name, applies in (
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
-                ("resume", can_resume(status)),
                 ("archive", is_public(books)),
                 ("pace", status.state not in AT_REST),
             )
@@ -144,12 +141,12 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
         case EditionState.CANCELLED:
             return (
                 f"Cancelled. It reached {_readers(books.sent)}; "
-                f"{books.audience - books.sent:,} did not get it."
+                f"{books.audience - books.sent:,} did not get it.{_still(status)}"
             )
         case EditionState.CLOSED:
             return (
                 f"Closed. {_copies(books.sent)} went out; a person accepted that "
-                f"{books.audience - books.sent:,} did not."
+                f"{books.audience - books.sent:,} did not.{_still(status)}"
             )
         case EditionState.NEEDS_ATTENTION:
             return f"Needs attention: {status.reason}{_nobody_lost(books)}"
@@ -158,6 +155,11 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
         case _:
             words = status.state.words.capitalize()
             return status.reason if status.reason.startswith(words) else f"{words}. {status.reason}"
+
+
+def _still(status: Status) -> str:
+    """What an edition that has ended still waits for, if anything."""
+    return f" {status.reason}" if status.reason else ""
 
 
 def _succeeded(books: Books) -> str:

@@ -100,7 +100,7 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
             f" of “{newest.title}”: {_there_is(newest.version)}, "
             f"so the next is version {newest.version + 1}."
         )
-    if goes_to == REACHED and not reached_someone(issue, version):
+    if goes_to == REACHED and not reached_someone(issue):
         return (
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
             "publish it to everyone."
@@ -108,11 +108,9 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
     return ""
 
 
-def reached_someone(issue: uuid.UUID, before: int) -> bool:
-    """Whether any version earlier than `before` reached anybody."""
-    return Batch.objects.filter(
-        edition__issue=issue, edition__version__lt=before, sent__gt=0
-    ).exists()
+def reached_someone(issue: uuid.UUID) -> bool:
+    """Whether any version there is reached anybody; then the next one corrects."""
+    return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 
 def still_going(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:

@@ -8,12 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
+from publishing.actions import ACTIONS
 from publishing.bar import ORDER
-from publishing.issue_list import plain_title
+from publishing.issue_list import plain_title, rows_of
 from publishing.naming_editions import version_number
 from publishing.progress import OUTCOME_TONES, counts_of, live_json, reading_of
 from publishing.reader_outcomes import FIRST_FEW, PAGE, outcome_page, place
 from publishing.status import NoSuchEditionError, edition_of, status_of
+from publishing.versions import corrects, reached_someone, versions_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, desk_page, may_look
 
@@ -33,6 +35,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         most = FIRST_FEW
         outcome = next((name for name in LISTED_UNASKED if counts[name]), "")
     after = place(request.GET.get("after", ""))
+    versions = versions_of(issue).annotate(corrects=corrects()).select_related("author")
     live = reading_of(status, Newsletter.objects.the_one().zone)
     return desk_page(
         request,
@@ -50,8 +53,11 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "paged": after is not None,
             "readers": outcome and outcome_page(edition.pk, outcome, after, most=most),
             "newer": _newer_version(edition),
+            "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],
+            "has_reached": reached_someone(issue),
             "notes": notes_of(request),
             "may_publish": request.user.has_perm(PUBLISH),
+            "actions": ACTIONS.values(),
         },
     )
 

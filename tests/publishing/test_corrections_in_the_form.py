@@ -343,3 +343,34 @@ def test_a_kept_correction_whose_version_was_published_meanwhile_says_so_and_is_
     assert kept["version"] == "3"
     assert kept["idempotency_key"] == again.form_with("title").fields["idempotency_key"]
     assert window.post(**kept).status == 303
+
+
+# --- The issue's page ---------------------------------------------------------------------------
+
+
+def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, first):
+    page = f"{FORM}{first.issue_id}/"
+    link = f'<a class="btn" href="{form_for(first)}">'
+
+    assert f"{link}Write the next version</a>" in window.get(page).html
+    sent(first, "Ada")
+    assert f"{link}Write a correction</a>" in window.get(page).html
+
+
+def test_who_may_only_look_is_offered_no_correction(new_author, corrected):
+    ines = WindowOf(new_author("ines", "view_issue"))
+
+    assert "Write a correction" not in ines.get(f"{FORM}{corrected.issue_id}/").words
+
+
+def test_the_issues_page_lists_its_versions_with_whom_each_went_to(window, corrected):
+    address = f"{FORM}{corrected.issue_id}/"
+    assert "Versions" not in window.get(address).words
+    window.post(**open_correction(window, corrected, goes_to="reached"))
+
+    for page in (window.get(address), window.get(f"{address}?version=1")):
+        assert "A correction, to those who were sent an earlier one. Published" in page.words
+        assert "To everyone confirmed. Published" in page.words
+    assert f'href="{address}?version=1"' in window.get(address).html
+    overview = window.get(f"{FORM}issues/").words
+    assert "Correction, version 2, to those who were sent an earlier one." in overview

@@ -1,0 +1,182 @@
+"""What everybody reads of an issue that was corrected, called back or cancelled half-way."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from django.db import connection
+
+from delivery.models import Edition
+from publishing.progress import is_public
+from publishing.publish import publish
+from publishing.status import status_of
+from tests.publishing.ledger import cancelled, hold_is_over, sent
+from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+FEED = "/archive/feed.xml"
+CORRECTED = re.compile(r"This is version 2 of this letter, corrected on \d+ \w+ \d{4} ?\.")
+
+
+@pytest.fixture
+def anybody(transactional_db):
+    """A window of somebody who is not signed in."""
+    return WindowOf(None)
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """Version 1, three days ago."""
+    edition = publish(author.pk, "first", letter(text="", html="<p>Forty.</p>"), hold_s=0).edition
+    long_ago = edition.published_at - timedelta(days=3)
+    Edition.objects.update(published_at=long_ago, held_until=long_ago)
+    return Edition.objects.get()
+
+
+@pytest.fixture
+def correct(author, first):
+    """Publish version 2 of the same issue."""
+
+    def publish_it(hold_s=0, **whom):
+        return publish(
+            author.pk, "second", letter(text="", html="<p>Fourteen.</p>"), hold_s=hold_s,
+            issue=first.issue_id, version=2, **whom,
+        ).edition  # fmt: skip
+
+    return publish_it
+
+
+def letter_page(anybody):
+    return anybody.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
+
+
+def test_a_correction_takes_the_place_of_what_was_there_and_says_so_in_words(
+    anybody, first, correct
+):
+    sent(first)
+    correct()
+
+    page = letter_page(anybody)
+
+    assert "Fourteen." in page.words
+    assert "Forty." not in page.words
+    assert CORRECTED.search(page.words)
+
+
+def test_the_letter_keeps_the_day_it_was_first_published_and_its_place_on_the_shelf(
+    anybody, author, first, correct
+):
+    sent(first)
+    publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
+    second = correct()
+
+    listed = anybody.get("/archive/")
+
+    assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
+    assert f'datetime="{first.published_at:%Y-%m-%d}"' in listed.html
+    assert f"Corrected on {second.published_at.day} {second.published_at:%B %Y}" in listed.words
+    assert f'datetime="{first.published_at:%Y-%m-%d}"' in letter_page(anybody).html
+
+
+def test_the_feed_tells_of_the_correction_by_its_time_and_in_words(anybody, first, correct):
+    sent(first)
+    second = correct()
+
+    feed = ElementTree.fromstring(anybody.get(FEED).html)  # noqa: S314 -- our own
+    (entry,) = feed.findall(f"{ATOM}entry")
+
+    assert entry.find(f"{ATOM}published").text[:10] == f"{first.published_at:%Y-%m-%d}"
+    assert entry.find(f"{ATOM}updated").text[:10] == f"{second.published_at:%Y-%m-%d}"
+    assert entry.find(f"{ATOM}id").text == first.issue_id.urn
+    words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}summary").text)
+    assert CORRECTED.search(words)
+    assert "Fourteen." in words
+
+
+def test_while_a_correction_is_held_the_version_before_it_is_shown(anybody, first, correct):
+    sent(first)
+    second = correct(hold_s=3600)
+
+    assert "Forty." in letter_page(anybody).words
+    hold_is_over(second)
+    assert "Fourteen." in letter_page(anybody).words
+
+
+def test_a_version_that_was_called_back_is_never_shown_and_the_next_is_no_correction(
+    anybody, first, correct
+):
+    cancelled(first)
+    assert letter_page(anybody).status == 404
+
+    correct()
+
+    page = letter_page(anybody)
+    assert "Fourteen." in page.words
+    assert "ersion 2" not in page.words
+    assert "orrected" not in page.words + anybody.get("/archive/").words + anybody.get(FEED).html
+
+
+def test_a_letter_that_was_cancelled_stays_for_those_it_reached(anybody, first):
+    sent(first, "Ada")
+    cancelled(first)
+
+    assert "Forty." in letter_page(anybody).words
+    assert "Swifts leave" in anybody.get("/archive/").words
+
+
+def test_a_correction_that_was_called_back_leaves_the_version_before_it(anybody, first, correct):
+    sent(first)
+    cancelled(correct())
+
+    page = letter_page(anybody)
+    assert "Forty." in page.words
+    assert "orrected" not in page.words
+
+
+def test_a_correction_that_was_cancelled_half_way_is_shown(anybody, first, correct):
+    sent(first)
+    second = correct()
+    sent(second, "Ada")
+    cancelled(second)
+
+    assert CORRECTED.search(letter_page(anybody).words)
+
+
+@pytest.mark.parametrize("reached", [(), ("Ada",)])
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, first, reached, ended):
+    if reached:
+        sent(first, *reached)
+    if ended:
+        cancelled(first)
+
+    assert is_public(status_of(first.pk).books) == (letter_page(anybody).status == 200)
+
+
+def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(
+    anybody, author, first, correct
+):
+    def queries():
+        with connection.execute_wrapper(count):
+            seen.clear()
+            assert anybody.get("/archive/").status == 200
+            return len(seen)
+
+    seen = []
+
+    def count(execute, sql, params, many, context):
+        seen.append(sql)
+        return execute(sql, params, many, context)
+
+    before = queries()
+    sent(first)
+    correct()
+    for number in range(3):
+        publish(author.pk, f"k{number}", letter(f"Letter {number}"), hold_s=0)
+    assert queries() == before
