@@ -70,6 +70,7 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
             provider.sandbox.gate.release()
 
         def sweep_and_go_on(line: threading.Barrier = line) -> None:
+            connection.ensure_connection()
             line.wait(PATIENCE_S)
             newsroom.sweep()
             newsroom.deliver_all()

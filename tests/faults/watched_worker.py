@@ -81,6 +81,14 @@ class WatchedWorker:
         """Whether it is still there."""
         return self._process.poll() is None
 
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it ends by itself within so many seconds."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def end(self, timeout_s: float = 100) -> int:
         """Wait for its end; its exit code."""
         code = self._process.wait(timeout_s)
