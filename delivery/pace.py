@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# Slowed down, the pace doubles in this time. Fast enough to be back within minutes of an outage;
-# slow enough that at a provider's true limit only about one call a minute is refused.
-DOUBLES_IN_S = 60.0
+# Slowed down, the pace doubles in this time. At a provider's true limit about one call in as long
+# is refused, which costs a round trip and no copy. Much slower, and calls that are refused by
+# chance would decide: of every twenty refused one, a pace that doubles in a minute ends at the
+# floor, one that doubles in two seconds at some thousands a second.
+DOUBLES_IN_S = 2.0
 
 # However often it is halved, the pace is not slowed to less than this part of what was too fast:
 # it bounds the way back to six doublings.
 SLOWED_TO_A = 64.0
 
-# Nor is it halved below this. A batch of 500 then takes less than the pace takes to double: a
-# longer pause would outlast its own reason.
-SLOWEST_PER_S = 10.0
+# Nor is it halved below this: the pause after a batch is fixed when it is claimed, and one of many
+# seconds would outlast its own reason.
+SLOWEST_PER_S = 100.0
 
 # Without a ceiling a slowing is forgotten when the pace has grown to this many times what was too
 # fast: the provider has shown by then that it takes more.

@@ -137,9 +137,11 @@ def slow_down(
             slowing_in(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
         cursor.execute(
+            # It grows from the end of the breath: a provider that asks for minutes of quiet does not
+            # ask to be met at full speed afterwards.
             "UPDATE pace SET too_fast_per_s = %s, slowed_to_per_s = %s, "
-            "slowed_at = clock_timestamp()",
-            [slowing.too_fast_per_s, slowing.to_per_s],
+            "slowed_at = clock_timestamp() + make_interval(secs => %s)",
+            [slowing.too_fast_per_s, slowing.to_per_s, breath_s(retry_after_s)],
         )
     logger.warning(
         "Postmark asked for a slower pace: all workers together send %g copies a second for now",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -38,6 +39,11 @@ def one_copy_each(newsroom: Newsroom, provider: SandboxServer, edition: Edition)
     summary = provider.sandbox.summary()
     assert summary["accepted"] == summary["distinct_deliveries"] == books.audience
     assert set(Batch.objects.filter(edition=edition).values_list("tries", flat=True)) == {0}
+
+
+def without_growth(**facts: float) -> None:
+    """Hold the pace where it is: the slowing lies in the future, so nothing has grown yet."""
+    Pace.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
 # --- How far --------------------------------------------------------------------------------------
@@ -87,7 +93,7 @@ def test_what_was_accepted_long_ago_is_not_measured(
 
     refused_once(newsroom, provider)
 
-    assert Pace.objects.get().slowed_to_per_s == 10
+    assert Pace.objects.get().slowed_to_per_s == 100
 
 
 @pytest.mark.parametrize("calls", [2, 3])
@@ -128,13 +134,17 @@ def test_a_later_call_that_is_refused_halves_it_again(
     settings.DELIVERY_RATE_PER_S = 1_000.0  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
     refused_once(newsroom, provider)
-    newsroom.let_time_pass(5)
+    newsroom.let_time_pass(3)
+    before = Pace.objects.get().slowed_at
+    assert before is not None
 
     refused_once(newsroom, provider)
 
     pace = Pace.objects.get()
+    assert pace.slowed_at is not None
+    assert pace.slowed_at > before
     assert pace.slowed_to_per_s is not None
-    assert 250 <= pace.slowed_to_per_s < 500
+    assert 250 <= pace.slowed_to_per_s <= 500
     assert pace.too_fast_per_s == 1_000
     assert len(newsroom.attempts(edition)) == 2
 
@@ -148,10 +158,11 @@ def test_it_grows_back_and_is_forgotten(
     refused_once(newsroom, provider)
     seen = [newsroom.books(edition).slowed_to_per_s]
 
-    for _ in range(2):
-        newsroom.let_time_pass(20)
+    # Seconds since the last 429, put into the row: the clock goes on while this is read.
+    for seconds in (0.5, 1):
+        Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
         seen.append(newsroom.books(edition).slowed_to_per_s)
-    newsroom.let_time_pass(80)
+    newsroom.let_time_pass(90)
 
     paces = [pace for pace in seen if pace is not None]
     assert len(paces) == 3
@@ -194,7 +205,7 @@ def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(
 
     newsroom.deliver_all()
 
-    assert Pace.objects.get().slowed_to_per_s == 10
+    assert Pace.objects.get().slowed_to_per_s == 100
 
 
 @pytest.mark.parametrize("fault", ["maintenance_503", "forbidden_403_html", "bad_gateway_502_html"])
@@ -216,20 +227,32 @@ def test_no_other_trouble_is_taken_for_a_question_of_pace(
 def test_after_it_no_batch_of_any_edition_goes_before_its_turn(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 100  # type: ignore[attr-defined]
-    newsroom.publish(readers=300)
+    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    newsroom.publish(readers=1_500)
     newsroom.publish()
     refused_once(newsroom, provider)
-
-    assert take() is None
+    without_growth(slowed_to_per_s=10)
     newsroom.let_time_pass(2)
-    # Ten copies a second are left: the next hundred wait for as long as these take.
+
+    # Ten copies a second are left: the next five hundred wait for as long as these take.
     assert take() is not None
     assert take() is None
-    newsroom.let_time_pass(5)
+    newsroom.let_time_pass(25)
     assert take() is None
-    newsroom.let_time_pass(6)
+    newsroom.let_time_pass(25)
     assert take() is not None
+
+
+def test_nobody_calls_in_the_first_second_after_it(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    refused_once(newsroom, provider)
+
+    refused_at = newsroom.attempts(edition)[0].finished_at
+    assert refused_at is not None
+    assert Pace.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
 
 
 def test_nobody_calls_before_the_time_that_the_provider_named(
@@ -242,7 +265,7 @@ def test_nobody_calls_before_the_time_that_the_provider_named(
     newsroom.let_time_pass(500)
     assert take() is None
 
-    newsroom.let_time_pass(101)
+    newsroom.let_time_pass(3)
     assert take() is not None
 
 
