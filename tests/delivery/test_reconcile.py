@@ -1,0 +1,530 @@
+"""Our record beside the provider's: what it has is recorded, what it has not is said."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import requests
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from delivery.delivery_key import DeliveryKey
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
+from delivery.queue import control, identity
+from delivery.queue.claim import claim
+from delivery.queue.reconcile import editions_to_walk, end_reconciliation
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.kept_rows import KeptRows
+from tests.delivery.newsroom import Newsroom
+
+LAST_LOOK_UP_S = 900.0
+CALL_S = 5.0
+Reconcile = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def reconcile(newsroom: Newsroom) -> Reconcile:
+    """The command; what it prints last, with the exit code under `exit`."""
+
+    def run(*options: str) -> dict[str, Any]:
+        output, errors = io.StringIO(), io.StringIO()
+        code: object = 0
+        try:
+            call_command("reconcile", *options, stdout=output, stderr=errors)
+        except SystemExit as end:
+            code = end.code
+        answer = json.loads(output.getvalue().splitlines()[-1])
+        assert isinstance(answer, dict)
+        return answer | {"exit": code, "said": errors.getvalue()}
+
+    return run
+
+
+def copies(provider: SandboxServer) -> dict[str, int]:
+    return provider.sandbox.outbox.copies(lambda size: size > 0)
+
+
+def key_of(edition: Edition, recipient: int) -> str:
+    return str(DeliveryKey(edition.issue_id, edition.version, recipient))
+
+
+def rows(edition: Edition) -> list[Delivery]:
+    return list(
+        Delivery.objects.filter(issue=edition.issue_id, version=edition.version).order_by(
+            "recipient"
+        )
+    )
+
+
+def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
+    """As if so much time had gone by since everything that is on record."""
+    newsroom.let_time_pass(seconds)
+    span = timedelta(seconds=seconds)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE delivery SET sent_at = sent_at - %s", [span])
+        cursor.execute("UPDATE edition SET unreconciled_since = unreconciled_since - %s", [span])
+        cursor.execute("UPDATE alarm SET raised_at = raised_at - %s", [span])
+
+
+def until_silence_counts(newsroom: Newsroom) -> None:
+    let_time_pass(newsroom, LAST_LOOK_UP_S + CALL_S + 1)
+
+
+def accept_another_copy(provider: SandboxServer, edition: Edition, recipient: int) -> None:
+    """What must never happen: the provider has a second message under the same key."""
+    answer = requests.post(
+        f"{provider.url}/email",
+        json={
+            "From": "letter@example.org",
+            "To": "reader0@example.net",
+            "Subject": "Swifts",
+            "TextBody": "Swifts",
+            "MessageStream": edition.stream,
+            "Tag": f"issue-{edition.issue_id.hex}",
+            "Metadata": {"delivery": key_of(edition, recipient), "attempt": "0" * 32},
+        },
+        headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
+        timeout=10,
+    )
+    assert answer.json()["ErrorCode"] == 0
+
+
+# --- Found and not recorded -----------------------------------------------------------------------
+
+
+def test_nothing_changes_where_the_two_records_agree(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(7)
+    newsroom.deliver_all()
+    before = rows(edition)
+    until_silence_counts(newsroom)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["editions"], answer["found"], answer["recorded"]) == (1, 7, 0)
+    assert (answer["missing"], answer["twice"], answer["reconciled"]) == (0, 0, 0)
+    assert [row.provider_message_id for row in rows(edition)] == [
+        row.provider_message_id for row in before
+    ]
+
+
+def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3
+    edition = newsroom.publish(9)
+    newsroom.step()
+    backup = KeptRows()
+    newsroom.step()
+    backup.put_back()
+    early = reconcile("--restored", "--no-wait")
+    assert early["exit"] == 3
+    assert early["recorded"] == 3
+    assert "does not count before" in early["said"]
+    newsroom.deliver_all()
+    assert len(copies(provider)) == 6
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"], answer["recorded"]) == (0, 1, 0)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 9
+    assert set(copies(provider).values()) == {1}
+    sent = rows(edition)[4]
+    assert sent.evidence == "lookup"
+    assert sent.provider_message_id is not None
+    newsroom.books(edition)
+
+
+def test_before_silence_counts_nothing_goes_on(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(3)
+    identity.declare_restored()
+    let_time_pass(newsroom, LAST_LOOK_UP_S)
+    assert reconcile("--no-wait")["reconciled"] == 0
+    assert not control.resume(edition.pk)
+    assert claim(newsroom.author.pk, lease_s=5) is None
+    let_time_pass(newsroom, CALL_S + 1)
+    assert reconcile("--no-wait")["reconciled"] == 1
+    assert newsroom.step()
+
+
+@pytest.mark.parametrize("outcome", ["withdrawn", "suppressed", "failed"])
+def test_whoever_was_given_up_and_has_a_copy_all_the_same_is_recorded_as_sent(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, outcome: str
+) -> None:
+    edition = newsroom.publish(4)
+    newsroom.deliver_all()
+    given_up = rows(edition)[1]
+    missed = True if outcome == "failed" else None
+    Delivery.objects.filter(recipient=given_up.recipient_id).update(
+        outcome=outcome,
+        sent_at=None,
+        provider_message_id=None,
+        evidence=None,
+        reason="No answer.",
+        missed=missed,
+    )
+    Batch.objects.update(sent=3, missed=int(bool(missed)), **{outcome: 1})
+    assert reconcile()["recorded"] == 1
+    assert newsroom.outcomes(edition) == ["sent"] * 4
+    assert newsroom.books(edition).missed == 0
+    assert rows(edition)[1].provider_message_id == given_up.provider_message_id
+
+
+def test_what_a_worker_holds_is_left_to_it_and_not_sent_again(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(3)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    held = claim(newsroom.author.pk, lease_s=50)
+    assert held is not None
+    answer = reconcile()
+    assert (answer["found"], answer["recorded"]) == (3, 0)
+    newsroom.dispatcher().deliver(held)
+    assert len(copies(provider)) == 3
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert set(copies(provider).values()) == {1}
+    newsroom.books(edition)
+
+
+def test_a_hit_is_believed_by_its_key_and_not_by_its_tag(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition, other = newsroom.publish(2), newsroom.publish()
+    stranger = DeliveryKey(other.issue_id, 1, rows(other)[0].recipient_id)
+    requests.post(
+        f"{provider.url}/email",
+        json={
+            "From": "letter@example.org",
+            "To": "reader0@example.net",
+            "Subject": "Swifts",
+            "TextBody": "Swifts",
+            "MessageStream": "broadcast",
+            "Tag": f"issue-{edition.issue_id.hex}",
+            "Metadata": {"delivery": str(stranger)},
+        },
+        headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
+        timeout=10,
+    )
+    assert reconcile(str(edition.issue_id))["recorded"] == 0
+    assert newsroom.outcomes(other) == ["waiting"] * 2
+
+
+def test_versions_of_an_issue_are_told_apart(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE delivery SET outcome = 'waiting', sent_at = NULL, evidence = NULL,"
+            " provider_message_id = NULL, version = 2"
+        )
+        cursor.execute("UPDATE batch SET state = 'paused', sent = 0, waiting = 2")
+        cursor.execute("ALTER TABLE edition DISABLE TRIGGER USER")
+        cursor.execute("UPDATE edition SET version = 2")
+        cursor.execute("ALTER TABLE edition ENABLE TRIGGER USER")
+    first.refresh_from_db()
+    answer = reconcile()
+    assert (answer["recorded"], answer["found"]) == (0, 0)
+    assert newsroom.outcomes(first) == ["waiting"] * 2
+
+
+# --- Recorded and not found -----------------------------------------------------------------------
+
+
+def forget_at_the_provider(newsroom: Newsroom, provider: SandboxServer) -> Edition:
+    """An edition that is recorded as sent and that the provider lost; later mail it shows."""
+    edition = newsroom.publish(3)
+    newsroom.deliver_all()
+    provider.sandbox.outbox.clear()
+    let_time_pass(newsroom, 60)
+    newsroom.publish()
+    newsroom.deliver_all()
+    return edition
+
+
+def test_what_the_provider_does_not_show_raises_an_alarm_and_is_not_sent_again(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = forget_at_the_provider(newsroom, provider)
+    until_silence_counts(newsroom)
+    for _ in range(2):
+        answer = reconcile()
+        assert answer["missing"] == 3
+        assert "not resent" in answer["said"]
+    alarms = Alarm.objects.filter(kind=Alarm.Kind.NOT_AT_PROVIDER, edition=edition)
+    assert {alarm.about for alarm in alarms} == {
+        key_of(edition, row.recipient_id) for row in rows(edition)
+    }
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert not any(key in copies(provider) for key in (alarm.about for alarm in alarms))
+
+
+def test_mail_of_a_moment_ago_may_not_be_in_the_search_yet(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    forget_at_the_provider(newsroom, provider)
+    assert reconcile()["missing"] == 0
+
+
+def test_mail_older_than_postmarks_memory_is_not_missed(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = forget_at_the_provider(newsroom, provider)
+    let_time_pass(newsroom, 46 * 86_400)
+    assert reconcile(str(edition.issue_id))["missing"] == 0
+
+
+def test_a_search_that_does_not_show_later_mail_says_nothing(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = forget_at_the_provider(newsroom, provider)
+    until_silence_counts(newsroom)
+    provider.sandbox.set_fault("search_delay", seconds=3600)
+    assert reconcile(str(edition.issue_id))["missing"] == 0
+
+
+def test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    newsroom.publish(4)
+    newsroom.step()
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    provider.sandbox.set_fault("search_delay", seconds=3600)
+    answer = reconcile("--no-wait")
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "lags" in answer["said"]
+
+
+def test_an_edition_whose_mail_postmark_has_forgotten_does_not_go_on(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    newsroom.publish(4)
+    let_time_pass(newsroom, 46 * 86_400)
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "forgotten" in answer["said"]
+
+
+# --- Two copies -----------------------------------------------------------------------------------
+
+
+def test_two_copies_raise_an_alarm_and_stop_the_edition(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    edition = newsroom.publish(4)
+    newsroom.step()
+    accept_another_copy(provider, edition, rows(edition)[0].recipient_id)
+    for _ in range(2):
+        assert reconcile()["twice"] == 1
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
+    assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
+
+
+def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    edition = newsroom.publish(4)
+    newsroom.step()
+    accept_another_copy(provider, edition, rows(edition)[3].recipient_id)
+    accept_another_copy(provider, edition, rows(edition)[3].recipient_id)
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["twice"], answer["reconciled"], answer["recorded"]) == (1, 1, 1)
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
+    assert "second copy" in edition.control_reason
+    assert control.resume(edition.pk)
+
+
+# --- Bare marks -----------------------------------------------------------------------------------
+
+
+MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id"}]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_bare_mark_is_filled_in_where_the_provider_has_the_copy(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, mark: dict[str, str]
+) -> None:
+    edition = newsroom.publish(2)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    recipient = rows(edition)[0].recipient_id
+    Delivery.objects.filter(recipient=recipient).update(**mark)
+    assert reconcile()["recorded"] == 2
+    sent = rows(edition)[0]
+    assert (sent.outcome, sent.evidence) == ("sent", "lookup")
+    assert sent.provider_message_id in {
+        provider.sandbox.outbox.id_of(number) for number in range(2)
+    }
+    newsroom.books(edition)
+
+
+def test_a_bare_time_without_a_copy_raises_an_alarm_is_asked_about_and_cleared(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2)
+    recipient = rows(edition)[0].recipient_id
+    Delivery.objects.filter(recipient=recipient).update(sent_at="2026-01-01T00:00:00Z")
+    for _ in range(2):
+        reconcile()
+    alarm = Alarm.objects.get(kind=Alarm.Kind.MARKED_UNSETTLED)
+    assert alarm.about == key_of(edition, recipient)
+    assert newsroom.outcomes(edition) == ["unknown", "waiting"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown", "sent"]
+    for _ in range(3):
+        let_time_pass(newsroom, LAST_LOOK_UP_S)
+        newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert set(copies(provider).values()) == {1}
+    newsroom.books(edition)
+
+
+# --- A provider that does not answer --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["search_503", "search_429"])
+def test_a_search_that_fails_for_a_while_is_asked_again(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any, fault: str
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    newsroom.publish(2)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    provider.sandbox.set_fault(fault, calls=3)
+    assert reconcile()["recorded"] == 2
+
+
+def test_from_a_search_that_fails_nothing_is_concluded(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    edition = forget_at_the_provider(newsroom, provider)
+    stopped = newsroom.publish()
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    provider.sandbox.set_fault("search_503", calls=None)
+    with pytest.raises(CommandError, match=r"Postmark's search gave no answer 6 times\. Last:"):
+        reconcile()
+    stopped.refresh_from_db()
+    assert stopped.unreconciled_since is not None
+    assert not Alarm.objects.exists()
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_an_issue_that_is_not_there_is_one_sentence(reconcile: Reconcile) -> None:
+    with pytest.raises(CommandError, match=r"is not the id of an issue"):
+        reconcile("17")
+    with pytest.raises(CommandError, match=r"There is no issue"):
+        reconcile("00000000-0000-0000-0000-000000000000")
+
+
+# --- More than can be paged through ---------------------------------------------------------------
+
+MANY = 10_400
+
+
+def sent_by_a_database_that_forgot_it(newsroom: Newsroom, settings: Any) -> Edition:
+    """An edition of which the provider has every copy and we have not one on record."""
+    settings.DELIVERY_BATCH_SIZE = 500
+    edition = newsroom.publish(MANY)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    return edition
+
+
+def test_more_than_can_be_paged_through_is_cut_by_time(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    edition = sent_by_a_database_that_forgot_it(newsroom, settings)
+    for number, parcel in enumerate(provider.sandbox.outbox.parcels_newest_first()):
+        parcel.at_ns -= number * 7 * 10**9
+    answer = reconcile()
+    assert (answer["found"], answer["recorded"]) == (MANY, MANY)
+    assert (answer["reconciled"], answer["exit"]) == (1, 0)
+    assert newsroom.books(edition).sent == MANY
+
+
+def test_a_second_that_holds_too_many_is_asked_about_one_by_one(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    edition = sent_by_a_database_that_forgot_it(newsroom, settings)
+    at_ns = min(parcel.at_ns for parcel in provider.sandbox.outbox.parcels_newest_first())
+    for parcel in provider.sandbox.outbox.parcels_newest_first():
+        parcel.at_ns = at_ns
+    answer = reconcile()
+    assert (answer["found"], answer["reconciled"]) == (MANY, 1)
+    assert newsroom.books(edition).sent == MANY
+
+
+# --- What it goes back to -------------------------------------------------------------------------
+
+
+def test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    running, paused, stopped = newsroom.publish(2), newsroom.publish(), newsroom.publish()
+    control.pause(paused.pk)
+    Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="A fault.")
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    assert reconcile()["reconciled"] == 3
+    assert dict(Edition.objects.values_list("pk", "control")) == {
+        running.pk: "running",
+        paused.pk: "paused",
+        stopped.pk: "stopped",
+    }
+    assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
+    newsroom.deliver_all()
+    assert newsroom.outcomes(running) == ["sent"] * 2
+    assert newsroom.outcomes(paused) == ["waiting"] * 2
+
+
+def test_a_restore_during_the_walk_is_reconciled_anew(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2)
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    (walked,) = editions_to_walk(None, retention_days=45)
+    identity.declare_restored()
+    assert not end_reconciliation(walked)
+    edition.refresh_from_db()
+    assert edition.unreconciled_since is not None
+
+
+def test_a_reconciled_hold_is_still_held(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2, hold_s=86_400)
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    assert reconcile()["reconciled"] == 1
+    assert not newsroom.step()
+    assert newsroom.state(edition).value == "held"
+    assert not Attempt.objects.exists()
