@@ -1,0 +1,101 @@
+"""
+Visits every state that a machine can reach, in order of distance, and says what is wrong there.
+
+Knows nothing of delivery: a machine is a first state, a function that gives what may happen next,
+and what has to hold of every step and at the end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+S = TypeVar("S", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Machine(Generic[S]):
+    """
+    `promise` gives the sentence that a step (before, after) breaks, or "". `key` makes states equal
+    that differ in names alone. `prompt` says which steps happen by themselves, and `last` the one
+    that happens only where no other does; by them alone every state has to come to its `end`.
+    """
+
+    first: S
+    transitions: Callable[[S], Iterable[tuple[object, S]]]
+    promise: Callable[[S, S], str]
+    key: Callable[[S], Hashable]
+    prompt: Callable[[object, S], bool]
+    last: object
+    end: Callable[[S], bool]
+
+
+@dataclass(frozen=True)
+class Exploration(Generic[S]):
+    """What was found: how many states there are, and the shortest way to the first fault."""
+
+    states: int
+    steps: int
+    broken: str = ""
+    way: Sequence[tuple[object, S]] = field(default_factory=tuple)
+
+
+def explore(machine: Machine[S]) -> Exploration[S]:
+    """Visit every state. Stops at the first broken promise; else looks for states that stick."""
+    states = [machine.first]
+    number_of = {machine.key(machine.first): 0}
+    came_by: list[tuple[int, object]] = [(0, None)]
+    prompt_from: list[list[int]] = []
+    steps = 0
+
+    def way_to(number: int) -> list[tuple[object, S]]:
+        way: list[tuple[object, S]] = []
+        while number:
+            before, step = came_by[number]
+            way.append((step, states[number]))
+            number = before
+        return way[::-1]
+
+    for number, state in enumerate(states):  # Grows while it is walked along.
+        prompt, last = [], []
+        for step, after in machine.transitions(state):
+            steps += 1
+            if broken := machine.promise(state, after):
+                return Exploration(len(states), steps, broken, [*way_to(number), (step, after)])
+            key = machine.key(after)
+            other = number_of.setdefault(key, len(states))
+            if other == len(states):
+                states.append(after)
+                came_by.append((number, step))
+            if step == machine.last:
+                last.append(other)
+            elif machine.prompt(step, state):
+                prompt.append(other)
+        prompt_from.append(prompt or last)
+    stuck = _first_that_may_stick(states, prompt_from, machine.end)
+    if stuck is not None:
+        broken = "Everything comes to an end where nobody crashes, freezes or interferes."
+        return Exploration(len(states), steps, broken, way_to(stuck))
+    return Exploration(len(states), steps)
+
+
+def _first_that_may_stick(
+    states: Sequence[S], prompt_from: Sequence[Sequence[int]], end: Callable[[S], bool]
+) -> int | None:
+    """The first state from which some prompt way neither ends nor comes to an end."""
+    before = defaultdict(list)
+    open_ways = [len(set(following)) for following in prompt_from]
+    for number, following in enumerate(prompt_from):
+        for other in set(following):
+            before[other].append(number)
+    ends_well = [end(state) for state in states]
+    settled = [number for number, ends in enumerate(ends_well) if ends]
+    for number in settled:  # Grows while it is walked along.
+        for earlier in before[number]:
+            open_ways[earlier] -= 1
+            if open_ways[earlier] == 0 and not ends_well[earlier]:
+                ends_well[earlier] = True
+                settled.append(earlier)
+    return next((number for number, ends in enumerate(ends_well) if not ends), None)

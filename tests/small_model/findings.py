@@ -1,0 +1,129 @@
+"""What is explored, world by world and guard by guard, and what has to come out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from tests.small_model.explorer import Exploration, Machine, explore
+from tests.small_model.promises import NO_SECOND_COPY, PROMISES, TOLD_IS_KNOWN, Promise, broken_by
+from tests.small_model.protocol import (
+    PASSES,
+    first_state,
+    has_ended,
+    is_prompt,
+    same_but_for_names,
+    transitions,
+)
+from tests.small_model.state import State
+from tests.small_model.variant import Guard, Variant
+
+
+def found_in(variant: Variant, promises: dict[str, Promise] = PROMISES) -> Exploration[State]:
+    """Explore one variant."""
+    return explore(
+        Machine(
+            first=first_state(variant),
+            transitions=partial(transitions, variant=variant),
+            promise=partial(broken_by, promises=promises),
+            key=same_but_for_names,
+            prompt=is_prompt,
+            last=PASSES,
+            end=has_ended,
+        )
+    )
+
+
+SECOND_COPY = {NO_SECOND_COPY: PROMISES[NO_SECOND_COPY]}
+TOLD = {TOLD_IS_KNOWN: PROMISES[TOLD_IS_KNOWN]}
+
+# --- The worlds, in which the protocol as built keeps every promise -------------------------------
+
+PROMPT_SEARCH = Variant()
+LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
+PEOPLE = Variant(people=True, max_tries=1)
+# Here the search may hide an acceptance for ever and nothing tells: what is left over in theory.
+HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
+
+WORLDS = {
+    "a search that lags by no more than the schedule allows": PROMPT_SEARCH,
+    "a search that lags as long as it likes, in order, on a busy stream": LAGGING_SEARCH,
+    "an author who pauses, resumes and cancels": PEOPLE,
+}
+LARGER_WORLDS = {
+    "a search that lags in order, and a second try": replace(LAGGING_SEARCH, max_tries=2),
+    "an author, and a second try": replace(PEOPLE, max_tries=2),
+    "two sweeps at once": Variant(sweepers=2),
+    "three workers": Variant(workers=3, max_tries=1),
+}
+
+# --- Guards taken out, one or two at a time -------------------------------------------------------
+
+
+def _without(*guards: Guard, of: Variant = PROMPT_SEARCH) -> Variant:
+    return replace(of, without=frozenset(guards))
+
+
+BROKEN = {
+    "no attempt on record before the call": _without(Guard.ATTEMPT_FIRST),
+    "claims that do not raise the epoch": _without(Guard.CLAIM_NEW_EPOCH),
+    "a start that does not repeat the epoch": _without(Guard.START_EPOCH),
+    "a settlement that does not repeat the epoch": _without(Guard.SETTLE_EPOCH),
+    "a sweep that does not repeat what it saw": _without(Guard.SWEEP_REPEATS),
+    "a sweep that does not look at the lease": replace(
+        PROMPT_SEARCH, workers=1, without=frozenset({Guard.SWEEP_LEASE})
+    ),
+    "a failed look-up taken for “not there”": _without(Guard.NO_INFORMATION),
+    "no quiet period": replace(PROMPT_SEARCH, schedule=(0,)),
+    "a last look-up before the deadline and the search's lag are over": replace(
+        PROMPT_SEARCH, schedule=(1, 1)
+    ),
+    "silence believed without a look at later mail": _without(Guard.WITNESS, of=LAGGING_SEARCH),
+    "later mail asked for last": _without(Guard.WITNESS_FIRST, of=LAGGING_SEARCH),
+    "a start that looks at neither the state nor the lease": _without(
+        Guard.START_STATE, Guard.START_LEASE, of=PEOPLE
+    ),
+}
+
+# A late reply is what saves a copy that the search hides: promised is only that what was ever told
+# is known from then on.
+BROKEN_MEMORY = {
+    "a late reply thrown away": _without(Guard.KEEP_EVIDENCE, of=HIDING_SEARCH),
+    "a start that does not look for marks": _without(Guard.START_MARKS, of=HIDING_SEARCH),
+}
+
+# --- What one guard alone does not hold up --------------------------------------------------------
+
+COVERED = {
+    "a start that does not repeat the state: a pause ends the lease, and start looks at it": (
+        _without(Guard.START_STATE, of=PEOPLE)
+    ),
+    "a start that does not look at the lease: what a sweep or a pause did shows in the state": (
+        _without(Guard.START_LEASE, of=PEOPLE)
+    ),
+    "a settlement that does not repeat the state: the delivery's row is not as it was": (
+        _without(Guard.SETTLE_STATE, of=replace(PROMPT_SEARCH, max_tries=1))
+    ),
+    "a lease that ends before the call's deadline: look-ups count from the deadline on record": (
+        replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
+    ),
+}
+
+# --- What is left over in theory ------------------------------------------------------------------
+
+LEFT_OVER = {
+    "a process frozen between its last look at the deadline and its first byte": _without(
+        Guard.LAST_LOOK
+    ),
+    "a search that hides an acceptance beyond the schedule, with no later mail to tell": (
+        HIDING_SEARCH
+    ),
+}
+
+# The broken ones that end in a second copy; the others break a promise that comes before it.
+BROKEN_TWICE = {
+    name: variant
+    for name, variant in BROKEN.items()
+    if variant.max_tries > 1
+    and not variant.without & {Guard.CLAIM_NEW_EPOCH, Guard.START_EPOCH, Guard.SWEEP_LEASE}
+}

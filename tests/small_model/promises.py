@@ -1,0 +1,87 @@
+"""What has to hold of every step of the protocol, whoever crashes, freezes or races."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.small_model.state import UNDER_A_LEASE, State, may_have
+
+Promise = Callable[[State, State], bool]
+
+NO_SECOND_COPY = "Nobody gets a second copy."
+TOLD_IS_KNOWN = "What was ever told to be accepted is not sent again."
+
+
+def _no_second_copy(_: State, after: State) -> bool:
+    return sum(call.copy == "accepted" for call in after.calls) <= 1
+
+
+def _sent_is_sent(_: State, after: State) -> bool:
+    accepted = any(call.copy == "accepted" for call in after.calls)
+    return after.batch.outcome != "sent" or accepted
+
+
+def _absent_is_absent(_: State, after: State) -> bool:
+    batch = after.batch
+    if batch.outcome in ("sent", "unknown"):
+        return True
+    under_way = batch.attempt if batch.state == "sending" else None
+    return not any(may_have(after, call) for call in after.calls if call.number != under_way)
+
+
+# The outcome that a batch's one delivery has to have while the batch is in a state.
+_OUTCOMES = {
+    "done": {"sent", "failed", "withdrawn"},
+    "unknown": {"unknown"},
+    "looking_up": {"unknown"},
+}
+
+
+def _the_books_balance(_: State, after: State) -> bool:
+    batch = after.batch
+    leased = batch.state in UNDER_A_LEASE
+    return batch.outcome in _OUTCOMES.get(batch.state, {"waiting"}) and (leased or not batch.lease)
+
+
+def _one_holder(_: State, after: State) -> bool:
+    batch = after.batch
+    if batch.state not in UNDER_A_LEASE:
+        return True
+    holders = [w for w in after.workers if w.at != "idle" and w.claim.epoch == batch.epoch]
+    calls = [c for c in after.calls if c.number == batch.attempt and batch.state == "sending"]
+    return len(holders) <= 1 and all(call.epoch == batch.epoch for call in calls)
+
+
+def _a_stop_is_a_stop(before: State, after: State) -> bool:
+    return before.control == "running" or not _begins_a_call(before, after)
+
+
+def _told_is_known(before: State, after: State) -> bool:
+    return not (before.told and _begins_a_call(before, after))
+
+
+def _begins_a_call(before: State, after: State) -> bool:
+    now_started = sum(worker.at == "started" for worker in after.workers)
+    return now_started > sum(worker.at == "started" for worker in before.workers)
+
+
+def _fails_for_a_reason(_: State, after: State) -> bool:
+    batch = after.batch
+    return batch.outcome != "failed" or batch.tries >= 1 or batch.crashes >= 2
+
+
+PROMISES: dict[str, Promise] = {
+    NO_SECOND_COPY: _no_second_copy,
+    "What counts as sent was accepted.": _sent_is_sent,
+    "What waits, failed or was withdrawn was not accepted and cannot be.": _absent_is_absent,
+    "The books balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
+    "A batch has one holder, and the call on record is theirs.": _one_holder,
+    "No call begins once the edition is paused or cancelled.": _a_stop_is_a_stop,
+    TOLD_IS_KNOWN: _told_is_known,
+    "A copy fails only after one vain try, or with two workers lost over it.": _fails_for_a_reason,
+}
+
+
+def broken_by(before: State, after: State, promises: dict[str, Promise] = PROMISES) -> str:
+    """The first promise that a step breaks, or an empty text."""
+    return next((name for name, holds in promises.items() if not holds(before, after)), "")

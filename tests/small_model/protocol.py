@@ -1,0 +1,104 @@
+"""
+The delivery protocol as a small machine: a state and everything that may happen next in it.
+
+One batch with one delivery, some workers, the sweep, a provider and a clock. `worker.py` and
+`surroundings.py` hold the steps; `correspondence.py` names the code that each of them stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tests.small_model.state import Batch, Claim, Lost, State, Step, Worker, call_of, may_have
+from tests.small_model.surroundings import person_steps, provider_steps, sweep_steps, tick
+from tests.small_model.variant import Variant
+from tests.small_model.worker import Steps, worker_steps
+
+PASSES = Step("Time", "passes")
+
+# What is nobody's duty: faults, and what people decide.
+_FAULTS = (
+    "crashes",
+    "gives the batch back",
+    "puts the call off",
+    "gets no answer from the search",
+    "pauses",
+    "resumes",
+    "cancels",
+)
+
+
+def first_state(variant: Variant) -> State:
+    """A batch that waits, and nobody at work."""
+    return State(Batch(), (Worker(),) * variant.workers, (Lost(),) * variant.sweepers)
+
+
+def transitions(state: State, variant: Variant) -> Steps:
+    """Everything that may happen next."""
+    for step, after in _all_steps(state, variant):
+        yield step, _without_forgotten_calls(after)
+
+
+def _all_steps(state: State, variant: Variant) -> Steps:
+    for index in range(len(state.workers)):
+        yield from worker_steps(state, index, variant)
+    for index in range(len(state.sweeps)):
+        yield from sweep_steps(state, index, variant)
+    yield from provider_steps(state, variant)
+    if variant.people:
+        yield from person_steps(state)
+    later = tick(state, variant)
+    if later != state:
+        yield PASSES, later
+
+
+def _without_forgotten_calls(state: State) -> State:
+    """A call that came to nothing and that nobody remembers can make no difference any more."""
+    known = {worker.call for worker in state.workers if worker.call}
+    known |= {worker.claim.attempt for worker in state.workers} | {state.batch.attempt}
+    calls = tuple(call for call in state.calls if call.number in known or may_have(state, call))
+    return state if len(calls) == len(state.calls) else state._replace(calls=calls)
+
+
+def same_but_for_names(state: State) -> Hashable:
+    """
+    What is left of a state without names, in which two states that behave alike may differ.
+
+    Workers are alike, and so are sweeps. Calls are numbered anew, beginning with the one on record.
+    Of an epoch only one thing is ever asked: whether it is the batch's.
+    """
+    batch = state.batch
+    number = {0: 0, batch.attempt: 1 if batch.attempt else 0}
+    for call in sorted(state.calls, key=lambda call: call[2:]):
+        number.setdefault(call.number, len(number))
+    workers = sorted(
+        worker._replace(
+            claim=Claim(worker.claim.epoch == batch.epoch, number[worker.claim.attempt]),
+            call=number[worker.call],
+        )
+        for worker in state.workers
+    )
+    calls = sorted(
+        call._replace(number=number[call.number], epoch=call.epoch == batch.epoch)
+        for call in state.calls
+    )
+    sweeps = sorted((lost.state, lost.epoch == batch.epoch) for lost in state.sweeps)
+    nameless = batch._replace(epoch=0, attempt=number[batch.attempt])
+    return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.told
+
+
+# --- What the liveness of the protocol is judged by -----------------------------------------------
+
+
+def has_ended(state: State) -> bool:
+    """Nothing is open, or all that is open waits for a person to resume."""
+    return state.batch.state == "done" or (state.batch.state, state.control) == ("paused", "paused")
+
+
+def is_prompt(step: Step, state: State) -> bool:
+    """Whether a step happens by itself where nobody crashes, freezes or interferes."""
+    if step.what == "gets no answer":
+        worker = next(w for name, w in zip("ABC", state.workers, strict=False) if name == step.who)
+        call = call_of(state, worker.call)
+        return call is not None and call.copy == "under way" and call.left <= 0
+    return step != PASSES and step.what not in _FAULTS

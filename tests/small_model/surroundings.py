@@ -1,0 +1,137 @@
+"""What goes on around the workers: the provider, its search, the sweep, a person, and time."""
+
+from __future__ import annotations
+
+from tests.small_model.state import (
+    UNDER_A_LEASE,
+    Batch,
+    Call,
+    Lost,
+    State,
+    Step,
+    call_of,
+)
+from tests.small_model.variant import Guard, Variant
+from tests.small_model.worker import Steps, ended, in_line
+
+# --- The provider ---------------------------------------------------------------------------------
+
+
+def provider_steps(state: State, variant: Variant) -> Steps:
+    """
+    A call whose bytes are under way may be accepted or put off until its deadline, whoever still
+    waits for the answer. Bytes that are nowhere by then are lost.
+    """
+
+    def then(what: str, call: Call) -> tuple[Step, State]:
+        calls = tuple(call if one.number == call.number else one for one in state.calls)
+        return Step("The provider", what), state._replace(calls=calls)
+
+    for call in state.calls:
+        if call.copy == "under way" and call.left > 0:
+            yield then("accepts the copy", call._replace(copy="accepted"))
+            yield then("puts the call off", call._replace(copy="put off"))
+        if call.copy == "accepted" and not call.shown:
+            yield then("shows the copy in its search", call._replace(shown=True, age=0))
+        if (
+            variant.other_mail
+            and call.number == state.batch.attempt
+            and call.left <= 0
+            and not call.later_shown
+            and all(one.shown for one in state.calls if one.copy == "accepted")
+        ):
+            yield then("shows later mail in its search", call._replace(later_shown=True))
+
+
+# --- The sweep ------------------------------------------------------------------------------------
+
+
+def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
+    """A sweep reads which leases are over and acts a moment later on what it saw."""
+    batch, lost = state.batch, state.sweeps[index]
+
+    def then(what: str, lost: Lost, batch: Batch = batch) -> tuple[Step, State]:
+        sweeps = (*state.sweeps[:index], lost, *state.sweeps[index + 1 :])
+        return Step("The sweep", what), state._replace(batch=batch, sweeps=sweeps)
+
+    if not lost.state:
+        over = batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE)
+        if batch.state in UNDER_A_LEASE and over:
+            yield then(f"sees a lost worker ({batch.state})", Lost(batch.state, batch.epoch))
+        return
+    still = (batch.state, batch.epoch) == lost
+    still = still and (batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE))
+    if still or not variant.has(Guard.SWEEP_REPEATS):
+        swept = _swept(state, lost.state, variant)
+        yield then(f"brings the batch back ({lost.state})", Lost(), swept)
+    else:
+        yield then("finds that it came too late", Lost())
+
+
+def _swept(state: State, was: str, variant: Variant) -> Batch:
+    batch = state.batch._replace(lease=0)
+    match was:
+        case "claimed":
+            batch = batch._replace(crashes=batch.crashes + 1)
+            if batch.crashes >= 2:
+                return ended(batch, "failed")
+            return in_line(batch, state.control)
+        case "sending":
+            call = call_of(state, batch.attempt)
+            doubt = -call.left if call else 0  # counted from the deadline on record
+            return batch._replace(
+                state="unknown",
+                outcome="unknown" if batch.outcome == "waiting" else batch.outcome,
+                doubt=doubt,
+                due=max(0, variant.schedule[0] - doubt),
+                lookups=0,
+                crashes=batch.crashes + 1,
+            )
+        case _:
+            return batch._replace(state="unknown", due=0)
+
+
+# --- A person -------------------------------------------------------------------------------------
+
+
+def person_steps(state: State) -> Steps:
+    """Somebody pauses, resumes or cancels the edition."""
+    batch = state.batch
+    in_no_call = batch.state in ("ready", "claimed", "paused")
+
+    def then(what: str, control: str) -> tuple[Step, State]:
+        changed = in_line(batch._replace(due=0), control) if in_no_call else batch
+        return Step("The author", what), state._replace(batch=changed, control=control)
+
+    match state.control:
+        case "running":
+            yield then("pauses", "paused")
+            yield then("cancels", "cancelled")
+        case "paused":
+            yield then("resumes", "running")
+            yield then("cancels", "cancelled")
+
+
+# --- Time -----------------------------------------------------------------------------------------
+
+
+def tick(state: State, variant: Variant) -> State:
+    """One tick passes. Nothing counts further than somebody could tell the difference."""
+    batch, last = state.batch, variant.schedule[-1]
+    in_doubt = batch.state in ("unknown", "looking_up")
+    later = batch._replace(
+        lease=max(0, batch.lease - 1),
+        due=max(0, batch.due - 1),
+        doubt=min(last, batch.doubt + 1) if in_doubt else 0,
+    )
+    calls = tuple(_aged(call, batch, variant) for call in state.calls)
+    return state._replace(batch=later, calls=calls)
+
+
+def _aged(call: Call, batch: Batch, variant: Variant) -> Call:
+    counts_on = batch.state == "sending" and batch.attempt == call.number
+    call = call._replace(left=max(-variant.schedule[-1] if counts_on else 0, call.left - 1))
+    if call.copy != "accepted" or call.shown or variant.lag is None:
+        return call
+    shown = call.age + 1 >= variant.lag
+    return call._replace(age=0 if shown else call.age + 1, shown=shown)

@@ -1,0 +1,59 @@
+"""
+What is explored: the numbers of the protocol, the world around it, and the guards taken out of it.
+
+Times are whole ticks. They are small, and only their order matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Guard(StrEnum):
+    """What the protocol does so that nothing is lost or doubled. Each can be taken out."""
+
+    ATTEMPT_FIRST = "the attempt is on record before the call"
+    CLAIM_NEW_EPOCH = "every claim has a new epoch"
+    START_STATE = "start repeats the state"
+    START_EPOCH = "start repeats the epoch"
+    START_LEASE = "start looks at the lease"
+    START_MARKS = "start sets marked copies aside"
+    LAST_LOOK = "the client looks at the deadline before the first byte"
+    SETTLE_STATE = "settle repeats the state"
+    SETTLE_EPOCH = "settle repeats the epoch"
+    KEEP_EVIDENCE = "a late reply is kept as evidence"
+    SWEEP_LEASE = "the sweep takes only what has an expired lease"
+    SWEEP_REPEATS = "the sweep repeats the state, the epoch and the lease it saw"
+    NO_INFORMATION = "a look-up that failed says nothing"
+    WITNESS = "silence counts only if later mail is shown"
+    WITNESS_FIRST = "later mail is asked for first"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """
+    One protocol in one world.
+
+    `lag` is the longest time until the search shows what was accepted; None is for ever. With
+    `other_mail` the stream is never silent, and the search shows mail in the order of acceptance.
+    `people` may pause, resume and cancel.
+    """
+
+    lease: int = 1
+    deadline: int = 2
+    held_after_start: int = 3  # the deadline and the lease
+    held_for_look_up: int = 1
+    schedule: tuple[int, ...] = (1, 2)
+    max_tries: int = 2
+    pause: int = 1
+    lag: int | None = 1
+    other_mail: bool = False
+    people: bool = False
+    workers: int = 2
+    sweepers: int = 1
+    without: frozenset[Guard] = field(default=frozenset())
+
+    def has(self, guard: Guard) -> bool:
+        """Whether the guard is in its place."""
+        return guard not in self.without

@@ -1,0 +1,220 @@
+"""What a worker does, one step at a time. Between any two of them it may crash or be frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.small_model.state import Batch, Call, Claim, State, Step, Worker, call_of
+from tests.small_model.variant import Guard, Variant
+
+Steps = Iterator[tuple[Step, State]]
+
+
+def worker_steps(state: State, index: int, variant: Variant) -> Steps:
+    """Everything that one worker may do next."""
+    worker, name = state.workers[index], "ABC"[index]
+
+    def then(what: str, after: Worker, changed: State = state) -> tuple[Step, State]:
+        workers = (*changed.workers[:index], after, *changed.workers[index + 1 :])
+        return Step(name, what), changed._replace(workers=workers)
+
+    if worker.at != "idle":
+        yield then("crashes", Worker())
+    batch = state.batch
+    match worker.at:
+        case "idle":
+            if batch.state == "ready" and batch.due == 0:
+                held, claim = _claimed(state, "claimed", variant.lease, variant)
+                yield then("claims the batch", Worker("claimed", claim), held)
+            if batch.state == "unknown" and batch.due == 0:
+                time = variant.held_for_look_up
+                held, claim = _claimed(state, "looking_up", time, variant)
+                doubtful = Worker("doubtful", claim, kept=batch.evidence)
+                yield then("claims the look-up", doubtful, held)
+        case "claimed":
+            yield then("gives the batch back", Worker(), _released(state, worker))
+            yield then(*_started(state, worker, variant))
+        case "started":
+            call = call_of(state, worker.call)
+            assert call is not None
+            if call.left > 0:
+                yield then("writes the call", worker._replace(at="calling"), _wrote(state, call))
+            elif variant.has(Guard.LAST_LOOK):
+                answered = worker._replace(at="answered", answer="not sent")
+                yield then("finds no time left to write", answered)
+            else:
+                late = _change_call(state, call._replace(copy="accepted"))
+                yield then("writes after the deadline, and it is accepted", Worker(), late)
+        case "calling":
+            call = call_of(state, worker.call)
+            assert call is not None
+            answered = worker._replace(at="answered")
+            if call.copy in ("accepted", "put off"):
+                yield then("reads the reply", answered._replace(answer=call.copy))
+            yield then("gets no answer", answered._replace(answer="unknown"))
+        case "answered":
+            yield then(
+                f"settles the call ({worker.answer})", Worker(), _settled(state, worker, variant)
+            )
+        case "doubtful" if variant.other_mail and variant.has(Guard.WITNESS_FIRST):
+            asked = _asked_for_later_mail(state, worker, variant)
+            yield then("asks for later mail", asked._replace(at="asking"))
+        case "doubtful" | "asking":
+            is_last = worker.at == "asking" or not variant.other_mail
+            asking = worker._replace(at="asked" if is_last else "asked too early")
+            yield then("asks for the attempt", asking._replace(answer=_found(state, worker)))
+            yield then("gets no answer from the search", asking._replace(answer="down"))
+        case "asked too early":
+            asked = _asked_for_later_mail(state, worker, variant)
+            yield then("asks for later mail", asked._replace(at="asked"))
+        case "asked":
+            changed = _looked_up(state, worker, variant)
+            yield then(f"settles the look-up ({worker.answer})", Worker(), changed)
+
+
+# --- Claiming -------------------------------------------------------------------------------------
+
+
+def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[State, Claim]:
+    epoch = _new_epoch(state) if variant.has(Guard.CLAIM_NEW_EPOCH) else state.batch.epoch
+    batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0)
+    return state._replace(batch=batch), Claim(epoch, batch.attempt)
+
+
+def _new_epoch(state: State) -> int:
+    """In the books it grows. Here a number is new when nobody remembers it."""
+    known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
+    known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
+    return next(number for number in range(1, len(known) + 2) if number not in known)
+
+
+def _released(state: State, worker: Worker) -> State:
+    batch = state.batch
+    if batch.state != "claimed" or batch.epoch != worker.claim.epoch:
+        return state
+    return state._replace(batch=batch._replace(state="ready", lease=0))
+
+
+# --- The call -------------------------------------------------------------------------------------
+
+
+def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worker, State]:
+    batch, what = state.batch, "starts the call"
+    if (
+        (variant.has(Guard.START_STATE) and batch.state != "claimed")
+        or (variant.has(Guard.START_EPOCH) and batch.epoch != worker.claim.epoch)
+        or (variant.has(Guard.START_LEASE) and batch.lease == 0)
+    ):
+        return "may not start: its claim is lost", Worker(), state
+    if batch.evidence and variant.has(Guard.START_MARKS):
+        return "sets the marked copy aside", Worker(), state._replace(batch=_aside(batch))
+    used = {call.number for call in state.calls}
+    number = next(number for number in range(1, len(used) + 2) if number not in used)
+    call = Call(number, worker.claim.epoch, variant.deadline)
+    if variant.has(Guard.ATTEMPT_FIRST):
+        held = variant.held_after_start
+        batch = batch._replace(state="sending", attempt=number, lease=held, outcome="waiting")
+    else:
+        what = "goes on to the call with nothing on record"
+    calls = (*state.calls, call)
+    started = worker._replace(at="started", call=number)
+    return what, started, state._replace(batch=batch, calls=calls)
+
+
+def _aside(batch: Batch) -> Batch:
+    return batch._replace(
+        state="unknown", outcome="unknown", lease=0, due=0, attempt=0, doubt=0, lookups=0
+    )
+
+
+def _wrote(state: State, call: Call) -> State:
+    return _change_call(state, call._replace(copy="under way"))
+
+
+def _change_call(state: State, call: Call) -> State:
+    calls = tuple(call if one.number == call.number else one for one in state.calls)
+    return state._replace(calls=calls)
+
+
+# --- Settling -------------------------------------------------------------------------------------
+
+
+def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
+    """The guard of the settling statement; the row's own outcome is checked whatever happens."""
+    return (
+        (batch.state == was or not variant.has(Guard.SETTLE_STATE))
+        and (batch.epoch == worker.claim.epoch or not variant.has(Guard.SETTLE_EPOCH))
+        and batch.outcome == outcome
+    )
+
+
+def _settled(state: State, worker: Worker, variant: Variant) -> State:
+    batch = state.batch
+    was = "sending" if variant.has(Guard.ATTEMPT_FIRST) else "claimed"
+    told = state.told or worker.answer == "accepted"
+    if not _holds(batch, worker, was, "waiting", variant):
+        kept = worker.answer == "accepted" and variant.has(Guard.KEEP_EVIDENCE)
+        return state._replace(batch=batch._replace(evidence=batch.evidence or kept), told=told)
+    batch = batch._replace(lease=0, crashes=0, lookups=0, doubt=0)
+    match worker.answer:
+        case "accepted":
+            batch = ended(batch, "sent")
+        case "unknown":
+            batch = batch._replace(state="unknown", outcome="unknown", due=variant.schedule[0])
+        case _:  # Put off or not sent: surely not accepted, and nobody judged it.
+            batch = in_line(batch._replace(due=variant.pause), state.control)
+    return state._replace(batch=batch, told=told)
+
+
+def in_line(batch: Batch, control: str) -> Batch:
+    """A batch that waits again: in line, held back or, of a cancelled edition, withdrawn."""
+    batch = batch._replace(outcome="waiting", lease=0, attempt=0, doubt=0, lookups=0)
+    if control == "cancelled":
+        return _aside(batch) if batch.evidence else ended(batch, "withdrawn")
+    if control == "paused":
+        return batch._replace(state="paused", due=0)
+    return batch._replace(state="ready")
+
+
+def ended(batch: Batch, outcome: str) -> Batch:
+    """Nothing is open any more."""
+    return batch._replace(
+        state="done", outcome=outcome, lease=0, due=0, attempt=0, doubt=0, lookups=0
+    )
+
+
+# --- Looking up -----------------------------------------------------------------------------------
+
+
+def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
+    """There is later mail to ask for once the deadline is over; until then nothing is asked."""
+    call = call_of(state, worker.claim.attempt)
+    exists = variant.other_mail and call is not None and call.left <= 0
+    shown = call is not None and call.later_shown
+    return worker._replace(convincing=shown or not (exists and variant.has(Guard.WITNESS)))
+
+
+def _found(state: State, worker: Worker) -> str:
+    """One search by the attempt, or by the delivery where there is none."""
+    attempt = worker.claim.attempt
+    hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
+    return "found" if worker.kept or any(hits) else "absent"
+
+
+def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
+    batch = state.batch
+    if not _holds(batch, worker, "looking_up", "unknown", variant):
+        return state
+    batch = batch._replace(state="unknown", lease=0)
+    if worker.answer == "found":
+        return state._replace(batch=ended(batch, "sent"), told=True)
+    failed = worker.answer == "down" and variant.has(Guard.NO_INFORMATION)
+    if failed or not worker.convincing:
+        return state._replace(batch=batch._replace(due=variant.pause))
+    if batch.lookups + 1 < len(variant.schedule):
+        due = max(0, variant.schedule[batch.lookups + 1] - batch.doubt)
+        return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))
+    if batch.tries + 1 >= variant.max_tries or batch.crashes >= 2:
+        return state._replace(batch=ended(batch._replace(tries=batch.tries + 1), "failed"))
+    again = batch._replace(tries=batch.tries + 1, due=0)
+    return state._replace(batch=in_line(again, state.control))
