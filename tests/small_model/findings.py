@@ -94,12 +94,15 @@ BROKEN_MEMORY = {
 
 # --- What one guard alone does not hold up --------------------------------------------------------
 
+# With the shortest of deadlines: what is covered here needs no longer one.
+_IN_BRIEF = Variant(people=True, max_tries=1, deadline=1, held_after_start=2, schedule=(1,))
+
 COVERED = {
     "a start that does not repeat the state: a pause ends the lease, and start looks at it": (
-        _without(Guard.START_STATE, of=PEOPLE)
+        _without(Guard.START_STATE, of=_IN_BRIEF)
     ),
     "a start that does not look at the lease: what a sweep or a pause did shows in the state": (
-        _without(Guard.START_LEASE, of=PEOPLE)
+        _without(Guard.START_LEASE, of=_IN_BRIEF)
     ),
     "a settlement that does not repeat the state: the delivery's row is not as it was": (
         _without(Guard.SETTLE_STATE, of=replace(PROMPT_SEARCH, max_tries=1))
