@@ -58,8 +58,8 @@ def audience_of(
     """
     Whom a version goes to, as rows of exactly (id, email, name), unevaluated.
 
-    Everyone confirmed now; or of these, whoever was sent an earlier version. The key of a delivery
-    begins with the issue, so the second costs one walk along that index and no scan of the ledger.
+    Everyone confirmed now; or of these, whoever was sent an earlier version: a semi-join on the
+    ledger, whose key begins with issue and recipient. It costs less than the insertion after it.
     """
     if goes_to == EVERYONE:
         return confirmed()

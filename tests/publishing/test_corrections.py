@@ -11,11 +11,13 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection, transaction
 
 from delivery.models import Delivery, Edition
+from postmark_sandbox.server import SandboxServer
 from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, has_words, publish
 from publishing.versions import VersionRefusedError, still_going, why_not
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
+from tests.delivery.newsroom import Newsroom
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -384,3 +386,29 @@ def test_a_version_that_is_there_is_no_reason_to_refuse(correct, first):
 
     assert why_not(first.issue_id, 2, "everyone") == ""
     assert why_not(first.issue_id, 1, "reached") == ""
+
+
+# --- Through a worker ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def post_office(settings):
+    """A provider that keeps every message it accepts."""
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+def test_a_worker_takes_each_version_once_to_whom_it_is_for(post_office, correct, first):
+    newsroom = Newsroom()
+    newsroom.deliver_all()
+    SubscriberFactory(name="Dirk")
+    second = correct(goes_to="reached").edition
+    correct(goes_to="reached")
+
+    newsroom.deliver_all()
+
+    assert newsroom.books(second).sent == 3
+    summary = post_office.sandbox.summary()
+    assert (summary["accepted"], summary["distinct_deliveries"]) == (6, 6)
