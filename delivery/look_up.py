@@ -42,6 +42,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         answer,
         doubt.in_doubt,
         convincing=convincing,
+        forgotten=doubt.is_forgotten,
         lookups=claim.lookups,
         tries=claim.tries,
         setbacks=claim.setbacks,

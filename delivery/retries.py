@@ -176,6 +176,7 @@ def after_look_up(
     in_doubt: Mapping[str, int],
     *,
     convincing: bool,
+    forgotten: bool = False,
     lookups: int,
     tries: int,
     setbacks: int,
@@ -188,7 +189,8 @@ def after_look_up(
 
     `in_doubt` maps the delivery's key to its recipient. `lookups` counts the earlier ones that
     said “not there”. `convincing` is false where something accepted later is not listed either:
-    then the search lags, and its silence says nothing.
+    then the search lags, and its silence says nothing. Nor does it ever again where the call is
+    `forgotten`: older than what the provider remembers.
     """
     if isinstance(answer, outcomes.NoInformation):
         delay = delay_after(setbacks, jitter, policy)
@@ -205,6 +207,7 @@ def after_look_up(
         [recipient for recipient in in_doubt.values() if recipient not in fates],
         alone=len(in_doubt) == 1,
         convincing=convincing,
+        forgotten=forgotten,
         lookups=lookups,
         tries=tries,
         setbacks=setbacks,
@@ -239,6 +242,7 @@ def _after_looking_up(
     *,
     alone: bool,
     convincing: bool,
+    forgotten: bool,
     lookups: int,
     tries: int,
     setbacks: int,
@@ -248,6 +252,13 @@ def _after_looking_up(
 ) -> Settlement:
     if not absent:
         return Settlement(fates=fates, next=Next.DONE)
+    if forgotten:
+        return Settlement(
+            fates=fates,
+            next=Next.WAIT_FOR_A_PERSON,
+            reason="No answer came, and it was so long ago that Postmark has forgotten it "
+            "(POSTMARK_RETENTION_DAYS): a person decides.",
+        )
     if not convincing:
         return Settlement(
             fates=fates,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 
 from delivery.delivery_key import DeliveryKey
@@ -21,7 +22,9 @@ class Doubt:
     `in_doubt` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
     stream after the doubtful call's deadline: while the search does not show that one, its silence
     says nothing. `kept` is evidence that came after the claim was lost. `bears_an_id` says that
-    the deliveries carry a provider id, so they must never be sent again unasked.
+    the deliveries carry a provider id, so they must never be sent again unasked. `is_forgotten`
+    says that the call was so long ago that the provider may not remember it: then its silence says
+    nothing, whatever else it shows.
     """
 
     stream: str
@@ -29,6 +32,7 @@ class Doubt:
     witness: UUID | None
     kept: Sequence[Found]
     bears_an_id: bool
+    is_forgotten: bool = False
 
 
 def doubt_of(claim: Claim) -> Doubt:
@@ -36,14 +40,19 @@ def doubt_of(claim: Claim) -> Doubt:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT stream, issue_id, version, coalesce(deadline_at, doubt_since)
+            SELECT stream, issue_id, version, coalesce(deadline_at, doubt_since),
+                   least(coalesce(started_at, doubt_since),
+                         (SELECT min(sent_at) FROM delivery
+                          WHERE batch_id = batch.id AND outcome = 'unknown'))
+                       < clock_timestamp() - make_interval(days => %s)
             FROM batch JOIN edition ON edition.id = edition_id
-                 LEFT JOIN (SELECT id, deadline_at FROM attempt) AS call ON call.id = attempt
+                 LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call
+                        ON call.id = attempt
             WHERE batch.id = %s
             """,
-            [claim.batch],
+            [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )
-        stream, issue, version, since = cursor.fetchone()
+        stream, issue, version, since, is_forgotten = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -78,4 +87,5 @@ def doubt_of(claim: Claim) -> Doubt:
         witness=witness[0] if witness else None,
         kept=kept,
         bears_an_id=any(has_id for _, has_id in rows),
+        is_forgotten=is_forgotten,
     )

@@ -23,6 +23,7 @@ def settle(
     count: int,
     *,
     convincing: bool = True,
+    forgotten: bool = False,
     lookups: int = 0,
     tries: int = 0,
     setbacks: int = 0,
@@ -33,6 +34,7 @@ def settle(
         answer,
         {f"key.{number}": number for number in range(1, count + 1)},
         convincing=convincing,
+        forgotten=forgotten,
         lookups=lookups,
         tries=tries,
         setbacks=setbacks,
@@ -190,3 +192,25 @@ def test_a_parked_copy_says_why() -> None:
     assert fate == Failed(
         "Parked: 2 workers in a row were lost with it, the last with it alone.", refused=False
     )
+
+
+# --- Older than what the provider remembers ---------------------------------------------------
+
+
+@pytest.mark.parametrize("lookups", [0, 2])
+@pytest.mark.parametrize("convincing", [True, False])
+def test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by_itself(
+    lookups: int, convincing: bool
+) -> None:
+    settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
+    assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person"
+    assert "forgotten" in settlement.reason
+
+
+def test_what_it_still_shows_was_sent_however_long_ago() -> None:
+    assert decision(found(1, 2), 2, forgotten=True) == "sent, sent: done"
+
+
+def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
+    settlement = settle(NoInformation("Postmark is away."), 1, forgotten=True)
+    assert settlement.reason == "Postmark is away."

@@ -287,3 +287,22 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(
 
     assert sorted(newsroom.outcomes(edition)) == ["sent", "unknown"]
     assert sorted(batch.state for batch in newsroom.batches(edition)) == ["done", "parked"]
+
+
+@pytest.mark.parametrize("days", [43, 45])
+def test_doubt_that_is_older_than_postmarks_memory_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer, days: int
+) -> None:
+    edition = newsroom.publish(readers=2)
+    a_call_whose_worker_is_lost(newsroom)
+    newsroom.let_time_pass(days * 86_400)
+    newsroom.sweep()
+    for _ in range(4):
+        newsroom.deliver_all()
+        newsroom.let_time_pass(900)
+    if days < 45:
+        assert newsroom.outcomes(edition) == ["sent"] * 2
+        return
+    assert newsroom.batch(edition).state == "parked"
+    assert provider.sandbox.summary()["accepted"] == 0
+    assert "forgotten" in newsroom.books(edition).reason
