@@ -567,6 +567,27 @@ def test_whatever_the_order_of_three_acceptances_there_are_two_alarms(
     assert about == {"m-1", "m-2", "m-3"} - {own}
 
 
+def test_a_copy_with_an_alarm_that_comes_to_stand_on_its_delivery_raises_none_for_the_other(
+    newsroom: Newsroom,
+) -> None:
+    edition = in_doubt(newsroom, readers=1)
+    newsroom.let_time_pass(61)
+    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    (recipient,) = recipients_of(edition)
+    seen(edition, (recipient, "m-1"))
+    seen(edition, (recipient, "m-2"))
+    assert [alarm.about for alarm in Alarm.objects.all()] == ["m-2"]
+    control.resume(edition.pk)
+
+    found = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
+    assert settle_look_up(claimed, found)
+
+    assert Delivery.objects.get(recipient=recipient).provider_message_id == "m-2"
+    assert [alarm.about for alarm in Alarm.objects.all()] == ["m-2"]
+    assert control_of(edition) == "running"
+
+
 def test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another(
     newsroom: Newsroom,
 ) -> None:
