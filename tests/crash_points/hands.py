@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from delivery import chores
+from django.conf import settings
+
+from delivery import chores, retries
 from delivery.books import Books
+from delivery.dispatch import Dispatcher, Timing, policy_from_settings
 from delivery.edition_state import EditionState, state_of
-from delivery.models import Edition
+from delivery.models import Attempt, Edition
+from delivery.outcomes import CallAnswer, PutOff
+from delivery.postmark import Postmark
+from delivery.queue import provider_event
 from delivery.queue.books import books_of
-from delivery.queue.claim import claim
-from delivery.queue.start import start
+from delivery.queue.claim import Claim, claim
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, start
 from publishing.content import Content
 from publishing.publish import Published, edition_under, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import Newsroom, steady_dice
 
 LETTER = Content.written("Swifts", "<p>Dear {{ name|reader }}</p>", "")
 KEY = "the-author-pressed-once"
@@ -29,6 +37,30 @@ class Stage:
 
     author: uuid.UUID
     readers: int
+    hold_s: float
+
+
+class Interrupted(Postmark):
+    """A client whose caller is kept from going on, once, when the answer is there."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def send(self, *args: Any, **kwargs: Any) -> CallAnswer:
+        """Send; then let happen what is to happen before the caller gets the answer."""
+        answer = super().send(*args, **kwargs)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return answer
+
+
+@dataclass(frozen=True)
+class LostCall:
+    """A call that somebody put on record; what came of it is known to nobody else."""
+
+    claim: Claim
+    attempt: uuid.UUID
+    recipients: Sequence[int]
 
 
 class Hands:
@@ -38,13 +70,24 @@ class Hands:
         self.stage = stage
         self._provider = provider
         self._newsroom = Newsroom()
-        self._dispatcher = self._newsroom.dispatcher()
+        self._postmark = Interrupted(
+            settings.POSTMARK_BASE_URL,
+            settings.POSTMARK_SERVER_TOKEN,
+            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+        )
+        self._dispatcher = Dispatcher(
+            uuid.uuid4(),
+            self._postmark,
+            timing=Timing.from_settings(),
+            policy=policy_from_settings(),
+            roll=steady_dice,
+        )
 
     # --- What people do -------------------------------------------------------------------------
 
     def publish(self) -> Published:
         """The author's form, with the same key each time."""
-        return publish(self.stage.author, KEY, LETTER, hold_s=0)
+        return publish(self.stage.author, KEY, LETTER, hold_s=self.stage.hold_s)
 
     @property
     def edition(self) -> Edition | None:
@@ -58,10 +101,6 @@ class Hands:
         edition = self.edition
         assert edition is not None
         return edition
-
-    def the_fault_is_put_right(self) -> None:
-        """Whatever the provider found wrong is wrong no more."""
-        self.tell_the_provider("set_right")
 
     def tell_the_provider(self, question: str, *arguments: Any) -> Any:
         """Not the work of any worker, so it has no points."""
@@ -85,13 +124,43 @@ class Hands:
         while self.step():
             pass
 
-    def a_worker_is_lost(self, *, before_its_call: bool) -> None:
+    def before_the_next_answer_is_read(self, meanwhile: Callable[[], object]) -> None:
+        """This worker is held up by so much when its next call has been answered."""
+        self._postmark.meanwhile = meanwhile
+
+    def a_worker_is_lost_before_its_call(self) -> None:
         """Some other worker took a batch, and is heard of no more."""
+        with watch.looking_away():
+            assert claim(uuid.uuid4(), lease_s=1) is not None
+
+    def a_worker_is_lost_in_its_call(self) -> LostCall:
+        """Some other worker had put a call on record, and is not heard of for a long time."""
         with watch.looking_away():
             claimed = claim(uuid.uuid4(), lease_s=1)
             assert claimed is not None
-            if not before_its_call:
-                start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=1, lease_s=1)
+            attempt = uuid.uuid4()
+            started = start(claimed, attempt, uuid.uuid4(), deadline_s=1, lease_s=1)
+            assert isinstance(started, Started)
+            return LostCall(claimed, attempt, started.recipients)
+
+    def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
+        """The worker of that call writes down that the provider had refused it for the moment."""
+        settlement = retries.after_call(
+            PutOff("Postmark was under maintenance (503)."),
+            lost.recipients,
+            tries=lost.claim.tries,
+            setbacks=lost.claim.setbacks,
+            jitter=steady_dice(),
+            policy=policy_from_settings(),
+        )
+        settle_call(lost.claim, lost.attempt, settlement, Attempt.Result.REFUSED)
+
+    def the_provider_tells_of_every_copy(self) -> None:
+        """A web process is told by webhook of everything that was accepted."""
+        for body in self.tell_the_provider("webhooks"):
+            kept = provider_event.keep(body)
+            if kept is not None:
+                provider_event.apply(kept)
 
     def time_passes(self, seconds: float) -> None:
         """Every stored time moves into the past."""

@@ -131,13 +131,13 @@ class Player:
         self.tally.failures += 1
         numbers = [str(point.number) for point in ending.fell_at]
         options = dict(zip(("--point", "--then"), numbers, strict=False))
-        again = " ".join(f"{option} {number}" for option, number in options.items())
+        again = " ".join(f"{option} {number}" for option, number in options.items()) or "--list"
         self._say(
             "\n".join(
                 [
-                    f"FAILED {scenario.name}, killed at",
+                    f"FAILED {scenario.name}, {'killed at' if numbers else 'played to its end'}",
                     *(f"  {point}" for point in ending.fell_at),
-                    *(f"  -> {breach}" for breach in breaches),
+                    *(f"  -> {breach}" for breach in dict.fromkeys(breaches)),
                     f"  again: python -m tests.crash_points --scenario {scenario.name} {again}",
                 ]
             )

@@ -17,7 +17,11 @@ import threading
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
+import orjson
+
+from postmark_sandbox.outbox import Message
 from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.times import utc_text
 
 PIECE = 65536
 
@@ -100,15 +104,37 @@ class Desk:
         self._sandbox.faults.clear()
         self._sandbox.set_account("active")
 
+    def search_catches_up(self) -> None:
+        """The search index shows everything from now on."""
+        for rule in self._sandbox.faults.all():
+            if rule.kind == "search_delay":
+                self._sandbox.faults.clear(rule.id)
+
+    def webhooks(self) -> list[bytes]:
+        """The body of a webhook of delivery for every copy that was accepted."""
+        return [
+            orjson.dumps(
+                {
+                    "RecordType": "Delivery",
+                    "MessageID": message.id,
+                    "DeliveredAt": utc_text(message.at_ns),
+                    "Metadata": message.metadata,
+                }
+            )
+            for message in self._messages()
+        ]
+
     def kill_when_answered(self, pid: int) -> None:
         """As the door does it."""
         self._door.kill_when_answered(pid)
 
     def accepted(self) -> list[tuple[str, str]]:
         """Delivery key and id of every copy that was accepted."""
+        return [(message.metadata["delivery"], message.id) for message in self._messages()]
+
+    def _messages(self) -> list[Message]:
         outbox = self._sandbox.outbox
-        messages = [outbox.message(number) for number in range(outbox.count)]
-        return [(message.metadata["delivery"], message.id) for message in messages]
+        return [outbox.message(number) for number in range(outbox.count)]
 
     def serve(self, caller: Connection) -> None:
         """Answer one process until it ends."""

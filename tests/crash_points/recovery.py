@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from delivery.edition_state import EditionState
-from delivery.queue.control import resume
+from delivery.queue import control
 from tests.crash_points.hands import Hands
 
 # Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
@@ -21,8 +23,8 @@ def recover(hands: Hands) -> None:
     """
     Let a worker work and time pass until nothing is open.
 
-    An author whose form got no answer posts it again; an operator whose edition stopped puts the
-    fault right and resumes. Nobody does anything that these two would not do.
+    An author whose form got no answer posts it again; an operator puts faults right, resumes what
+    is held back, and sends what was left to a person. Nobody does anything else.
     """
     if hands.edition is None:
         hands.publish()
@@ -30,11 +32,21 @@ def recover(hands: Hands) -> None:
         hands.work()
         if _is_over(hands):
             return
-        if hands.books().control in {"paused", "stopped"}:
-            hands.the_fault_is_put_right()
-            resume(hands.the_edition.pk)
+        _operate(hands)
         hands.time_passes(A_LONG_WHILE_S)
+        hands.tell_the_provider("search_catches_up")
     raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.books()}")
+
+
+def _operate(hands: Hands) -> None:
+    edition, books = hands.the_edition.pk, hands.books()
+    if books.control in {"paused", "stopped"}:
+        hands.tell_the_provider("set_right")
+        control.resume(edition)
+    if books.missed:
+        control.send_to_missed(edition, most=settings.DELIVERY_BATCH_SIZE)
+    if books.parked:
+        control.send_doubtful(edition)
 
 
 def _is_over(hands: Hands) -> bool:

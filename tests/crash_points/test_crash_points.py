@@ -46,7 +46,7 @@ def test_killed_at_any_point_of_it_everyone_gets_one_copy_once_others_take_over(
 def test_killed_twice_in_one_delivery_everyone_gets_one_copy_all_the_same(
     database_url: str,
 ) -> None:
-    code, said, counts = played(database_url, "--scenario", "lost-before-the-call", "--pairs")
+    code, said, counts = played(database_url, "--scenario", "lost-before-its-call", "--pairs")
 
     assert code == 0, said
     assert counts["pairs"] > 20

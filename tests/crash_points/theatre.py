@@ -14,8 +14,9 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
+from django.test import override_settings
 
-from delivery.models import DatabaseIdentity, Newsletter, Pace
+from delivery.models import DatabaseIdentity, Edition, Newsletter, Pace
 from tests.crash_points import promises, watched_calls
 from tests.crash_points.hands import Hands, Stage
 from tests.crash_points.points import Point, watch
@@ -62,19 +63,22 @@ class Theatre:
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
         for act, fatal in zip((scenario.play, *[recover] * len(kills)), kills, strict=False):
-            fell_at = self._play(act, stage, fatal, ending)
+            fell_at = self._play(scenario, act, stage, fatal, ending)
             if fatal is not None and fell_at is None and not ending.breaches:
                 ending.breaches.append(f"point {fatal} was not reached")
             found, ending.world = self._survivor.ask("look")
             ending.breaches += found
-        ending.breaches += self._survivor.ask("finish", scenario.leaves_out)
+        ending.breaches += self._survivor.ask("finish", scenario)
         return ending
 
-    def _play(self, act: Act, stage: Stage, fatal: int | None, ending: Ending) -> Point | None:
+    def _play(
+        self, scenario: Scenario, act: Act, stage: Stage, fatal: int | None, ending: Ending
+    ) -> Point | None:
         ours, theirs = Pipe(duplex=False)
         child = os.fork()
         if child == 0:
-            _perform(act, stage, self._provider, fatal, theirs)
+            with override_settings(**dict(scenario.settings)):
+                _perform(act, stage, self._provider, fatal, theirs)
         theirs.close()
         fell_at = None
         with ours:
@@ -151,6 +155,7 @@ class _Company:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._stage: Stage | None = None
+        self._cancelled_with: promises.Accepted | None = None
 
     def serve(self, line: Connection) -> None:
         """Answer until the parent is gone. Never returns."""
@@ -170,7 +175,8 @@ class _Company:
         newsroom = Newsroom()
         newsroom.confirm(scenario.readers)
         self._provider.ask("begin", list(scenario.faults))
-        self._stage = Stage(newsroom.author.pk, scenario.readers)
+        self._cancelled_with = None
+        self._stage = Stage(newsroom.author.pk, scenario.readers, scenario.hold_s)
         if scenario.is_published:
             Hands(self._stage, self._provider).publish()
         return self._stage
@@ -181,17 +187,24 @@ class _Company:
             cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ALIVE])
         accepted = self._provider.ask("accepted")
+        if Edition.objects.filter(control=Edition.Control.CANCELLED).exists():
+            self._cancelled_with = accepted
         return list(promises.always(accepted)), promises.world(accepted)
 
-    def finish(self, leaves_out: frozenset[str]) -> list[str]:
+    def finish(self, scenario: Scenario) -> list[str]:
         """Recover undisturbed; what is wrong then."""
         assert self._stage is not None
-        hands = Hands(self._stage, self._provider)
-        try:
-            recover(hands)
-        except Exception:  # noqa: BLE001 -- whatever it is, it is what is wrong
-            return [traceback.format_exc()]
-        return list(promises.in_the_end(hands, self._provider.ask("accepted"), leaves_out))
+        with override_settings(**dict(scenario.settings)):
+            hands = Hands(self._stage, self._provider)
+            try:
+                recover(hands)
+            except Exception:  # noqa: BLE001 -- whatever it is, it is what is wrong
+                return [traceback.format_exc()]
+            accepted = self._provider.ask("accepted")
+            found = list(promises.in_the_end(hands, accepted, scenario.leaves_out))
+        if self._cancelled_with not in (None, accepted):
+            found.append("copies were accepted after the edition was seen cancelled")
+        return found
 
     def leave(self) -> None:
         """An empty database."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db.backends.postgresql import base
 from tests.crash_points.points import watch
 
 CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE")
+CHANGES_INSIDE = re.compile(r"\b(INSERT INTO|DELETE FROM|MERGE INTO|UPDATE \w+ SET)\b")
 LETTERS_NAMED = 44
 
 
@@ -32,7 +34,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         named = " ".join(str(sql).split())[:LETTERS_NAMED]
         watch.point(f"before {named}")
         result = execute(sql, params, many, context)
-        if _has_changed(context["cursor"].statusmessage):
+        if _has_changed(sql, context["cursor"].statusmessage):
             if self.get_autocommit():
                 watch.changed()
                 watch.point(f"after {named}")
@@ -53,7 +55,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super()._rollback()
 
 
-def _has_changed(status: str | None) -> bool:
-    """Whether a statement of this status (`UPDATE 3`) changed any row."""
+def _has_changed(sql: str, status: str | None) -> bool:
+    """Whether a statement, of this status (`UPDATE 3`) at its end, changed any row."""
     words = (status or "").split()
+    if words[:1] == ["SELECT"]:
+        # WITH … UPDATE … SELECT: its status does not say, so it is believed to have.
+        return bool(CHANGES_INSIDE.search(str(sql)))
     return bool(words) and words[0] in CHANGING and words[-1] != "0"
