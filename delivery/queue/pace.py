@@ -110,8 +110,9 @@ def slow_down(
     """
     Halve the pace because the call of `attempt` was refused as too fast; True if that was done.
 
-    Calls that were in the air together halve it once: an attempt that started before the last
-    slowing says nothing about the pace since. Either way nobody claims before `retry_after_s`.
+    Calls that were in the air together halve it once: an attempt that started before the quiet
+    after the last halving was over says nothing about the pace since. Either way nobody claims
+    before `retry_after_s`.
     """
     have_a_row()
     with short_transaction() as cursor:
@@ -136,9 +137,9 @@ def slow_down(
         slowing = after_too_fast(
             slowing_in(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
+        # It grows from the end of the breath: a provider that asks for minutes of quiet does not
+        # ask to be met at full speed afterwards.
         cursor.execute(
-            # It grows from the end of the breath: a provider that asks for minutes of quiet does not
-            # ask to be met at full speed afterwards.
             "UPDATE pace SET too_fast_per_s = %s, slowed_to_per_s = %s, "
             "slowed_at = clock_timestamp() + make_interval(secs => %s)",
             [slowing.too_fast_per_s, slowing.to_per_s, breath_s(retry_after_s)],

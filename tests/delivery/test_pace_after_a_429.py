@@ -64,6 +64,19 @@ def test_under_a_ceiling_half_of_it_is_left(
     assert 50 <= slowed_to < 100
 
 
+def test_back_at_the_ceiling_nothing_is_slowed_down(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=3)
+    refused_once(newsroom, provider)
+
+    # Without a ceiling it would not be forgotten yet.
+    Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
+
+    assert newsroom.books(edition).slowed_to_per_s is None
+
+
 def test_without_one_half_of_what_all_workers_had_accepted_of_any_edition_is_left(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
@@ -265,7 +278,7 @@ def test_nobody_calls_before_the_time_that_the_provider_named(
     newsroom.let_time_pass(500)
     assert take() is None
 
-    newsroom.let_time_pass(3)
+    newsroom.let_time_pass(101)
     assert take() is not None
 
 

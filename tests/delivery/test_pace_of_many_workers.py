@@ -104,6 +104,8 @@ def test_two_processes_share_one_ceiling(
         WorkerProcess(database_url, provider.url, DELIVERY_RATE_PER_S="0.01") for _ in range(2)
     ]
     try:
+        for worker in workers:
+            worker.wait_for_line("is running")
         for turn in range(1, 5):
             assert provider.sandbox.gate.wait_until(
                 lambda turn=turn: provider.sandbox.summary()["accepted"] >= 10 * turn, 60
