@@ -34,3 +34,20 @@ def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
             hint="Use an https address.",
             id="delivery.W001",
         )
+
+
+@register("homing")
+def silence_is_not_believed_before_the_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
+    """
+    A call that was cut off at once may still be accepted until its deadline: what a last look-up
+    before that does not show may yet come (tests/small_model shows the second copy).
+    """
+    last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
+    if last < settings.DELIVERY_HTTP_DEADLINE_S:
+        yield Advice(
+            f"The last of DELIVERY_LOOKUP_AFTER_S is {last:g} s, before a call's deadline of "
+            f"{settings.DELIVERY_HTTP_DEADLINE_S:g} s (DELIVERY_HTTP_DEADLINE_S): a copy that "
+            "Postmark accepts in between would go twice.",
+            hint="Have the last look-up come later than the deadline, by minutes.",
+            id="delivery.W002",
+        )

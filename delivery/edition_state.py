@@ -145,4 +145,10 @@ def _why_it_is_not_done(books: Books) -> str:
         )
     if books.next_try_at and books.next_try_at > books.now and not books.in_work:
         return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()
+    if books.slowed_to_per_s is not None and books.waiting:
+        return (
+            "Postmark asked for a slower pace: about "
+            f"{_count(max(1, round(books.slowed_to_per_s)), 'copy', 'copies')} a second for now, "
+            "and more again from moment to moment."
+        )
     return "Sending, and nothing is stuck."

@@ -31,3 +31,8 @@ def raise_alarm(
     if is_new:
         logger.critical("alarm for edition %d (%s): %s", edition, kind.value, sentence)
     return is_new
+
+
+def alarms_of(edition: int, *, most: int) -> list[Alarm]:
+    """The alarms of an edition, the latest first, at most so many."""
+    return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
+from delivery.queue.alarms import alarms_of
 from publishing.actions import ACTIONS
 from publishing.bar import ORDER
 from publishing.issue_list import plain_title, rows_of
@@ -19,6 +20,7 @@ from publishing.versions import corrects, reached_someone, versions_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, desk_page, may_look
 
+ALARMS_SHOWN = 10
 # Whose readers are listed unasked: those whose copy did not simply go out.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
@@ -36,6 +38,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         outcome = next((name for name in LISTED_UNASKED if counts[name]), "")
     after = place(request.GET.get("after", ""))
     versions = versions_of(issue).annotate(corrects=corrects()).select_related("author")
+    alarms = alarms_of(edition.pk, most=ALARMS_SHOWN + 1)
     live = reading_of(status, Newsletter.objects.the_one().zone)
     return desk_page(
         request,
@@ -57,6 +60,8 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "has_reached": reached_someone(issue),
             "notes": notes_of(request),
             "may_publish": request.user.has_perm(PUBLISH),
+            "alarms": alarms[:ALARMS_SHOWN],
+            "more_alarms": len(alarms) > ALARMS_SHOWN,
             "actions": ACTIONS.values(),
         },
     )

@@ -147,6 +147,40 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "No answer came: a person decides.",
     ),
     ({"unknown": 1, "parked": 1}, "1 copy in doubt: a person has to decide."),
+    (
+        {"waiting": 9, "in_line": 1, "slowed_to_per_s": 99.6},
+        (
+            "Postmark asked for a slower pace: about 100 copies a second for now, and more again from "
+            "moment to moment."
+        ),
+    ),
+    (
+        {"control": "cancelled", "waiting": 2, "in_work": 1},
+        "2 copies were in a call when it ended; the call is settled as it ends.",
+    ),
+    (
+        {"control": "cancelled", "unknown": 1, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
+        (
+            "1 copy was in the air when it ended: Homing is asking Postmark about it. Asks again at "
+            f"{IN_A_MINUTE:%H:%M:%S} UTC."
+        ),
+    ),
+    (
+        {"control": "closed", "unknown": 2, "parked": 1},
+        (
+            "2 copies stay in doubt: no proof came that Postmark accepted them, and none that it did "
+            "not."
+        ),
+    ),
+    ({"control": "cancelled"}, ""),
+    (
+        {"control": "paused", "waiting": 2, "unknown": 1},
+        "2 copies wait until you resume. 1 copy is being asked about.",
+    ),
+    (
+        {"control": "paused", "waiting": 2, "in_work": 1},
+        "2 copies wait until you resume. Calls that were in the air end first.",
+    ),
     ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
     ({"control": "paused", "waiting": 2_000}, "2,000 copies wait until you resume."),
     (

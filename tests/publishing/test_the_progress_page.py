@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from publishing.models import Issue
 from publishing.publish import publish
 from subscribers.models import Subscriber
@@ -346,6 +346,18 @@ def test_a_stopped_edition_says_what_to_set_right_and_offers_to_resume(window, e
     assert re.search(
         r'<a class="btn" href="[^"]*/resume/\?version=1" data-shown="resume">', page.html
     )
+
+
+def test_an_alarm_stands_on_the_page_for_good(window, edition):
+    Alarm.objects.create(
+        edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about="m-2", sentence="Two for reader 7."
+    )
+
+    page = window.get(address(edition))
+
+    assert "The provider accepted a second copy. Two for reader 7." in page.words
+    Alarm.objects.all().delete()
+    assert "Alarm" not in window.get(address(edition)).words
 
 
 def test_a_stop_says_that_nobody_was_marked_as_failed_while_that_is_so(window, edition):
