@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from delivery.edition_state import EditionState
-from delivery.queue import control
+from delivery.queue import control, identity
 from tests.crash_points.hands import Hands
 
 # Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
@@ -24,11 +24,14 @@ def recover(hands: Hands) -> None:
     Let a worker work and time pass until nothing is open.
 
     An author whose form got no answer posts it again; an operator puts faults right, resumes what
-    is held back, and sends what was left to a person. Nobody does anything else.
+    is held back, reconciles what was restored, and sends what was left to a person. Nobody does
+    anything else.
     """
     if hands.edition is None:
         hands.publish()
     for _ in range(WHILES_AT_MOST):
+        if hands.is_another_database():
+            identity.notice()
         hands.work()
         if _is_over(hands):
             return
@@ -40,7 +43,9 @@ def recover(hands: Hands) -> None:
 
 def _operate(hands: Hands) -> None:
     edition, books = hands.the_edition.pk, hands.books()
-    if books.control in {"paused", "stopped"}:
+    if books.unreconciled:
+        hands.reconcile()
+    elif books.control in {"paused", "stopped"}:
         hands.tell_the_provider("set_right")
         control.resume(edition)
     if books.missed:

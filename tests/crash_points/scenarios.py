@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from delivery.queue import control
+from delivery.queue import control, identity
 from tests.crash_points.hands import Hands
 from tests.crash_points.points import watch
 
@@ -111,6 +111,19 @@ def _told_of_it_first(hands: Hands) -> None:
     hands.work()
 
 
+# --- A restored backup ----------------------------------------------------------------------------
+
+
+def _restored(hands: Hands) -> None:
+    """A call that the restored record does not know of is found at the provider."""
+    hands.a_backup_is_restored_that_lacks_a_call()
+    hands.work()
+    identity.notice()
+    hands.time_passes(LATER_S)
+    hands.reconcile()
+    hands.work()
+
+
 # --- What people decide ---------------------------------------------------------------------------
 
 
@@ -209,6 +222,7 @@ SCENARIOS = (
     Scenario("wakes-up-late", _wakes_up_late, readers=3),
     Scenario("webhook-instead-of-the-reply", _told_of_it_instead, (LOSES_THE_REPLY,), readers=2),
     Scenario("webhook-before-the-reply", _told_of_it_first, readers=2),
+    Scenario("restored-backup", _restored),
     Scenario("account-fault", _stop_and_resume, (("whole_422", {"code": 405, "calls": None}),)),
     Scenario("pause-and-resume", _pause_and_resume),
     Scenario("cancel", _cancel, leaves_out=WITHDRAWN),
