@@ -149,6 +149,12 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(
     # Prepared statements live on one server connection; a pooler hands out another.
     prepare_threshold=None,
     connect_timeout=10,
+    # A server that vanished without a word (a failover, a pulled cable) is noticed in half a
+    # minute; the system's own patience with it is two hours.
+    keepalives_idle=10,
+    keepalives_interval=5,
+    keepalives_count=4,
+    tcp_user_timeout=30_000,
 )
 
 # --- Sign-in ---------------------------------------------------------------------------------

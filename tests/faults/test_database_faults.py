@@ -289,3 +289,18 @@ def test_lines_cut_at_random_cost_nobody_a_copy(
     for worker in both:
         ended_well(worker)
     all_got_one(edition, READERS)
+
+
+def test_a_server_that_vanished_without_a_word_is_noticed_in_half_a_minute(
+    newsroom: Newsroom, server: OwnServer, database: str, proxy: CuttingProxy
+) -> None:
+    with server.as_djangos_own(proxy.url(server.password, database)):
+        connection.ensure_connection()
+        asked_for = connection.connection.info.get_parameters()
+
+    # Silence of a live line is asked about, and what was never acknowledged counts as lost.
+    unheard_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
+        asked_for["keepalives_count"]
+    )
+    assert unheard_s <= 30
+    assert int(asked_for["tcp_user_timeout"]) <= 30_000

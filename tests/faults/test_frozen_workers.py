@@ -216,8 +216,8 @@ def test_frozen_during_a_look_up(
 
     line.go_on()
     frozen.signal(signal.SIGCONT)
-    line.wait_until_over()
     assert frozen.stop() == 0, frozen.said
+    line.wait_until_over()
 
     all_got_one(edition, READERS)
     assert len(newsroom.attempts(edition)) == 1
