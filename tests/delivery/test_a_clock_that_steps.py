@@ -1,0 +1,71 @@
+"""
+The database's clock steps, by an hour and either way: safety holds, timeliness need not.
+
+A clock that steps forward is the same as stored times that all lie further back, and the other way
+round; so the stored times are moved.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from delivery.queue.claim import claim, claim_look_up
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+
+HOUR = 3600.0
+STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
+
+
+@STEPS
+@pytest.mark.parametrize("when", range(6))
+def test_a_step_at_any_stage_costs_nobody_a_copy_and_sends_nobody_two(
+    newsroom: Newsroom, provider: SandboxServer, settings: object, step: float, when: int
+) -> None:
+    """A claim that is lost, a reply that is lost, a 429, a plain call: and a step before each."""
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=8, hold_s=60)
+    stages = [
+        lambda: newsroom.let_time_pass(61),
+        lambda: claim(uuid.uuid4(), lease_s=5),
+        lambda: (provider.sandbox.set_fault("accept_then_close"), newsroom.step()),
+        lambda: (provider.sandbox.set_fault("refuse_429"), newsroom.step()),
+        lambda: newsroom.step(),
+        lambda: claim_look_up(uuid.uuid4(), lease_s=5),
+    ]
+    for number, stage in enumerate(stages):
+        if number == when:
+            newsroom.let_time_pass(step)
+        stage()
+        newsroom.sweep()
+
+    # After a step back nothing is due for an hour; time passes all the same.
+    for _ in range(12):
+        newsroom.let_time_pass(HOUR)
+        newsroom.sweep()
+        newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+    assert newsroom.outcomes(edition) == ["sent"] * 8
+    summary = provider.sandbox.summary()
+    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (8, 0)
+
+
+@STEPS
+def test_a_step_between_a_call_and_its_look_up_sends_nobody_two(
+    newsroom: Newsroom, provider: SandboxServer, step: float
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    newsroom.let_time_pass(step)
+    newsroom.sweep()
+
+    for _ in range(3):
+        newsroom.let_time_pass(HOUR)
+        newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+    assert provider.sandbox.summary()["accepted"] == 3
