@@ -164,12 +164,20 @@ class Hands:
 
     def a_backup_is_restored_that_lacks_a_call(self) -> None:
         """One call is made and settled, and then every row is again what it was before it."""
+        tables = ("batch", "delivery", "attempt", "evidence")
         with watch.looking_away(), connection.cursor() as cursor:
-            for table in ("batch", "delivery", "attempt", "evidence"):
-                cursor.execute(f"CREATE TEMPORARY TABLE old_{table} AS TABLE {table}")
+            backup = {}
+            for table in tables:
+                cursor.execute(f"SELECT coalesce(jsonb_agg({table}), '[]')::text FROM {table}")
+                backup[table] = cursor.fetchone()[0]
             self.step()
-            for table in ("batch", "delivery", "attempt", "evidence"):
-                cursor.execute(f"DELETE FROM {table}; INSERT INTO {table} TABLE old_{table}")
+            for table in tables:
+                cursor.execute(f"DELETE FROM {table}")
+                cursor.execute(
+                    f"INSERT INTO {table} "
+                    f"SELECT * FROM jsonb_populate_recordset(NULL::{table}, %s)",
+                    [backup[table]],
+                )
             # What a backup brings along: the identity of the database that it was made of.
             DatabaseIdentity.objects.update(database=1)
 

@@ -39,7 +39,7 @@ def test_killed_at_any_point_of_it_everyone_gets_one_copy_once_others_take_over(
     code, said, counts = played(database_url, "--scenario", scenario)
 
     assert code == 0, said
-    assert counts["kills"] == counts["points"] > 10
+    assert counts["kills"] == counts["points"] > 0
     assert (counts["failures"], counts["left_out"]) == (0, 0)
 
 
