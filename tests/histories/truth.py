@@ -1,0 +1,289 @@
+"""
+The model: what the provider truly has, what was truly done, and what must hold of the two.
+
+It knows every call as it went over the wire and every message that the provider keeps, and never
+asks the code under test what it thinks. Times are true times (clock.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from delivery.outcomes import (
+    Accepted,
+    Answered,
+    CallAnswer,
+    CallUnanswered,
+    Inactive,
+    Refused,
+    Unanswered,
+)
+from postmark_sandbox.sandbox import Sandbox
+from postmark_sandbox.times import now_ns
+from tests.histories.clock import TrueClock
+
+# The last look-up comes this long after a call's end; nothing unknown goes again before, unless the
+# database's clock was set forward meanwhile (docs/guarantees.md).
+ASKED_FOR_THE_LAST_TIME_AFTER_S = 900.0
+
+
+class WrongError(AssertionError):
+    """Something that must never happen did."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call as it went over the wire, by the attempt it was made for."""
+
+    attempt: str
+    edition: str
+    keys: Sequence[str]
+    began: float
+    deadline: float
+    answer: CallAnswer | None = None
+    settled: bool = False
+
+    def leaves_in_doubt(self, key: str) -> bool:
+        """Whether nobody can know from its answer, as it was written down, what became of a key."""
+        if not self.settled or self.answer is None or isinstance(self.answer, CallUnanswered):
+            return True
+        if isinstance(self.answer, Answered):
+            return isinstance(self.answer.messages[self.keys.index(key)], Unanswered)
+        return False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether acceptances of it were told and written down."""
+        return (
+            self.settled
+            and isinstance(self.answer, Answered)
+            and any(isinstance(message, Accepted) for message in self.answer.messages)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One message that the provider keeps."""
+
+    id: str
+    key: str
+    attempt: str
+    accepted: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One search that answered: when, and how far the index was behind."""
+
+    at: float
+    lag_s: float
+
+    def shows(self, copy: Copy) -> bool:
+        """Whether the search could have listed this message."""
+        return copy.accepted <= self.at - self.lag_s
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the books say of one delivery; `evidence` are the ids kept beside it."""
+
+    key: str
+    outcome: str
+    missed: bool
+    bears: str | None
+    batch_state: str
+    evidence: Collection[str]
+    control: str
+    edition: int
+
+
+IN_SOMEBODYS_HANDS = frozenset({"sending", "looking_up"})
+
+
+@dataclass(slots=True)
+class Truth:
+    """What truly happened in one history."""
+
+    sandbox: Sandbox
+    clock: TrueClock
+    calls: list[Call] = field(default_factory=list)
+    # Searches that answered, by what was asked for: an attempt's hex or a delivery's key.
+    asked: dict[str, list[Asked]] = field(default_factory=dict)
+    # Readers who left or may not be mailed, and how they came to be so.
+    gone: dict[int, set[str]] = field(default_factory=dict)
+    # What the provider said of a key for good: `inactive` or `refused`.
+    judged: dict[str, set[str]] = field(default_factory=dict)
+    # Keys of which a person said: send it again, whatever may have become of it.
+    risked: set[str] = field(default_factory=set)
+    # Copies that the provider told of by itself.
+    told: set[str] = field(default_factory=set)
+    # Edition by “<issue hex>.<version>”: no call before this true time.
+    held_until: dict[str, float] = field(default_factory=dict)
+    clock_was_set: bool = False
+    # The true time at which the database's clock was last set forward.
+    set_forward_at: float = -math.inf
+    lost_workers: int = 0
+    seen: Counter[str] = field(default_factory=Counter)
+
+    # --- What the provider has -------------------------------------------------------------------
+
+    def copies(self, key: str) -> list[Copy]:
+        """Every message the provider keeps for a delivery, oldest first."""
+        outbox = self.sandbox.outbox
+        found = []
+        for number in sorted(outbox.with_metadata("delivery", key)):
+            message = outbox.message(number)
+            age_s = (now_ns() - message.at_ns) / 1e9
+            found.append(
+                Copy(message.id, key, message.metadata["attempt"], self.clock.now() - age_s)
+            )
+        return found
+
+    def calls_for(self, key: str) -> list[Call]:
+        """Every call that named this delivery, oldest first."""
+        return [call for call in self.calls if key in call.keys]
+
+    # --- Before a call ---------------------------------------------------------------------------
+
+    def may_go(self, call: Call, *, gone: Collection[int], control: str) -> None:
+        """
+        Hold a call that is about to be made against everything that forbids it.
+
+        `gone` are the readers who may not be mailed, and `control` what the edition's was, when
+        the statement ran that put the call on record.
+        """
+        if control != "running":
+            raise WrongError(f"A call of an edition began that was {control}: {call.keys}")
+        if call.began < self.held_until.get(call.edition, 0.0) and not self.clock_was_set:
+            raise WrongError(f"A call began before the end of the hold: {call.keys}")
+        for key in call.keys:
+            if int(key.rpartition(".")[2]) in gone:
+                raise WrongError(f"A reader who was gone before the call is in it: {key}")
+            self._may_go_again(key, call)
+
+    def _may_go_again(self, key: str, call: Call) -> None:
+        copies = self.copies(key)
+        if any(copy.id in self.told for copy in copies):
+            raise WrongError(f"{key} goes again, and the provider has told of a copy")
+        if key in self.risked:
+            return
+        for copy in copies:
+            if not self.was_honestly_absent(copy):
+                raise WrongError(f"{key} goes again, and the provider has it as {copy.id}")
+            self.seen["sent again after an honest silence"] += 1
+        for earlier in self.calls_for(key):
+            if earlier is not call and earlier.leaves_in_doubt(key):
+                self.seen["doubt that was sent again"] += 1
+                if (
+                    call.began - earlier.began < ASKED_FOR_THE_LAST_TIME_AFTER_S
+                    and earlier.began > self.set_forward_at
+                ):
+                    raise WrongError(
+                        f"{key} goes again {call.began - earlier.began:.0f} s after a call "
+                        "whose end is unknown"
+                    )
+
+    # --- After it --------------------------------------------------------------------------------
+
+    def answered(self, call: Call, answer: CallAnswer) -> None:
+        """Note what the worker was told."""
+        call.answer = answer
+        if isinstance(answer, Answered):
+            for key, message in zip(call.keys, answer.messages, strict=True):
+                if isinstance(message, Inactive):
+                    self.judged.setdefault(key, set()).add("inactive")
+                if isinstance(message, Refused):
+                    self.judged.setdefault(key, set()).add("refused")
+
+    def was_asked(self, value: str) -> None:
+        """A search for this attempt or delivery answered just now."""
+        self.asked.setdefault(value, []).append(Asked(self.clock.now(), self._lag_s()))
+
+    def _lag_s(self) -> float:
+        for rule in self.sandbox.faults.all():
+            if rule.kind == "search_delay":
+                return float(rule.settings["seconds"])
+        return 0.0
+
+    # --- What is left over in theory -------------------------------------------------------------
+
+    def was_honestly_absent(self, copy: Copy) -> bool:
+        """
+        Whether the provider's silence about a copy could not be seen through: the residual.
+
+        Either it was accepted after the last look-up, or the search was further behind than the
+        schedule is long and nothing accepted later could have shown that.
+        """
+        if copy.key in self.risked:
+            return True
+        searches = [*self.asked.get(copy.attempt, []), *self.asked.get(copy.key, [])]
+        if not searches:
+            return False
+        last = max(searches, key=lambda search: search.at)
+        if last.shows(copy):
+            return False
+        return copy.accepted > last.at or not self._had_a_witness(copy, last)
+
+    def _had_a_witness(self, copy: Copy, search: Asked) -> bool:
+        """Whether the first call accepted after the doubtful one would have shown the lag."""
+        doubtful = next(call for call in self.calls if call.attempt == copy.attempt)
+        later = [
+            call
+            for call in self.calls
+            if call.accepted and doubtful.deadline < call.began <= search.at
+        ]
+        return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
+
+    # --- What the books may say ------------------------------------------------------------------
+
+    def hold_against(self, row: Row) -> None:
+        """Hold one delivery's row against what the provider has."""
+        copies = self.copies(row.key)
+        ids = {copy.id for copy in copies}
+        if row.outcome == "sent":
+            if row.bears not in ids:
+                raise WrongError(
+                    f"{row.key} is sent as {row.bears}, and the provider has {sorted(ids)}"
+                )
+            return
+        if row.outcome == "unknown" or row.batch_state in IN_SOMEBODYS_HANDS:
+            return
+        if row.outcome == "waiting":
+            # A worker asks about it before it could go again.
+            copies = [copy for copy in copies if copy.id not in row.evidence]
+        for copy in copies:
+            if copy.id in row.evidence or not self.was_honestly_absent(copy):
+                raise WrongError(f"{row.key} is {row.outcome}, and the provider has it: {copy.id}")
+
+    def explains(self, key: str, outcome: str, *, missed: bool, control: str) -> bool:
+        """Whether something in this history accounts for a final outcome that is not `sent`."""
+        how = self.gone.get(int(key.rpartition(".")[2]), set())
+        judged = self.judged.get(key, set())
+        match outcome:
+            case "withdrawn":
+                return "left" in how or control == "cancelled"
+            case "suppressed":
+                # An address that was refused in one edition is suppressed in the next.
+                return "suppressed" in how or "inactive" in judged or self._was_refused(key)
+            case "failed" if missed:
+                return len(self.calls_for(key)) > 1 or self.lost_workers > 1
+            case "failed":
+                return "refused" in judged
+            case _:
+                return False
+
+    def _was_refused(self, key: str) -> bool:
+        reader = key.rpartition(".")[2]
+        return any(
+            other.rpartition(".")[2] == reader and "refused" in judged
+            for other, judged in self.judged.items()
+        )
+
+
+def settled_calls(calls: Sequence[Call], results: Mapping[str, str | None]) -> None:
+    """Note which calls' ends were written down, by the results of the attempts on record."""
+    for call in calls:
+        call.settled = results.get(call.attempt) in {"answered", "refused", "not_sent"}
