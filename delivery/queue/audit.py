@@ -47,9 +47,9 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         f"""
         SELECT format('batch %%s counts %%s but has %%s', batch.id,
                       concat_ws('/', batch.size, batch.sent, batch.suppressed, batch.withdrawn,
-                                batch.failed, batch.unknown, batch.waiting),
+                                batch.failed, batch.unknown, batch.waiting, batch.missed),
                       concat_ws('/', held.size, held.sent, held.suppressed, held.withdrawn,
-                                held.failed, held.unknown, held.waiting))
+                                held.failed, held.unknown, held.waiting, held.missed))
         FROM batch LEFT JOIN LATERAL (
             SELECT count(*) AS size,
                    count(*) FILTER (WHERE outcome = 'sent') AS sent,
@@ -57,14 +57,16 @@ _PROMISES: tuple[tuple[str, str], ...] = (
                    count(*) FILTER (WHERE outcome = 'withdrawn') AS withdrawn,
                    count(*) FILTER (WHERE outcome = 'failed') AS failed,
                    count(*) FILTER (WHERE outcome = 'unknown') AS unknown,
-                   count(*) FILTER (WHERE outcome IN ('waiting', 'marked')) AS waiting
-            FROM (SELECT {_OUTCOME} AS outcome FROM delivery WHERE batch_id = batch.id) AS row
+                   count(*) FILTER (WHERE outcome IN ('waiting', 'marked')) AS waiting,
+                   count(*) FILTER (WHERE missed) AS missed
+            FROM (SELECT {_OUTCOME} AS outcome, missed
+                  FROM delivery WHERE batch_id = batch.id) AS row
         ) AS held ON true
         WHERE batch.edition_id = ANY(%s)
           AND (batch.size, batch.sent, batch.suppressed, batch.withdrawn, batch.failed,
-               batch.unknown, batch.waiting)
+               batch.unknown, batch.waiting, batch.missed)
               IS DISTINCT FROM (held.size, held.sent, held.suppressed, held.withdrawn, held.failed,
-               held.unknown, held.waiting)
+               held.unknown, held.waiting, held.missed)
         """,  # noqa: S608 -- a constant
     ),
     (
@@ -123,6 +125,27 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         SELECT format('batch %%s is %%s and leased until %%s', id, state, lease_until)
         FROM batch
         WHERE edition_id = ANY(%s) AND state IN ('done', 'parked') AND lease_until IS NOT NULL
+        """,
+    ),
+    (
+        "Nothing is in line of an edition that is not running, or not reconciled",
+        """
+        SELECT format('batch %%s of edition %%s, which is %%s%%s, is %%s', batch.id, edition.id,
+                      control, CASE WHEN unreconciled_since IS NOT NULL
+                                    THEN ' and not reconciled' ELSE '' END, state)
+        FROM batch JOIN edition ON edition.id = edition_id
+        WHERE edition.id = ANY(%s) AND state IN ('ready', 'claimed')
+          AND (control <> 'running' OR unreconciled_since IS NOT NULL)
+        """,
+    ),
+    (
+        "Of an edition that was cancelled nothing waits outside a call or a doubt",
+        """
+        SELECT format('batch %%s of edition %%s is %%s with %%s waiting', batch.id, edition.id,
+                      state, waiting)
+        FROM batch JOIN edition ON edition.id = edition_id
+        WHERE edition.id = ANY(%s) AND control = 'cancelled' AND waiting > 0
+          AND state NOT IN ('sending', 'unknown', 'looking_up')
         """,
     ),
 )
