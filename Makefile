@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check format-check lint types migrations-check imports test chaos benchmark demo format audit lock tools
+.PHONY: help check format-check lint types migrations-check imports test chaos soak benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: ## the tests
 
 chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
 	./homing test tests/delivery/test_chaos.py
+
+soak: tools ## the long proofs, an hour or two; docs/proof/soak.md
+	$(PYTHON) -m tests.soak --write
 
 benchmark: tools ## the worker against the loop that sends one by one
 	$(PYTHON) benchmarks/worker_against_one_by_one.py
