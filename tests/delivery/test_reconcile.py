@@ -468,6 +468,8 @@ def test_more_than_can_be_paged_through_is_cut_by_time(
     assert (answer["found"], answer["recorded"]) == (MANY, MANY)
     assert (answer["reconciled"], answer["exit"]) == (1, 0)
     assert newsroom.books(edition).sent == MANY
+    # Pages and windows, and nothing one by one.
+    assert provider.sandbox.summary()["calls"]["by_path"]["/messages/outbound"] < 200
 
 
 def test_a_second_that_holds_too_many_is_asked_about_one_by_one(
