@@ -30,8 +30,8 @@ test: ## the tests
 chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
 	./homing test tests/delivery/test_chaos.py
 
-soak: tools ## the long proofs, an hour or two; docs/proof/soak.md
-	$(PYTHON) -m tests.soak --write
+soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
+	$(PYTHON) -m tests.soak $(PROOFS)
 
 benchmark: tools ## the worker against the loop that sends one by one
 	$(PYTHON) benchmarks/worker_against_one_by_one.py

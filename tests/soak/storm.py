@@ -19,12 +19,13 @@ from tests.soak.ground import Ground, ground
 from tests.soak.providers import Sandbox, sandbox
 
 READERS = 500_000
-READERS_QUICK = 20_000
+READERS_QUICK = 2_000
 WORKERS = 4
 KILL_EVERY_S = 1.0
 SHARE_CUT = 0.05
 SHARE_429 = 0.05
 SEARCH_IS_LATE_S = 30
+SEARCH_IS_LATE_QUICK_S = 1
 # A provider that takes its time, so that kills find calls in the air.
 CALL_TAKES_MS = 200
 
@@ -37,6 +38,12 @@ SETTINGS = {
     "DELIVERY_RETRY_BASE_S": "0.5",
     "DELIVERY_RETRY_CAP_S": "10",
 }
+# Tiny sizes are to be over soon.
+SETTINGS_QUICK = SETTINGS | {
+    "DELIVERY_HTTP_DEADLINE_S": "3",
+    "DELIVERY_LEASE_S": "1",
+    "DELIVERY_LOOKUP_AFTER_S": "1,2,4",
+}
 SAY_EVERY = 10
 # Of so many calls some are surely hit by either fault.
 ENOUGH_CALLS = 500
@@ -47,21 +54,23 @@ def longest_s(readers: int) -> float:
     return 400 + readers / 250
 
 
-def faults(seed: int) -> list[str]:
+def faults(seed: int, *, late_s: int) -> list[str]:
     """The sandbox's options. A call that is refused is not drawn for being cut off as well."""
     cut = SHARE_CUT / (1 - SHARE_429)
     return [
         *("--latency-ms", str(CALL_TAKES_MS)),
         *("--fault", f"refuse_429:probability={SHARE_429},seed={seed}"),
         *("--fault", f"accept_then_close:probability={cut:.6f},seed={seed + 1}"),
-        *("--fault", f"search_delay:seconds={SEARCH_IS_LATE_S}"),
+        *("--fault", f"search_delay:seconds={late_s}"),
     ]
 
 
 @contextmanager
-def crew_for(stage: Ground, desk: Desk, provider: Sandbox) -> Iterator[Crew]:
+def crew_for(
+    stage: Ground, desk: Desk, provider: Sandbox, settings: dict[str, str]
+) -> Iterator[Crew]:
     """The workers, gone at the end of the block."""
-    crew = Crew(desk.url, provider.url, stage.folder / "workers.log", **SETTINGS)
+    crew = Crew(desk.url, provider.url, stage.folder / "workers.log", **settings)
     try:
         yield crew
     finally:
@@ -71,14 +80,19 @@ def crew_for(stage: Ground, desk: Desk, provider: Sandbox) -> Iterator[Crew]:
 def run(wish: Wish) -> Finding:
     """Publish once, let the storm blow until everybody is served, and count."""
     readers = wish.readers_or(READERS, READERS_QUICK)
+    settings = SETTINGS_QUICK if wish.quick else SETTINGS
+    late_s = SEARCH_IS_LATE_QUICK_S if wish.quick else SEARCH_IS_LATE_S
     finding = Finding(
         f"{number(readers)} deliveries, {WORKERS} workers, one killed every second, "
         f"{SHARE_CUT:.0%} of calls cut off after acceptance, {SHARE_429:.0%} refused with 429, "
-        f"the search {SEARCH_IS_LATE_S} s late"
+        f"the search {late_s} s late"
     )
     with ground() as stage, stage.database("storm") as url, closing(Desk(url)) as desk:
         desk.confirm(readers)
-        with sandbox(*faults(wish.seed)) as provider, crew_for(stage, desk, provider) as crew:
+        with (
+            sandbox(*faults(wish.seed, late_s=late_s)) as provider,
+            crew_for(stage, desk, provider, settings) as crew,
+        ):
             edition = desk.publish()
             say(f"published to {number(edition.audience)} readers")
             began = time.monotonic()
