@@ -175,7 +175,7 @@ class Wire(Postmark):
                 call, gone=self._gone, control=self._controls.get(call.edition, "unknown here")
             )
             answer = self._send_under(fault, body, addresses, deadline_at_s)
-            self._truth.answered(call, answer)
+        self._truth.answered(call, answer)
         self._hand.comes_to(Moment.ANSWERED)
         return answer
 

@@ -210,6 +210,31 @@ class Histories(RuleBasedStateMachine):
         frozen[index % len(frozen)].lose()
         self.truth.lost_workers += 1
 
+    @rule(
+        worker=a_worker,
+        further=st.integers(1, WORKERS - 2),
+        moment=a_moment,
+        rival_at=a_moment,
+        fault=st.one_of(st.just("none"), a_fault),
+    )
+    def overtake(
+        self, worker: int, further: int, moment: Moment, rival_at: Moment, fault: str
+    ) -> None:
+        """A worker freezes for so long that another has the same batch when it wakes up."""
+        hand = self._idle(worker)
+        rival = self._idle((worker + further) % (WORKERS - 1))
+        if hand is None or rival is None:
+            return
+        self._next_thing(worker, fault, moment)
+        for _ in range(5 if hand.frozen else 0):
+            self.stage.let_time_pass(self.truth, 400.0)
+            self.stage.newsroom.sweep()
+            while not rival.frozen and rival.step(freeze_at=rival_at):
+                self._look()
+        if hand.frozen and rival.frozen:
+            self.truth.seen["overtaken"] += 1
+            hand.wake()
+
     @rule()
     def sweep(self) -> None:
         """What every worker does now and then."""
