@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from delivery.books import Books
+from delivery.reconciliation import stopped_because
 
 
 class EditionState(StrEnum):
@@ -47,6 +48,8 @@ def state_of(books: Books) -> EditionState:
     if books.control == "stopped":
         return EditionState.NEEDS_ATTENTION
     is_open = books.waiting > 0 or books.unknown > 0
+    if books.unreconciled and is_open:
+        return EditionState.NEEDS_ATTENTION
     if books.control == "paused" and is_open:
         return EditionState.PAUSED
     if is_open and books.now < books.held_until:
@@ -67,6 +70,8 @@ def reason_of(books: Books) -> str:
     match state_of(books):
         case EditionState.NEEDS_ATTENTION if books.control == "stopped":
             return books.control_reason
+        case EditionState.NEEDS_ATTENTION if books.unreconciled:
+            return stopped_because(books.issue)
         case EditionState.NEEDS_ATTENTION if books.missed:
             return (
                 f"{_count(books.missed, 'reader was', 'readers were')} missed: all tries were "

@@ -56,6 +56,12 @@ def books(**facts: Any) -> Books:
 # --- The books themselves -----------------------------------------------------------------------
 
 
+def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
+    paused = books(control="paused", waiting=2, unreconciled=True)
+    assert state_of(paused) == "needs_attention"
+    assert f"./homing reconcile {paused.issue}" in reason_of(paused)
+
+
 def test_the_books_balance_when_every_reader_is_counted_once() -> None:
     counts = {"sent": 1, "suppressed": 2, "withdrawn": 3, "failed": 4, "unknown": 5, "waiting": 6}
     assert books(audience=21, **counts).balanced
