@@ -43,6 +43,10 @@ def main() -> int:
     unknown = [name for name in chosen.names if name not in PROOFS]
     if unknown:
         options.error(f"there is no proof {unknown[0]!r}; expected one of {', '.join(PROOFS)}")
+    if chosen.write and chosen.quick:
+        options.error("--quick shows nothing that could be written; leave out one of the two")
+    if chosen.write and guarantees.why_not():
+        options.error(guarantees.why_not())
     seed = secrets.randbelow(1_000_000) if chosen.seed is None else chosen.seed
     wish = Wish(seed=seed, readers=chosen.readers, quick=chosen.quick)
     clean_environment()

@@ -6,15 +6,13 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.own_cluster import ROOT
 from tests.soak import guarantees
 from tests.soak.__main__ import described
 from tests.soak.finding import Finding
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
-TEXT = f"# Guarantees\n\nBefore.\n\n{guarantees.BEGIN}\n{guarantees.END}\n\nAfter.\n"
+TEXT = f"# Guarantees\n\nBefore.\n\n{guarantees.BEGIN}\nNothing yet.\n{guarantees.END}\n\nAfter.\n"
 
 
 def soak(*options: str) -> subprocess.CompletedProcess[str]:
@@ -87,6 +85,12 @@ def test_what_fell_short_stays_one_row_of_the_table() -> None:
     assert "**fell short:** a \\| b and c" in row
 
 
-def test_a_document_without_the_marks_is_not_touched() -> None:
-    with pytest.raises(ValueError, match="no place for results"):
-        guarantees.with_row("# Guarantees\n", "storm", "| `storm` |")
+def test_the_document_has_a_place_for_results() -> None:
+    assert guarantees.why_not() == ""
+
+
+def test_tiny_sizes_are_not_put_on_record() -> None:
+    done = soak("model", "--quick", "--write")
+
+    assert done.returncode == 2
+    assert "--quick shows nothing that could be written" in done.stderr
