@@ -127,8 +127,9 @@ class Hand:
             raise LostError
 
     def _is_stopping(self) -> bool:
+        before_s = self.truth.clock.passed_s
         self.comes_to(Moment.CLAIMED)
-        self._wire.is_about_to_start()
+        self._wire.is_about_to_start(away_s=self.truth.clock.passed_s - before_s)
         return self._stops_gently
 
 
@@ -144,11 +145,17 @@ class Wire(Postmark):
     def begin(self) -> None:
         """A new step."""
         self._deadline_was_set_at: float | None = None
+        self._lease_is_over = False
         self._gone: Collection[int] = ()
         self._controls: Mapping[str, str] = {}
 
-    def is_about_to_start(self) -> None:
-        """The next thing is to put the call on record: what holds now, holds for it."""
+    def is_about_to_start(self, *, away_s: float) -> None:
+        """
+        The next thing is to put the call on record: what holds now, holds for it.
+
+        `away_s` is how long the worker was frozen since its claim.
+        """
+        self._lease_is_over = away_s > TIMING.lease_s and not self._truth.clock_was_set
         self._deadline_was_set_at = self._truth.clock.passed_s
         self._gone = frozenset(self._truth.gone)
         self._controls = {
@@ -160,6 +167,8 @@ class Wire(Postmark):
 
     def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallAnswer:
         call = self._call_of(body)
+        if self._lease_is_over:
+            raise WrongError(f"A call was put on record after its lease was over: {call.keys}")
         self._truth.calls.append(call)
         self._hand.comes_to(Moment.STARTED)
         fault = self._hand.next_fault
