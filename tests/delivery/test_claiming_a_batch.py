@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from delivery.models import Edition
 from delivery.queue.claim import claim, next_due_at, release
 from delivery.queue.enqueue import enqueue
+from delivery.queue.start import start
 from subscribers.audience import confirmed
 from tests.delivery.newsroom import Newsroom
 
@@ -167,3 +168,14 @@ def test_confirmation_mail_goes_ahead_of_every_newsletter(newsroom: Newsroom) ->
     turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(2)]
 
     assert [turn.edition for turn in turns if turn] == [confirmation.pk, newsletter.pk]
+
+
+def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+
+    assert not release(claimed)
+
+    assert newsroom.batch(edition).state == "sending"

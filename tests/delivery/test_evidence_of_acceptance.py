@@ -640,3 +640,34 @@ def test_an_alarm_is_raised_once_for_what_it_is_about(
     assert raised == [True, False, True]
     assert caplog.text.count("Something is missing.") == 2
     assert Alarm.objects.count() == 2
+
+
+def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (reader,) = begin_a_call(edition)
+    lost = Settlement(fates={reader: Unknown()}, next=Next.ASK)
+    assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
+    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert doubtful is not None
+
+    found = Settlement(
+        fates={reader: Sent("m-1", NOON)},
+        next=Next.DONE,
+        duplicates={reader: [Sent("m-2", NOON)]},
+    )
+    assert settle_look_up(doubtful, found)
+
+    assert [alarm.about for alarm in Alarm.objects.all()] == ["m-2"]
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
+
+
+def test_of_two_proofs_the_id_that_the_delivery_bears_counts(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    (reader,) = recipients_of(edition)
+    Delivery.objects.update(provider_message_id="m-2")
+
+    seen(edition, (reader, "m-1"), (reader, "m-2"))
+
+    assert Delivery.objects.get().provider_message_id == "m-2"
+    assert newsroom.outcomes(edition) == ["sent"]

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Attempt, Edition
 from delivery.queue.claim import claim
-from delivery.queue.control import resume, stop
+from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
 from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
@@ -227,6 +227,28 @@ class TestTheFirstBatchAfterAFault:
         assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
         newsroom.deliver_all()
         assert newsroom.outcomes(resumed) == ["sent"] * 3
+
+    def test_a_call_that_was_put_off_is_no_judgement(
+        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
+    ) -> None:
+        provider.sandbox.set_fault("maintenance_503", calls=1)
+
+        newsroom.step()
+
+        assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
+
+    def test_while_the_edition_is_paused_no_other_takes_its_turn(
+        self, newsroom: Newsroom, resumed: Edition
+    ) -> None:
+        claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
+        assert claimed is not None
+        start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+        assert pause(resumed.pk)
+        put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
+
+        assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
+
+        assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
 
 
 def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(

@@ -11,7 +11,7 @@ import threading
 import uuid
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, OperationalError, connection
 
 from delivery.dispatch import policy_from_settings, result_of
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
@@ -28,6 +28,8 @@ from delivery.outcomes import (
 from delivery.queue import control
 from delivery.queue.claim import claim
 from delivery.queue.settle import settle_call
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
 from delivery.retries import after_call
 from postmark_sandbox.server import SandboxServer
@@ -335,6 +337,30 @@ class TestCancelling:
         with pytest.raises(IntegrityError, match="was cancelled and cannot become running"):
             Edition.objects.filter(pk=edition.pk).update(control="running")
 
+    def test_a_copy_that_was_marked_during_the_call_is_asked_about_and_not_withdrawn(
+        self, newsroom: Newsroom
+    ) -> None:
+        edition = newsroom.publish(readers=1)
+        in_the_air = Call()
+        control.cancel(edition.pk)
+        Delivery.objects.update(sent_at=edition.published_at)
+
+        in_the_air.ends(PutOff("Too fast."))
+
+        assert newsroom.outcomes(edition) == ["unknown"]
+
+    def test_counts_that_differ_from_the_rows_undo_it(self, newsroom: Newsroom) -> None:
+        edition = newsroom.publish(readers=2)
+        first = Delivery.objects.order_by("recipient")[0]
+        Delivery.objects.filter(recipient=first.recipient_id).update(outcome="suppressed")
+
+        with pytest.raises(AssertionError, match="1 of 2"):
+            control.cancel(edition.pk)
+
+        assert newsroom.outcomes(edition) == ["suppressed", "waiting"]
+        edition.refresh_from_db()
+        assert edition.control == "running"
+
 
 # --- Sending again ----------------------------------------------------------------------------
 
@@ -462,6 +488,24 @@ class TestDoubtThatIsLeftToAPerson:
         assert newsroom.books(with_parked).unknown == 2
         assert control.ask_again(with_parked.pk) is None
 
+    def test_doubt_that_is_still_asked_about_is_not_for_a_person(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = newsroom.publish(readers=2)
+        provider.sandbox.set_fault("reset")
+        newsroom.step()
+
+        assert control.ask_again(edition.pk) == 0
+        assert control.send_doubtful(edition.pk) == 0
+
+        assert newsroom.outcomes(edition) == ["unknown"] * 2
+        assert newsroom.batch(edition).reason != "A person had Postmark asked again."
+
+    def test_closed_it_is_not_sent_again(self, newsroom: Newsroom, with_parked: Edition) -> None:
+        assert control.close(with_parked.pk)
+        assert control.send_doubtful(with_parked.pk) is None
+        assert states(newsroom, with_parked) == ["parked"]
+
 
 class TestClosing:
     def test_a_person_accepts_who_was_missed(
@@ -481,8 +525,26 @@ class TestClosing:
         control.pause(edition.pk)
         assert not control.close(edition.pk)
 
+    def test_what_has_ended_is_not_closed_again(
+        self, newsroom: Newsroom, with_missed: Edition
+    ) -> None:
+        assert control.close(with_missed.pk)
+        assert not control.close(with_missed.pk)
+
 
 # --- Races ------------------------------------------------------------------------------------
+
+
+def test_whoever_decides_holds_the_edition(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    other = connection.copy()
+    try:
+        with short_transaction() as cursor, other.cursor() as another:
+            lock_edition(cursor, edition.pk)
+            with pytest.raises(OperationalError, match="could not obtain lock"):
+                another.execute("SELECT FROM edition FOR NO KEY UPDATE NOWAIT")
+    finally:
+        other.close()
 
 
 def test_a_start_that_commits_first_is_left_alone_and_one_that_comes_second_finds_its_claim_gone(

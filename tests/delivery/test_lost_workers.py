@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
-from delivery.models import Attempt, Delivery
+from delivery.models import Attempt, Batch, Delivery
 from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.settle import settle_call
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.split import lock_edition, split_off
 from delivery.queue.start import start
+from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
@@ -91,6 +96,17 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(
     assert newsroom.state(edition) == "needs_attention"
 
 
+def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4)
+
+    for _ in range(2):
+        assert claim(uuid.uuid4(), lease_s=30)
+        newsroom.let_time_pass(31)
+        newsroom.sweep()
+
+    assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
+
+
 def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
@@ -152,3 +168,104 @@ def cut_the_connection() -> None:
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
     other.close()
+
+
+# --- What happens while the sweep looks -----------------------------------------------------------
+
+
+class SweepThatLooks:
+    """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
+
+    def __init__(self, newsroom: Newsroom) -> None:
+        self._newsroom = newsroom
+        self.brought_back: list[int] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        self.brought_back.append(self._newsroom.sweep())
+        connection.close()
+
+    def begins(self) -> None:
+        self._thread.start()
+        self._newsroom.wait_for_a_backend_that_waits_for_a_lock()
+
+    def ends(self) -> None:
+        self._thread.join(timeout=60)
+
+
+def test_a_worker_that_settles_while_the_sweep_looks_wins(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
+    assert claimed is not None
+    start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+    recipient = Delivery.objects.get().recipient_id
+    accepted = Settlement(fates={recipient: Sent("m-1", None)}, next=Next.DONE)
+    newsroom.let_time_pass(11)
+    sweep = SweepThatLooks(newsroom)
+
+    def settles() -> None:
+        assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
+        connection.close()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep.begins()
+        worker = threading.Thread(target=settles)
+        worker.start()
+        worker.join(timeout=60)
+    sweep.ends()
+
+    assert sweep.brought_back == [0]
+    assert newsroom.batch(edition).state == "done"
+    assert newsroom.outcomes(edition) == ["sent"]
+
+
+def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert claim(uuid.uuid4(), lease_s=30)
+    newsroom.let_time_pass(31)
+    sweep = SweepThatLooks(newsroom)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep.begins()
+        # Another sweep brought it back, and a worker claimed it.
+        Batch.objects.update(state="ready", owner=None, lease_until=None)
+        assert claim(uuid.uuid4(), lease_s=30)
+    sweep.ends()
+
+    assert sweep.brought_back == [0]
+    assert newsroom.batch(edition).state == "claimed"
+
+
+def test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=2)
+    first = claim(uuid.uuid4(), lease_s=30)
+    assert first is not None
+    assert claim(uuid.uuid4(), lease_s=31)
+    newsroom.let_time_pass(32)
+    # One more than its column can count.
+    Batch.objects.filter(pk=first.batch).update(crashes=32_767)
+
+    assert newsroom.sweep() == 1
+
+    assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
+
+
+def test_what_does_not_wait_in_a_batch_cannot_be_split_off(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    batch = newsroom.batch(edition)
+    recipient = Delivery.objects.order_by("recipient")[0].recipient_id
+
+    def split() -> None:
+        with short_transaction() as cursor:
+            lock_edition(cursor, edition.pk)
+            split_off(cursor, batch.pk, edition.pk, [recipient, recipient + 1_000])
+
+    with pytest.raises(AssertionError, match="1 of 2"):
+        split()
+
+    assert newsroom.batch(edition).size == 2

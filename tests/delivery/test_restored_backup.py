@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control, identity
@@ -89,6 +90,17 @@ def test_what_a_server_did_not_tell_is_no_difference_and_is_stored_when_it_does(
     assert not identity.notice().is_another
     assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
     assert claim(newsroom.author.pk, lease_s=5) is not None
+
+
+def test_before_it_is_reconciled_an_edition_is_neither_resumed_nor_closed(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish()
+    Edition.objects.update(control="stopped", control_reason="Restored.", unreconciled_since=Now())
+    assert not control.resume(edition.pk)
+    assert not control.close(edition.pk)
+    edition.refresh_from_db()
+    assert edition.control == "stopped"
 
 
 def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom) -> None:

@@ -286,3 +286,44 @@ def test_one_answer_with_every_kind_of_result_settles_each_copy_by_its_own(
     # The refused reader is not in the second audience at all; the inactive one is suppressed.
     assert newsroom.outcomes(another) == ["sent", "suppressed", "sent", "sent", "sent"]
     assert newsroom.state(another) == "succeeded"
+
+
+def test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed, attempt, recipients = a_started_call()
+    Delivery.objects.filter(recipient=recipients[0]).update(outcome="withdrawn")
+
+    with pytest.raises(AssertionError, match="2 of 3"):
+        settle_call(
+            claimed,
+            attempt,
+            decision(all_accepted(recipients), recipients),
+            Attempt.Result.ANSWERED,
+        )
+
+    assert newsroom.outcomes(edition) == ["withdrawn", "waiting", "waiting"]
+    assert newsroom.batch(edition).state == "sending"
+
+
+def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, recipients = a_started_call()
+    lost = decision(CallUnanswered("The line was cut."), recipients)
+    assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
+    Evidence.objects.create(
+        provider_message_id="m-1",
+        issue_id=edition.issue_id,
+        recipient_id=recipients[0],
+        version=1,
+        source="webhook",
+    )
+
+    newsroom.let_time_pass(61)
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"]
+    assert provider.sandbox.summary()["accepted"] == 0

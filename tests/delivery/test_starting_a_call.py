@@ -7,10 +7,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection
+import pytest
+from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
+from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
@@ -276,3 +278,25 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         kept = Delivery.objects.get(issue=edition.issue_id, recipient=late.recipient_id)
         assert kept.provider_message_id == "came-late"
         assert provider.sandbox.summary()["accepted"] == 1
+
+
+# --- The transaction of a start -------------------------------------------------------------------
+
+
+def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+
+    # The call would leave before the outer transaction commits its record, or undoes it.
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+
+
+def test_a_transaction_that_falls_silent_is_ended_by_the_server(newsroom: Newsroom) -> None:
+    with short_transaction() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("5s",)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("0",)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 
 import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from delivery import retries
 from delivery.dispatch import postmark_from_settings
 from delivery.look_up import look_up
-from delivery.models import Attempt, Delivery
+from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.outcomes import Answered, NotNow, Unanswered
 from delivery.queue.claim import claim, claim_look_up
-from delivery.queue.settle import settle_call
+from delivery.queue.doubt import doubt_of
+from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.start import Started, start
+from delivery.settlement import Next, Settlement
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
@@ -306,3 +312,152 @@ def test_doubt_that_is_older_than_postmarks_memory_waits_for_a_person(
     assert newsroom.batch(edition).state == "parked"
     assert provider.sandbox.summary()["accepted"] == 0
     assert "forgotten" in newsroom.books(edition).reason
+
+
+# --- One look-up at a time ------------------------------------------------------------------------
+
+
+def all_in_doubt(edition: Edition) -> None:
+    """Every batch as if its call had no usable answer, and its look-up due."""
+    Batch.objects.filter(edition=edition).update(
+        state="unknown", unknown=F("waiting"), waiting=0, doubt_since=Now(), due_at=Now()
+    )
+
+
+def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    all_in_doubt(newsroom.publish(readers=10))
+    barrier = threading.Barrier(20, timeout=30)
+    claimed: list[int] = []
+
+    def a_worker() -> None:
+        connection.ensure_connection()
+        barrier.wait()
+        found = claim_look_up(uuid.uuid4(), lease_s=30)
+        if found:
+            claimed.append(found.batch)
+        connection.close()
+
+    threads = [threading.Thread(target=a_worker) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    assert len(claimed) == len(set(claimed)) == 10
+
+
+def test_doubt_that_another_transaction_is_claiming_is_passed_over(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=4)
+    all_in_doubt(edition)
+    lower, higher = newsroom.batches(edition)
+    claimed: list[int] = []
+
+    def another_worker() -> None:
+        found = claim_look_up(uuid.uuid4(), lease_s=30)
+        claimed.append(found.batch if found else 0)
+        connection.close()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
+        thread = threading.Thread(target=another_worker)
+        thread.start()
+        # The lock is held until the other has its batch: were it waited for, this would not end.
+        thread.join(timeout=30)
+
+    assert claimed == [higher.pk]
+
+
+def test_a_look_up_that_lost_its_claim_changes_nothing(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(61)
+    stale = claim_look_up(uuid.uuid4(), lease_s=5)
+    newsroom.let_time_pass(6)
+    newsroom.sweep()
+    current = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert stale is not None
+    assert current is not None
+
+    silence = Settlement(fates={}, next=Next.ASK, said_absent=True)
+    assert not settle_look_up(stale, silence)
+
+    assert newsroom.batch(edition).state == "looking_up"
+    assert newsroom.batch(edition).lookups == 0
+
+
+# --- What silence is worth ------------------------------------------------------------------------
+
+
+def test_every_look_up_of_the_schedule_counts_from_the_beginning(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("close_before_reading", calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(61)
+    newsroom.deliver_all()
+
+    batch = newsroom.batch(edition)
+    (attempt,) = newsroom.attempts(edition)
+    assert batch.lookups == 1
+    assert attempt.finished_at is not None
+    assert batch.doubt_since is not None
+    assert batch.doubt_since <= attempt.finished_at
+    assert (batch.due_at - batch.doubt_since).total_seconds() == pytest.approx(300)
+
+
+def test_a_question_for_later_mail_that_fails_confirms_no_silence(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=6)
+    provider.sandbox.set_fault("close_before_reading", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    newsroom.step()
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+    provider.sandbox.set_fault("search_503", calls=1)
+    newsroom.let_time_pass(31)
+    newsroom.step()
+
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
+
+
+def test_earlier_mail_that_is_shown_confirms_no_silence(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
+    newsroom.publish(readers=6)
+    newsroom.step()
+    newsroom.let_time_pass(30)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert doubtful is not None
+
+    assert doubt_of(doubtful).witness is None
+
+
+def test_a_search_by_key_that_fails_is_no_information(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1)
+    Delivery.objects.update(sent_at=edition.published_at)
+    newsroom.step()
+    assert newsroom.outcomes(edition) == ["unknown"]
+
+    provider.sandbox.set_fault("search_503", calls=1)
+    newsroom.step()
+
+    (asked,) = [batch for batch in newsroom.batches(edition) if batch.unknown]
+    assert (asked.lookups, asked.setbacks) == (0, 1)

@@ -54,6 +54,63 @@ def broken_by(statement: str, *parameters: object) -> str:
             "a_stopped_edition_says_why",
         ),
         ("INSERT INTO newsletter SELECT 2, name FROM newsletter", "there_is_one_newsletter"),
+        ("UPDATE batch SET size = 501, waiting = 501", "a_batch_holds_at_most_500"),
+        ("UPDATE delivery SET missed = true", "only_a_failed_copy_was_missed"),
+        (
+            "UPDATE edition SET held_until = published_at - interval '1 second'",
+            "an_edition_is_not_held_before_it_is_published",
+        ),
+        ("UPDATE edition SET control = 'asleep'", "edition_control_is_known"),
+        ("UPDATE edition SET goes_to = 'some'", "edition_goes_to_is_known"),
+        (
+            "UPDATE edition SET unreconciled_since = clock_timestamp()",
+            "nothing_runs_before_it_is_reconciled",
+        ),
+        (
+            (
+                "INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, "
+                "deadline_at, detail, accepted) SELECT gen_random_uuid(), 1, id, stream, 1, "
+                "gen_random_uuid(), 1, clock_timestamp(), '', 2 FROM edition"
+            ),
+            "an_attempt_cannot_accept_more_than_it_carries",
+        ),
+        (
+            (
+                "INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, "
+                "deadline_at, detail, accepted, result) SELECT gen_random_uuid(), 1, id, stream, "
+                "1, gen_random_uuid(), 1, clock_timestamp(), '', 1, 'answered' FROM edition"
+            ),
+            "an_answered_attempt_has_ended",
+        ),
+        (
+            (
+                "INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, "
+                "source) SELECT 'm-1', issue_id, recipient_id, version, 'reply' FROM delivery"
+            ),
+            "one_row_per_provider_id",
+        ),
+        (
+            (
+                "INSERT INTO alarm (edition_id, kind, about, sentence) "
+                "SELECT id, 'accepted_twice', 'm-1', '' FROM edition, generate_series(1, 2)"
+            ),
+            "an_alarm_is_raised_once",
+        ),
+        (
+            (
+                "INSERT INTO provider_event (body_hash, kind, body) "
+                "SELECT 'one', '', '' FROM generate_series(1, 2)"
+            ),
+            "an_event_is_stored_once",
+        ),
+        ("INSERT INTO pace (id) VALUES (2)", "there_is_one_pace"),
+        (
+            (
+                "INSERT INTO database_identity (id, system_identifier, timeline, database) "
+                "VALUES (2, '', '', 1)"
+            ),
+            "there_is_one_identity",
+        ),
     ],
 )
 def test_the_row_cannot_lie(newsroom: Newsroom, statement: str, promise: str) -> None:
@@ -83,6 +140,14 @@ def test_an_author_publishes_once_per_key_even_past_all_code(newsroom: Newsroom)
     copy.pk, copy.version = None, 2
 
     with pytest.raises(IntegrityError, match="an_author_publishes_once_per_key"):
+        copy.save(force_insert=True)
+
+
+def test_versions_count_from_one_even_past_all_code(newsroom: Newsroom) -> None:
+    copy = newsroom.publish(readers=1)
+    copy.pk, copy.version, copy.idempotency_key = None, 0, None
+
+    with pytest.raises(IntegrityError, match="versions_count_from_one"):
         copy.save(force_insert=True)
 
 
