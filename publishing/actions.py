@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from django.conf import settings
 
 from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue import control
-from publishing.status import Status
+from publishing.status import Status, status_of
 
 
 class CannotDoThatError(Exception):
@@ -29,8 +30,9 @@ class Action:
     One thing that may be done to an edition.
 
     `why_not` says in one sentence why it does not apply, or nothing if it does. `question` states
-    what will happen, with the numbers of the moment. `do` does it and says in one sentence what was
-    done, or returns None if the edition had moved on meanwhile. `is_final` where it cannot be
+    what will happen, with the numbers of the moment; `words` are those of its button, which repeat
+    verb and number. `do` does it and says in one sentence what was done, or returns None if the
+    edition had moved on meanwhile. `tone` is its button's: `go` makes mail leave, `risk` cannot be
     undone. `recorded` is the verb under which the audit trail keeps it.
     """
 
@@ -39,8 +41,9 @@ class Action:
     recorded: str
     why_not: Callable[[Status], str]
     question: Callable[[Status], str]
+    words: Callable[[Status], str]
     do: Callable[[Edition], str | None]
-    is_final: bool = False
+    tone: Literal["", "go", "risk"] = ""
 
 
 def perform(name: str, edition: Edition, status: Status) -> str:
@@ -82,8 +85,10 @@ def _readers(number: int) -> str:
     return "1 reader" if number == 1 else f"{number:,} readers"
 
 
-def _have(number: int) -> str:
-    return f"{_readers(number)} {'has' if number == 1 else 'have'}"
+def _have_it(number: int) -> str:
+    if not number:
+        return "Nobody has a copy yet"
+    return f"{_readers(number)} {'has' if number == 1 else 'have'} their copy"
 
 
 def _is(status: Status) -> str:
@@ -112,9 +117,13 @@ def _cannot_pause(status: Status) -> str:
 
 def _ask_pause(status: Status) -> str:
     return (
-        f"{_have(status.books.sent)} their copy; {_copies(status.books.waiting)} will wait until "
-        f"you resume.{_in_the_air(status)}"
+        f"{_have_it(status.books.sent)}; {_copies(status.books.waiting)} will wait until you "
+        f"resume.{_in_the_air(status)}"
     )
+
+
+def _words_of_pause(status: Status) -> str:
+    return f"Pause {_copies(status.books.waiting)}" if status.books.waiting else "Pause"
 
 
 def _pause(edition: Edition) -> str | None:
@@ -134,12 +143,19 @@ def _cannot_resume(status: Status) -> str:
 
 def _ask_resume(status: Status) -> str:
     waiting = _copies(status.books.waiting)
+    if not status.books.waiting:
+        return "Nothing waits to be sent; Homing goes on with what is in doubt."
     if status.books.control == "stopped":
         return (
-            f"One batch goes first; the rest of {waiting} follows once Postmark has judged it, so "
-            "that a fault that is still there costs one call."
+            f"{waiting} will go out. One batch goes first, and the rest follows once Postmark has "
+            "judged it, so that a fault that is still there costs one call."
         )
     return f"{waiting} will go out from now on. Nobody gets a second one."
+
+
+def _words_of_resume(status: Status) -> str:
+    waiting = status.books.waiting
+    return f"Resume for {_readers(waiting)}" if waiting else "Resume"
 
 
 def _resume(edition: Edition) -> str | None:
@@ -169,6 +185,10 @@ def _ask_send_now(status: Status) -> str:
     )
 
 
+def _words_of_send_now(status: Status) -> str:
+    return f"Send to {_readers(status.books.waiting)} now"
+
+
 def _send_now(edition: Edition) -> str | None:
     return "The hold is over; the first copies leave now." if control.send_now(edition.pk) else None
 
@@ -186,6 +206,10 @@ def _ask_call_back(status: Status) -> str:
         f"Nothing has left. None of {_readers(status.books.audience)} gets it, and its text stays "
         "for the next version."
     )
+
+
+def _words_of_call_back(status: Status) -> str:
+    return f"Call back {_copies(status.books.waiting)}"
 
 
 def _call_back(edition: Edition) -> str | None:
@@ -208,20 +232,27 @@ def _cannot_cancel(status: Status) -> str:
 
 def _ask_cancel(status: Status) -> str:
     books = status.books
-    doubt = (
-        f" {_copies(books.unknown)} in doubt will still be asked about." if books.unknown else ""
-    )
-    return (
-        f"{_have(books.sent)} their copy and keep it. {_copies(books.waiting)} will be withdrawn "
-        f"for good.{doubt}{_in_the_air(status)} This cannot be undone."
-    )
+    parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
+    if books.waiting:
+        parts.append(f"{_copies(books.waiting)} will be withdrawn for good.")
+    if books.unknown:
+        stay = "stays" if books.unknown == 1 else "stay"
+        parts.append(f"{_copies(books.unknown)} in doubt {stay} so until there is proof.")
+    return f"{' '.join(parts)}{_in_the_air(status)} This cannot be undone."
+
+
+def _words_of_cancel(status: Status) -> str:
+    waiting = status.books.waiting
+    return f"Cancel for {_readers(waiting)}" if waiting else "Cancel what is left"
 
 
 def _cancel(edition: Edition) -> str | None:
     withdrawn = control.cancel(edition.pk)
     if withdrawn is None:
         return None
-    return f"Cancelled. {_copies(withdrawn)} withdrawn; what was in the air is settled as it ends."
+    left = status_of(edition.pk).books
+    settled = " What is in the air is settled as it ends." if left.in_work or left.in_line else ""
+    return f"Cancelled. {_copies(withdrawn)} withdrawn.{settled}"
 
 
 def _cannot_close(status: Status) -> str:
@@ -245,7 +276,12 @@ def _ask_close(status: Status) -> str:
     if books.unknown:
         left.append(f"{_copies(books.unknown)} in doubt")
     accepts = f"You accept what is left: {' and '.join(left)}. " if left else ""
-    return f"{_have(books.sent)} their copy. {accepts}Nothing more is sent of this version."
+    return f"{_have_it(books.sent)}. {accepts}Nothing more is sent of this version."
+
+
+def _words_of_close(status: Status) -> str:
+    books = status.books
+    return f"Close with {books.sent:,} of {books.audience:,} sent"
 
 
 def _close(edition: Edition) -> str | None:
@@ -268,11 +304,15 @@ def _ask_send_to_missed(status: Status) -> str:
     )
 
 
+def _words_of_send_to_missed(status: Status) -> str:
+    return f"Send to {_readers(status.books.missed)}"
+
+
 def _send_to_missed(edition: Edition) -> str | None:
     copies = control.send_to_missed(edition.pk, most=settings.DELIVERY_BATCH_SIZE)
     if copies is None:
         return None
-    return f"{_copies(copies)} wait to be sent again."
+    return f"{_copies(copies)} {'waits' if copies == 1 else 'wait'} to be sent again."
 
 
 def _cannot_ask_again(status: Status) -> str:
@@ -288,6 +328,10 @@ def _ask_ask_again(status: Status) -> str:
     )
 
 
+def _words_of_ask_again(status: Status) -> str:
+    return f"Ask about {_copies(status.books.unknown)}"
+
+
 def _ask_again(edition: Edition) -> str | None:
     copies = control.ask_again(edition.pk)
     return None if copies is None else f"Postmark is being asked about {_copies(copies)}."
@@ -301,34 +345,74 @@ def _cannot_send_doubtful(status: Status) -> str:
 
 def _ask_send_doubtful(status: Status) -> str:
     return (
-        f"{_copies(status.books.unknown)} in doubt go again. No proof came that Postmark accepted "
-        "them; whoever did get the first gets a second one."
+        f"{_copies(status.books.unknown)} in doubt will be sent again. No proof came that Postmark "
+        "accepted the first; whoever did get it gets a second one."
     )
+
+
+def _words_of_send_doubtful(status: Status) -> str:
+    return f"Send {_copies(status.books.unknown)} again"
 
 
 def _send_doubtful(edition: Edition) -> str | None:
     copies = control.send_doubtful(edition.pk)
     if copies is None:
         return None
-    return f"{_copies(copies)} go again. Copies that bear a provider's mark stay in doubt."
+    go = "goes" if copies == 1 else "go"
+    return f"{_copies(copies)} {go} again. What Postmark has a mark of stays in doubt."
 
 
+# In their order on the page: what is most likely wanted first, what cannot be undone last.
 ACTIONS: Mapping[str, Action] = {
     action.name: action
     for action in (
-        Action("send-now", "Send now", "sent at once", _cannot_send_now, _ask_send_now, _send_now),
         Action(
-            "call-back", "Call back", "called back", _cannot_call_back, _ask_call_back, _call_back
+            "resume",
+            "Resume",
+            "resumed",
+            _cannot_resume,
+            _ask_resume,
+            _words_of_resume,
+            _resume,
+            tone="go",
         ),
-        Action("pause", "Pause", "paused", _cannot_pause, _ask_pause, _pause),
-        Action("resume", "Resume", "resumed", _cannot_resume, _ask_resume, _resume),
+        Action(
+            "call-back",
+            "Call back",
+            "called back",
+            _cannot_call_back,
+            _ask_call_back,
+            _words_of_call_back,
+            _call_back,
+        ),
+        Action(
+            "pause",
+            "Pause",
+            "paused",
+            _cannot_pause,
+            _ask_pause,
+            _words_of_pause,
+            _pause,
+        ),
+        Action(
+            "send-now",
+            "Send now",
+            "sent at once",
+            _cannot_send_now,
+            _ask_send_now,
+            _words_of_send_now,
+            _send_now,
+            tone="go",
+        ),
         Action(
             "send-to-missed",
             "Send to the missed",
             "sent to the missed",
             _cannot_send_to_missed,
             _ask_send_to_missed,
+            _words_of_send_to_missed,
             _send_to_missed,
+            tone="go",
         ),
         Action(
             "ask-again",
@@ -336,6 +420,7 @@ ACTIONS: Mapping[str, Action] = {
             "asked again",
             _cannot_ask_again,
             _ask_ask_again,
+            _words_of_ask_again,
             _ask_again,
         ),
         Action(
@@ -344,12 +429,29 @@ ACTIONS: Mapping[str, Action] = {
             "sent what was in doubt",
             _cannot_send_doubtful,
             _ask_send_doubtful,
+            _words_of_send_doubtful,
             _send_doubtful,
-            is_final=True,
+            tone="risk",
         ),
-        Action("close", "Close", "closed", _cannot_close, _ask_close, _close, is_final=True),
         Action(
-            "cancel", "Cancel", "cancelled", _cannot_cancel, _ask_cancel, _cancel, is_final=True
+            "close",
+            "Close",
+            "closed",
+            _cannot_close,
+            _ask_close,
+            _words_of_close,
+            _close,
+            tone="risk",
+        ),
+        Action(
+            "cancel",
+            "Cancel",
+            "cancelled",
+            _cannot_cancel,
+            _ask_cancel,
+            _words_of_cancel,
+            _cancel,
+            tone="risk",
         ),
     )
 }

@@ -96,7 +96,9 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "updated": _clock(books.now, zone),
             "clock": _countdown(_held_s(status)),
             "doubt": _doubt(books, zone),
+            "doubt_means": _doubt_means(books),
             "next_lookup": _next_lookup(books, zone),
+            "doubt_ends": _doubt_ends(books),
             "sum": "adds up; frozen when the issue was published"
             if books.balanced
             else "does not add up: run ./homing audit",
@@ -118,7 +120,8 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             if applies
         ],
         held_s=_held_s(status),
-        at_rest=status.state in AT_REST,
+        # What had left before an end is still settled after it.
+        at_rest=status.state in AT_REST and not (books.in_work or books.in_line),
     )
 
 
@@ -134,27 +137,47 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
         case EditionState.HELD:
             return (
                 f"Held. The first copy leaves at {_clock(books.held_until, zone)}, to "
-                f"{_readers(books.audience)}. Until then nothing goes out."
+                f"{_readers(books.audience)}. Until then it can be called back."
             )
         case EditionState.SUCCEEDED:
             return _succeeded(books)
         case EditionState.CANCELLED:
-            return (
-                f"Cancelled. It reached {_readers(books.sent)}; "
-                f"{books.audience - books.sent:,} did not get it.{_still(status)}"
-            )
+            return f"{_cancelled(books)}{_still(status)}"
         case EditionState.CLOSED:
-            return (
-                f"Closed. {_copies(books.sent)} went out; a person accepted that "
-                f"{books.audience - books.sent:,} did not.{_still(status)}"
-            )
+            without = _without(books)
+            accepted = f"; a person accepted that {without:,} did not" if without else ""
+            return f"Closed. {_copies(books.sent)} went out{accepted}.{_still(status)}"
         case EditionState.NEEDS_ATTENTION:
-            return f"Needs attention: {status.reason}{_nobody_lost(books)}"
+            reason = status.reason
+            if reason.startswith("The "):
+                reason = f"the {reason.removeprefix('The ')}"
+            return f"Needs attention: {reason}{_also_in_doubt(books)}{_nobody_lost(books)}"
         case EditionState.PAUSED:
             return f"Paused. {status.reason}"
         case _:
             words = status.state.words.capitalize()
             return status.reason if status.reason.startswith(words) else f"{words}. {status.reason}"
+
+
+def _without(books: Books) -> int:
+    """How many surely have no copy: doubt may still turn out to have been one."""
+    return books.audience - books.sent - books.unknown - books.waiting
+
+
+def _cancelled(books: Books) -> str:
+    if not (books.sent or books.unknown or books.waiting):
+        called_back = books.control_reason.startswith("Called back")
+        done = "Called back" if called_back else "Cancelled"
+        return f"{done}. It reached nobody; its text stays for the next version."
+    return f"Cancelled. It reached {_readers(books.sent)}; {_without(books):,} did not get it."
+
+
+def _also_in_doubt(books: Books) -> str:
+    """Doubt that waits for a person beside readers who were missed."""
+    if not (books.missed and books.parked) or books.control == "stopped":
+        return ""
+    verb = "is" if books.unknown == 1 else "are"
+    return f" {_copies(books.unknown)} {verb} in doubt as well."
 
 
 def _still(status: Status) -> str:
@@ -201,14 +224,22 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
             waiting = f"held until {_clock(books.held_until, zone)}"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED:
             waiting = "untouched; they wait for you"
+        case EditionState.CANCELLED:
+            waiting = "in a call when it ended"
         case _:
             waiting = "in line, or in a call"
+    left_to_a_person = _is_left_to_a_person(books)
+    cancelled = status.state is EditionState.CANCELLED
     notes = {
         "sent": "Postmark accepted them; each has its proof",
-        "unknown": "no answer came back; Postmark is asked about them",
+        "unknown": "no answer came back, and none is to be had by asking"
+        if left_to_a_person
+        else "no answer came back; Postmark is asked about them",
         "failed": "not sent; the reason stands with each reader, below",
         "suppressed": "may not be mailed: they bounced or complained before",
-        "withdrawn": "left before their copy; no mail was sent to them",
+        "withdrawn": "no mail was sent to them: it ended, or they left, before their copy"
+        if cancelled
+        else "left before their copy; no mail was sent to them",
         "waiting": waiting,
     }
     return {outcome: notes[outcome] if getattr(books, outcome) else "" for outcome in ORDER}
@@ -257,8 +288,35 @@ def _doubt(books: Books, zone: ZoneInfo) -> str:
     return f"{left} left{since} and no answer came back."
 
 
+def _is_left_to_a_person(books: Books) -> bool:
+    """Whether nothing is asked any more about what is in doubt."""
+    return books.parked > 0 and not books.in_work and books.next_lookup_at is None
+
+
+def _doubt_means(books: Books) -> str:
+    if _is_left_to_a_person(books):
+        return "They may or may not have been accepted, and Postmark could not say which."
+    return (
+        "They may or may not have been accepted, so Homing asks Postmark before it does anything "
+        "else. Nobody gets a second copy in the meantime."
+    )
+
+
+def _doubt_ends(books: Books) -> str:
+    if books.control == "closed":
+        return "Should proof still come, they become sent."
+    if _is_left_to_a_person(books):
+        return "Nothing is sent until a person decides. Should proof still come, they become sent."
+    if books.control == "cancelled":
+        return "What was accepted becomes sent; what surely was not is withdrawn."
+    return (
+        "What was accepted becomes sent; what surely was not is sent then, or held for a person, "
+        "as the operator has set it."
+    )
+
+
 def _next_lookup(books: Books, zone: ZoneInfo) -> str:
-    if not books.unknown:
+    if not books.unknown or _is_left_to_a_person(books):
         return ""
     asks_at = _asks_at(books)
     return f"Homing asks again at {_clock(asks_at, zone)}." if asks_at else "Homing is asking now."

@@ -28,7 +28,10 @@ function show(reading) {
     row.classList.toggle("zero", reading.zero.includes(row.dataset.row));
   }
   for (const element of page.querySelectorAll("[data-shown]")) {
-    element.hidden = !reading.shown.includes(element.dataset.shown);
+    const goes = !reading.shown.includes(element.dataset.shown);
+    // Who stood on it is led to the heading, not back to the top of the document.
+    if (goes && element.contains(document.activeElement)) page.querySelector("h1").focus();
+    element.hidden = goes;
   }
   const glyph = page.querySelector("[data-glyph]");
   setAttribute(glyph, "class", `glyph ${reading.tone}`);

@@ -40,6 +40,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
             "title": plain_title(edition),
             "action": ACTIONS[name],
             "question": ACTIONS[name].question(status),
+            "words": ACTIONS[name].words(status),
             "status": status,
             "back": back,
         },

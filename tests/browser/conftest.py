@@ -55,9 +55,20 @@ def provider() -> Iterator[SandboxServer]:
 
 
 @pytest.fixture
-def site(transactional_db: None, database_url: str, provider: SandboxServer) -> Iterator[WebSite]:
+def site_settings() -> dict[str, str]:
+    """What a test wants the site to run with that others do not."""
+    return {}
+
+
+@pytest.fixture
+def site(
+    transactional_db: None,
+    database_url: str,
+    provider: SandboxServer,
+    site_settings: dict[str, str],
+) -> Iterator[WebSite]:
     """The site, in a process of its own: what it remembers ends with the test's database."""
-    with running_site(database_url, provider.url) as site:
+    with running_site(database_url, provider.url, site_settings) as site:
         yield site
 
 

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +33,28 @@ class WebSite:
             stdout=subprocess.DEVNULL,
         )
 
+    @contextmanager
+    def worker(self, **settings: str) -> Iterator[None]:
+        """A worker that runs meanwhile, with these settings of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "deliver"],
+            cwd=ROOT,
+            env={**self.environment, **settings},
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=PATIENCE_S)
+
 
 @contextmanager
-def running_site(database_url: str, provider_url: str) -> Iterator[WebSite]:
+def running_site(
+    database_url: str, provider_url: str, settings: Mapping[str, str]
+) -> Iterator[WebSite]:
     """
-    Start the site and stop it again.
+    Start the site, with these settings beside those of every test, and stop it again.
 
     The socket is bound here and handed over, so there is no port to guess and nothing to wait
     for: whoever connects early stands in its queue.
@@ -52,6 +69,7 @@ def running_site(database_url: str, provider_url: str) -> Iterator[WebSite]:
             "POSTMARK_BASE_URL": provider_url,
             "POSTMARK_SERVER_TOKEN": "sandbox",
             "PUBLISH_HOLD_S": "0",
+            **settings,
         }
         process = subprocess.Popen(
             [

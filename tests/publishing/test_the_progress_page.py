@@ -344,7 +344,7 @@ def test_a_stopped_edition_says_what_to_set_right_and_offers_to_resume(window, e
 
     assert "Needs attention: Postmark refuses the sender. Confirm it, then resume." in page.words
     assert re.search(
-        r'<a class="btn" href="[^"]*/resume/\?version=1" data-shown="resume">', page.html
+        r'<a class="btn go" href="[^"]*/resume/\?version=1" data-shown="resume">', page.html
     )
 
 
@@ -378,8 +378,8 @@ def test_resuming_is_confirmed_on_a_page_that_states_the_numbers(window, edition
     page = window.get(address(edition, "resume/"))
 
     assert page.status == 200
-    assert "Resume?" in page.words
-    assert "the rest of 80 copies follows once Postmark has judged it" in page.words
+    assert "Resume for 80 readers?" in page.words
+    assert "80 copies will go out. One batch goes first, and the rest follows" in page.words
     assert "Sent 20 of 100" in page.words
     assert Edition.objects.get().control == "stopped"
 
