@@ -208,7 +208,7 @@ class Histories(RuleBasedStateMachine):
         """A frozen worker is gone for good."""
         frozen = self._frozen()
         frozen[index % len(frozen)].lose()
-        self.truth.lost_workers += 1
+        self.truth.seen["lost for good"] += 1
 
     @rule(
         worker=a_worker,
@@ -228,7 +228,7 @@ class Histories(RuleBasedStateMachine):
         self._next_thing(worker, fault, moment)
         for _ in range(5 if hand.frozen else 0):
             self.stage.let_time_pass(self.truth, 400.0)
-            self.stage.newsroom.sweep()
+            self._sweep()
             while not rival.frozen and rival.step(freeze_at=rival_at):
                 self._look()
         if hand.frozen and rival.frozen:
@@ -238,7 +238,10 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         """What every worker does now and then."""
-        self.truth.seen["swept"] += self.stage.newsroom.sweep()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        self.truth.came_back += self.stage.newsroom.sweep()
 
     # --- Time and the provider -------------------------------------------------------------------
 
@@ -421,6 +424,7 @@ class Histories(RuleBasedStateMachine):
             self._come_to_rest()
             self._at_rest()
         finally:
+            self.truth.seen["batches that came back from a lost worker"] += self.truth.came_back
             type(self).seen.update(self.truth.seen)
             self.stage.let_held_calls_arrive("close")
 
@@ -446,7 +450,7 @@ class Histories(RuleBasedStateMachine):
             control.send_to_missed(edition.pk, most=2)
 
     def _everybody_works(self) -> None:
-        self.stage.newsroom.sweep()
+        self._sweep()
         for hand in self.stage.hands:
             for _ in range(200):
                 if hand.frozen or not hand.step():

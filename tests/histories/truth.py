@@ -125,7 +125,8 @@ class Truth:
     clock_was_set: bool = False
     # The true time at which the database's clock was last set forward.
     set_forward_at: float = -math.inf
-    lost_workers: int = 0
+    # Batches that a sweep brought back: whoever had them counts as lost.
+    came_back: int = 0
     seen: Counter[str] = field(default_factory=Counter)
 
     # --- What the provider has -------------------------------------------------------------------
@@ -269,7 +270,7 @@ class Truth:
                 # An address that was refused in one edition is suppressed in the next.
                 return "suppressed" in how or "inactive" in judged or self._was_refused(key)
             case "failed" if missed:
-                return len(self.calls_for(key)) > 1 or self.lost_workers > 1
+                return len(self.calls_for(key)) > 1 or self.came_back > 1
             case "failed":
                 return "refused" in judged
             case _:
