@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import signal
 import sys
 import time
 import traceback
@@ -49,6 +50,8 @@ def main() -> int:
         options.error(guarantees.why_not())
     seed = secrets.randbelow(1_000_000) if chosen.seed is None else chosen.seed
     wish = Wish(seed=seed, readers=chosen.readers, quick=chosen.quick)
+    # Whoever ends it early finds no server and no worker left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     clean_environment()
     began_at = datetime.now(UTC)
     print(f"Seed {seed}, {guarantees.machine()}, commit {guarantees.commit()}.", flush=True)

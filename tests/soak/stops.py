@@ -17,12 +17,12 @@ from tests.soak.ground import ground, manage
 
 SIGNALS = 1_000
 SIGNALS_QUICK = 20
-READERS = 10_000
-LATENCY_S = 0.03
+READERS = 50_000
 # As much as is sent while the next edition is being published.
-RESERVE = 5_000
-# Small, so that there are many calls to be stopped in.
-BATCH = "50"
+RESERVE = 20_000
+# Small and slow, so that there are many calls to be stopped in, and few copies in each.
+BATCH = "20"
+LATENCY_S = 0.1
 
 
 def run(wish: Wish) -> Finding:

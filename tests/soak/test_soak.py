@@ -6,6 +6,8 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 
+import pytest
+
 from tests.own_cluster import ROOT
 from tests.soak import guarantees
 from tests.soak.__main__ import described
@@ -26,13 +28,14 @@ def soak(*options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_tiny_storm_and_a_few_stops_pass_and_print_their_seed() -> None:
-    done = soak("storm", "stops", "--quick", "--seed", "1789")
+# A server is made, a storm blows, and other tests may be using every core.
+@pytest.mark.timeout(400)
+def test_a_tiny_storm_passes_and_prints_its_seed() -> None:
+    done = soak("storm", "--quick", "--seed", "1789")
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Seed 1789, ")
-    last = done.stdout.splitlines()[-2:]
-    assert [line.split(".")[0] for line in last] == ["storm: passed", "stops: passed"]
+    assert done.stdout.splitlines()[-1].startswith("storm: passed. 2,000 deliveries, ")
 
 
 def test_a_proof_that_there_is_not_is_named_with_those_that_there_are() -> None:
