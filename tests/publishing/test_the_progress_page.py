@@ -468,3 +468,51 @@ def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window,
     assert window.get(address(edition, "progress.json")).answer.json()["version"] == 2
     assert window.get("/admin/newsletters/issues/").html.count('class="title"') == 1
     assert Issue.objects.count() == 1
+
+
+# --- After its end, and what is left in doubt -----------------------------------------------------
+
+
+def test_what_was_called_back_reached_nobody_and_says_so(author, window):
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(3))
+    held = publish(author.pk, "k", letter(), hold_s=600).edition
+    call_command("edition", "call-back", str(held.issue_id))
+
+    page = window.get(address(held))
+
+    assert "Called back. It reached nobody; its text stays for the next version." in page.words
+    assert 'data-live="' not in page.html
+
+
+def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays_alive(
+    window, edition
+):
+    settled(edition, 0)
+    settled(edition, 1, unknown=20)
+    call_command("edition", "cancel", str(edition.issue_id))
+
+    page = window.get(address(edition))
+
+    assert "It reached 20 readers; 60 did not get it. 20 copies were in the air" in page.words
+    assert "what surely was not is withdrawn." in page.words
+    assert 'data-live="' in page.html
+
+
+def test_doubt_that_is_left_to_a_person_is_not_said_to_be_asked_about(window, edition):
+    settled(edition, 0, unknown=20)
+    for number in range(1, 5):
+        settled(edition, number)
+    Batch.objects.filter(unknown=20).update(state="parked")
+
+    page = window.get(address(edition))
+
+    assert "Postmark could not say which. Nothing is sent until a person decides." in page.words
+    assert "Homing is asking now" not in page.words
+    assert "Postmark is asked about them" not in page.words
+
+
+def test_a_sheet_speaks_of_nobody_and_not_of_no_readers(window, edition):
+    sheet = window.get(address(edition, "cancel/"))
+
+    assert "Nobody has a copy yet. 100 copies will be withdrawn for good." in sheet.words
+    assert "Cancel for 100 readers" in sheet.words
