@@ -62,7 +62,9 @@ def test_what_is_found_was_sent_even_where_the_search_is_known_to_lag() -> None:
 
 
 def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
-    assert decision(found(1, 77), 1) == "sent: done"
+    settlement = settle(found(1, 77), 1)
+    assert settlement.fates == {1: Sent("id-1", AT)}
+    assert in_words(settlement, [1]) == "sent: done"
 
 
 # --- What was not found -------------------------------------------------------------------------
