@@ -302,5 +302,6 @@ def test_a_server_that_vanished_without_a_word_is_noticed_in_half_a_minute(
     unheard_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
         asked_for["keepalives_count"]
     )
-    assert unheard_s <= 30
-    assert int(asked_for["tcp_user_timeout"]) <= 30_000
+    assert asked_for.get("keepalives", "1") == "1"
+    assert 0 < unheard_s <= 30
+    assert 0 < int(asked_for["tcp_user_timeout"]) <= 30_000
