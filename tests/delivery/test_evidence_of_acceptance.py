@@ -662,12 +662,15 @@ def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> Non
     assert edition.control == "stopped"
 
 
-def test_of_two_proofs_the_id_that_the_delivery_bears_counts(newsroom: Newsroom) -> None:
+@pytest.mark.parametrize("borne", ["m-1", "m-2"])
+def test_of_two_proofs_the_id_that_the_delivery_bears_counts(
+    newsroom: Newsroom, borne: str
+) -> None:
     edition = newsroom.publish(readers=1)
     (reader,) = recipients_of(edition)
-    Delivery.objects.update(provider_message_id="m-2")
+    Delivery.objects.update(provider_message_id=borne)
 
     seen(edition, (reader, "m-1"), (reader, "m-2"))
 
-    assert Delivery.objects.get().provider_message_id == "m-2"
+    assert Delivery.objects.get().provider_message_id == borne
     assert newsroom.outcomes(edition) == ["sent"]

@@ -15,7 +15,7 @@ from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
 from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
-from delivery.settlement import Next, Settlement
+from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
@@ -236,6 +236,21 @@ class TestTheFirstBatchAfterAFault:
         newsroom.step()
 
         assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
+
+    def test_judged_while_the_edition_is_paused_it_lets_nobody_go(
+        self, newsroom: Newsroom, resumed: Edition
+    ) -> None:
+        claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
+        assert claimed is not None
+        started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+        assert isinstance(started, Started)
+        assert pause(resumed.pk)
+        (reader,) = started.recipients
+        accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
+
+        assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
+
+        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
 
     def test_while_the_edition_is_paused_no_other_takes_its_turn(
         self, newsroom: Newsroom, resumed: Edition

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery
-from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.claim import claim, claim_look_up, release
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
@@ -236,6 +236,23 @@ def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: New
 
     assert sweep.brought_back == [0]
     assert newsroom.batch(edition).state == "claimed"
+
+
+def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    newsroom.let_time_pass(31)
+    sweep = SweepThatLooks(newsroom)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep.begins()
+        assert release(claimed)
+    sweep.ends()
+
+    assert sweep.brought_back == [0]
+    assert newsroom.batch(edition).crashes == 0
 
 
 def test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back(
