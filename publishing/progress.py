@@ -93,6 +93,8 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "time_left": _time_left(status, zone),
             "worker": _worker(books),
             "worker_heard": _worker_heard(books, zone),
+            # Of use while nobody was reached when the page was opened.
+            "write": "Write a correction" if books.sent else "Write the next version",
             "updated": _clock(books.now, zone),
             "clock": _countdown(_held_s(status)),
             "doubt": _doubt(books, zone),

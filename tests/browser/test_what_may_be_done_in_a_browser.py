@@ -95,6 +95,7 @@ def test_what_a_worker_is_sending_is_paused_and_resumed_and_everybody_gets_one_c
     site.deliver()
 
     expect(desk.locator(".lede")).to_contain_text(f"Succeeded. {READERS} copies went out, one each")
+    expect(desk.get_by_role("link", name="Write a correction")).to_be_visible()
     assert offered(desk) == []
     assert desk.evaluate("window.notLoadedAgain")
     issue = Edition.objects.get().issue_id.hex
