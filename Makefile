@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check format-check lint types migrations-check imports test chaos soak benchmark demo format audit lock tools
+.PHONY: help check format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ imports: tools ## do imports run one way?
 
 test: ## the tests
 	./homing test
+
+guards: tools ## every guard taken out once: does a test fail without it?
+	$(PYTHON) -m tests.guards $(GUARDS)
 
 chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
 	./homing test tests/delivery/test_chaos.py

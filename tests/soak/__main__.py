@@ -27,6 +27,7 @@ PROOFS: dict[str, Proof] = {
     "pairs": longer_runs.pairs,
     "histories": longer_runs.histories,
     "model": longer_runs.model,
+    "guards": longer_runs.guards,
 }
 
 

@@ -1,4 +1,4 @@
-"""The proofs that live elsewhere, at their full length: crash points in pairs, histories, model."""
+"""The proofs that live elsewhere, at their full length: crash points, histories, model, guards."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ PAIRS_QUICK_AT_MOST_S = 60
 HISTORIES = 200
 HISTORIES_QUICK = 2
 STEPS = 60
+GUARDS_QUICK = "1/100"
 LONGEST_S = 4 * 3600
 LAST_WORDS = 30
 
@@ -35,6 +36,16 @@ def histories(wish: Wish) -> Finding:
         f"{count} random histories of up to {STEPS} steps",
         "tests.histories",
         *("--histories", str(count), "--steps", str(STEPS), "--seed", str(wish.seed)),
+    )
+
+
+def guards(wish: Wish) -> Finding:
+    """Every guard taken out once; a test has to fail without it."""
+    share = GUARDS_QUICK if wish.quick else "1/1"
+    return _run(
+        "every guard of the protocol, taken out of a copy of the tree one at a time",
+        "tests.guards",
+        *("--share", share, "--seed", str(wish.seed)),
     )
 
 

@@ -1,0 +1,30 @@
+"""Every guard that docs/states.md, the decisions and the code's own comments speak of."""
+
+from __future__ import annotations
+
+from tests.guards import (
+    on_calls,
+    on_claiming_and_starting,
+    on_control,
+    on_doubt,
+    on_evidence,
+    on_pace,
+    on_publishing,
+    on_restored_backups,
+    on_settling_and_sweeping,
+    on_the_database,
+)
+from tests.guards.guard import Guard
+
+GUARDS: tuple[Guard, ...] = (
+    *on_claiming_and_starting.GUARDS,
+    *on_calls.GUARDS,
+    *on_settling_and_sweeping.GUARDS,
+    *on_doubt.GUARDS,
+    *on_evidence.GUARDS,
+    *on_control.GUARDS,
+    *on_pace.GUARDS,
+    *on_publishing.GUARDS,
+    *on_restored_backups.GUARDS,
+    *on_the_database.GUARDS,
+)

@@ -1,0 +1,201 @@
+"""Guards of a restored backup: noticed before anything goes, reconciled before anything goes on."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+IDENTITY = "delivery/queue/identity.py"
+RECONCILE = "delivery/queue/reconcile.py"
+DECISIONS = "delivery/reconciliation.py"
+ROUND = "delivery/reconciliation_round.py"
+
+RESTORED = "tests/delivery/test_restored_backup.py::"
+ANOTHER = f"{RESTORED}test_no_batch_can_be_claimed_in_a_database_that_is_another"
+WEIGHED = "tests/delivery/test_reconciliation_decisions.py::"
+RECONCILING = "tests/delivery/test_reconcile.py::"
+
+GUARDS = [
+    guard(
+        "nothing is claimed for a call in a database that is another",
+        "delivery/queue/claim.py",
+        "              AND {IS_THE_KNOWN_DATABASE}\n",
+        "",
+        ANOTHER,
+    ),
+    guard(
+        "a database is another if its own number is",
+        IDENTITY,
+        "    stored.database <> this.database\n    OR (",
+        "    false\n    OR (",
+        ANOTHER,
+    ),
+    guard(
+        "a database is another if its cluster is",
+        IDENTITY,
+        "stored.system_identifier <> this.system_identifier\n",
+        "false\n",
+        ANOTHER,
+    ),
+    guard(
+        "a database is another if its timeline is",
+        IDENTITY,
+        "stored.timeline <> this.timeline AND",
+        "false AND",
+        ANOTHER,
+    ),
+    guard(
+        "what a server does not tell is no difference",
+        IDENTITY,
+        " AND stored.timeline <> '' AND this.timeline <> '')",
+        ")",
+        f"{RESTORED}test_what_a_server_did_not_tell_is_no_difference_and_is_stored_when_it_does",
+    ),
+    guard(
+        "what is open stops when the database is another",
+        IDENTITY,
+        "            stopped = _stop_open_editions(cursor)\n            logger",
+        "            logger",
+        f"{RESTORED}test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays",
+    ),
+    guard(
+        "a worker of before the restore has lost its claim",
+        IDENTITY,
+        "EPOCHS_APART = 1_000_000",
+        "EPOCHS_APART = 0",
+        f"{RESTORED}test_a_worker_of_before_the_restore_has_lost_its_claim",
+    ),
+    guard(
+        "workers that start at once stop the editions once",
+        IDENTITY,
+        "found = _look(cursor, lock=True)",
+        "found = _look(cursor, lock=False)",
+        f"{RESTORED}test_workers_that_start_at_once_stop_the_editions_once",
+    ),
+    # --- Silence ----------------------------------------------------------------------------------
+    guard(
+        "silence counts between the last look-up and the provider's memory",
+        DECISIONS,
+        "        if not self.since <= sent_at <= self.until:\n            return False\n",
+        "",
+        f"{WEIGHED}test_silence_counts_between_the_last_look_up_and_the_providers_memory",
+    ),
+    guard(
+        "where later mail is not shown silence says nothing about what came before it",
+        DECISIONS,
+        "        if self.shows_later_mail or self.last_accepted_at is None:\n",
+        "        if True:\n",
+        f"{WEIGHED}test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_"
+        "it",
+    ),
+    guard(
+        "what the provider has forgotten is never called reconciled",
+        DECISIONS,
+        "    if backup_not_before < silence.since:\n",
+        "    if False:\n",
+        f"{WEIGHED}test_what_stands_in_the_way_is_named",
+    ),
+    guard(
+        "nothing goes on before silence counts",
+        DECISIONS,
+        "    if walked_at < reconcilable_at:\n",
+        "    if False:\n",
+        f"{WEIGHED}test_what_stands_in_the_way_is_named",
+    ),
+    guard(
+        "nothing goes on while the search does not show later mail",
+        DECISIONS,
+        "    if not shows_later_mail:\n        return Obstacle(",
+        "    if False:\n        return Obstacle(",
+        f"{WEIGHED}test_what_stands_in_the_way_is_named",
+    ),
+    guard(
+        "nothing goes on before all was shown",
+        DECISIONS,
+        "    if not was_all_shown:\n",
+        "    if False:\n",
+        f"{WEIGHED}test_what_stands_in_the_way_is_named",
+    ),
+    guard(
+        "silence is weighed by the deadline and the last look-up",
+        DECISIONS,
+        "timedelta(seconds=deadline_s + last_lookup_after_s)",
+        "timedelta(seconds=last_lookup_after_s)",
+        f"{WEIGHED}test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups",
+    ),
+    guard(
+        "later mail is asked for when an edition is to go on",
+        ROUND,
+        'shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))',
+        "shows_later_mail = True",
+        f"{RECONCILING}test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail",
+    ),
+    # --- What was found ---------------------------------------------------------------------------
+    guard(
+        "a hit is believed by its key and not by its tag",
+        ROUND,
+        "if key is None or key.issue != self._issue or key.version not in self._editions:",
+        "if key is None or key.version not in self._editions:",
+        f"{RECONCILING}test_a_hit_is_believed_by_its_key_and_not_by_its_tag",
+    ),
+    guard(
+        "versions of an issue are told apart",
+        ROUND,
+        "by_version[key.version].append((key.recipient, listed))",
+        "by_version[max(self._editions)].append((key.recipient, listed))",
+        f"{RECONCILING}test_versions_of_an_issue_are_told_apart",
+    ),
+    guard(
+        "what is recorded and not shown raises an alarm",
+        ROUND,
+        "                    reconcile.raise_missing(walked, key, recipient)",
+        "                    pass",
+        f"{RECONCILING}test_what_the_provider_does_not_show_raises_an_alarm_and_is_not_sent_again",
+    ),
+    guard(
+        "a message is the one on record only under its id",
+        DECISIONS,
+        'return self.outcome == "sent" and self.message_id == listed.message_id',
+        'return self.outcome == "sent"',
+        f"{WEIGHED}test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id",
+    ),
+    # --- Going on ---------------------------------------------------------------------------------
+    guard(
+        "a restore during the walk is reconciled anew",
+        RECONCILE,
+        "WHERE id = %s AND unreconciled_since = %s",
+        "WHERE id = %s AND (unreconciled_since = %s OR true)",
+        f"{RECONCILING}test_a_restore_during_the_walk_is_reconciled_anew",
+    ),
+    guard(
+        "what went out twice does not go on by itself",
+        RECONCILE,
+        "        if was_sent_twice:\n",
+        "        if False:\n",
+        f"{RECONCILING}test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled",
+    ),
+    guard(
+        "what a fault stopped stays stopped when it is reconciled",
+        RECONCILE,
+        "                   control_at = clock_timestamp()\n"
+        "            WHERE id = %s AND control = 'stopped' AND control_reason = %s",
+        "                   control_at = clock_timestamp()\n"
+        "            WHERE id = %s AND control = 'stopped' AND (control_reason = %s OR true)",
+        f"{RECONCILING}test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped",
+    ),
+    guard(
+        "what a person paused stays paused when it is reconciled",
+        RECONCILE,
+        "                   control_at = clock_timestamp()\n"
+        "            WHERE id = %s AND control = 'stopped' AND control_reason = %s",
+        "                   control_at = clock_timestamp()\n"
+        "            WHERE id = %s AND (control = 'paused' OR control_reason = %s)",
+        f"{RECONCILING}test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped",
+    ),
+    guard(
+        "a hold outlives a restore",
+        RECONCILE,
+        "due_at = greatest(due_at, clock_timestamp())",
+        "due_at = clock_timestamp()",
+        f"{RECONCILING}test_a_reconciled_hold_is_still_held",
+    ),
+]

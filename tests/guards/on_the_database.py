@@ -1,0 +1,123 @@
+"""Guards in the database itself, which hold whatever the code does."""
+
+from __future__ import annotations
+
+from tests.guards.guard import constraint, guard
+
+FIRST = "delivery/0001_editions_batches_and_deliveries"
+FROZEN = "delivery/0002_content_is_frozen_and_the_one_rows_are_there"
+LIFE = "delivery/0003_life_of_an_edition"
+ENDED = "delivery/0004_cancelled_stays_cancelled"
+FORMS = "idempotency/0001_a_posted_form_is_remembered"
+
+PROMISES = "tests/delivery/test_what_the_database_promises.py::"
+ROW = f"{PROMISES}test_the_row_cannot_lie"
+ENDING = "tests/delivery/test_holding_back_and_ending.py::"
+FORM_ROW = "tests/idempotency/test_a_row_that_cannot_lie.py::"
+
+GUARDS = [
+    # --- Batches ----------------------------------------------------------------------------------
+    constraint("the_counts_of_a_batch_add_up", "batch", FIRST, ROW),
+    constraint("the_missed_are_among_the_failed", "batch", FIRST, ROW),
+    constraint("a_batch_holds_at_most_500", "batch", FIRST, ROW),
+    constraint("a_lease_is_held_exactly_while_a_worker_works", "batch", FIRST, ROW),
+    constraint("a_done_batch_has_nothing_open", "batch", FIRST, ROW),
+    constraint("doubt_has_a_beginning", "batch", FIRST, ROW),
+    constraint("a_call_is_made_under_an_attempt", "batch", FIRST, ROW),
+    # --- Deliveries -------------------------------------------------------------------------------
+    constraint(
+        "delivery_pkey",
+        "delivery",
+        FIRST,
+        ROW,
+        named='"issue",\n                        "recipient",\n                        "version",',
+    ),
+    constraint("delivery_outcome_is_known", "delivery", FIRST, ROW),
+    constraint("sent_only_with_a_provider_id_a_time_and_evidence", "delivery", FIRST, ROW),
+    constraint("failed_always_says_why", "delivery", FIRST, ROW),
+    constraint("only_a_failed_copy_was_missed", "delivery", LIFE, ROW),
+    # --- Editions ---------------------------------------------------------------------------------
+    constraint(
+        "one_edition_per_issue_and_version",
+        "edition",
+        FIRST,
+        "tests/publishing/test_corrections.py::"
+        "test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs",
+    ),
+    constraint(
+        "an_author_publishes_once_per_key",
+        "edition",
+        FIRST,
+        f"{PROMISES}test_an_author_publishes_once_per_key_even_past_all_code",
+    ),
+    constraint(
+        "versions_count_from_one",
+        "edition",
+        FIRST,
+        f"{PROMISES}test_versions_count_from_one_even_past_all_code",
+    ),
+    constraint("an_edition_is_not_held_before_it_is_published", "edition", FIRST, ROW),
+    constraint("edition_control_is_known", "edition", FIRST, ROW),
+    constraint("a_stopped_edition_says_why", "edition", FIRST, ROW),
+    constraint("edition_goes_to_is_known", "edition", LIFE, ROW),
+    constraint("nothing_runs_before_it_is_reconciled", "edition", LIFE, ROW),
+    guard(
+        "the database itself holds: the content of an edition never changes",
+        f"migrations/{FROZEN}.py",
+        "    RAISE EXCEPTION 'the content of edition % never changes after publishing', OLD.id\n"
+        "        USING ERRCODE = 'integrity_constraint_violation',\n"
+        "              HINT = 'Publish a correction as a new version.';\n",
+        "    RETURN NEW;\n",
+        f"{PROMISES}test_the_content_of_an_edition_never_changes",
+    ),
+    guard(
+        "the database itself holds: a cancelled edition stays cancelled",
+        f"migrations/{ENDED}.py",
+        "    WHEN (OLD.control = 'cancelled' AND NEW.control <> 'cancelled')",
+        "    WHEN (false)",
+        f"{ENDING}TestCancelling::test_it_is_for_good",
+    ),
+    # --- Attempts, evidence, alarms, events -------------------------------------------------------
+    constraint("an_attempt_cannot_accept_more_than_it_carries", "attempt", FIRST, ROW),
+    constraint("an_answered_attempt_has_ended", "attempt", FIRST, ROW),
+    constraint("one_row_per_provider_id", "evidence", FIRST, ROW),
+    constraint("an_alarm_is_raised_once", "alarm", LIFE, ROW),
+    constraint("an_event_is_stored_once", "provider_event", LIFE, ROW),
+    # --- The rows there is one of -----------------------------------------------------------------
+    constraint("there_is_one_newsletter", "newsletter", FIRST, ROW),
+    constraint("there_is_one_pace", "pace", FIRST, ROW),
+    constraint("there_is_one_identity", "database_identity", LIFE, ROW),
+    # --- Posted forms -----------------------------------------------------------------------------
+    constraint(
+        "an_answer_is_saved_whole_or_not_at_all",
+        "idempotency",
+        FORMS,
+        f"{FORM_ROW}test_an_answer_is_saved_whole_or_not_at_all",
+    ),
+    constraint(
+        "only_an_answer_to_committed_work_is_saved",
+        "idempotency",
+        FORMS,
+        f"{FORM_ROW}test_only_an_answer_to_committed_work_is_saved",
+    ),
+    constraint(
+        "a_key_is_1_to_49_printable_ascii_characters",
+        "idempotency",
+        FORMS,
+        f"{FORM_ROW}test_the_table_refuses_the_keys_that_the_app_refuses",
+    ),
+    # --- Readers ----------------------------------------------------------------------------------
+    constraint(
+        "one_subscriber_per_address",
+        "subscriber",
+        "subscribers/0001_subscribers",
+        "tests/subscribers/test_rows_that_cannot_lie.py::"
+        "test_an_address_stands_on_the_list_once_whatever_its_case",
+    ),
+    constraint(
+        "one_suppression_per_address",
+        "suppression",
+        "subscribers/0001_subscribers",
+        "tests/subscribers/test_rows_that_cannot_lie.py::test_an_address_is_suppressed_once",
+    ),
+]
