@@ -265,7 +265,7 @@ class Histories(RuleBasedStateMachine):
         if hours > 0:
             self.truth.set_forward_at = self.truth.clock.now()
 
-    @rule(fault=st.sampled_from(["none", "none", *OF_THE_SEARCH]))
+    @rule(fault=st.sampled_from(["none", "none", "hours late", "hours late", *OF_THE_SEARCH]))
     def trouble_the_search(self, fault: str) -> None:
         """From now on the provider's search lags, or does not answer, or is well again."""
         self.truth.sandbox.faults.clear()
