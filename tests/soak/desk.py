@@ -13,7 +13,6 @@ from typing import Any
 import psycopg
 
 from tests.own_cluster import ROOT
-from tests.soak.ground import manage
 
 SHORT_LETTER = "<p>Dear {{ name|reader }}, the swifts are back.</p>"
 # What a letter of a page or so comes to: 2 kB.
@@ -30,15 +29,36 @@ class Published:
 
 
 class Desk:
-    """One session on the database of a proof, and the commands."""
+    """One session on the database of a proof, and the commands, with these settings."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, **settings: str) -> None:
         self.url = url
         self.session = psycopg.connect(url, autocommit=True)
+        self._commands = subprocess.Popen(
+            [sys.executable, "-m", "tests.soak.commands"],
+            cwd=ROOT,
+            env=os.environ | {"DATABASE_URL": url} | settings,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def close(self) -> None:
-        """End the session."""
+        """End the session and the commands."""
         self.session.close()
+        self._commands.communicate()
+
+    def _said(self, *command: str) -> dict[str, Any]:
+        """The JSON line that a command prints."""
+        assert self._commands.stdin is not None
+        assert self._commands.stdout is not None
+        self._commands.stdin.write(json.dumps(command) + "\n")
+        self._commands.stdin.flush()
+        line = self._commands.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{command[0]} failed; see above")
+        said: dict[str, Any] = json.loads(line)
+        return said
 
     def ask(self, query: str, *parameters: object) -> tuple[Any, ...]:
         """The one row that a query gives."""
@@ -58,13 +78,12 @@ class Desk:
         )
         self.session.execute("ANALYZE subscriber")
 
-    def publish(self, *options: str, html: str = SHORT_LETTER, **settings: str) -> Published:
+    def publish(self, *options: str, html: str = SHORT_LETTER) -> Published:
         """Publish to everyone who is confirmed, or as the options say."""
         with tempfile.NamedTemporaryFile("w", suffix=".html") as letter:
             letter.write(html)
             letter.flush()
-            command = ("publish", "--title", "Swifts", "--html-file", letter.name, *options)
-            said = json.loads(manage(self.url, *command, **settings).splitlines()[-1])
+            said = self._said("publish", "--title=Swifts", f"--html-file={letter.name}", *options)
         return Published(said["issue"], said["version"], said["audience"])
 
     def sent(self) -> int:
@@ -84,8 +103,7 @@ class Desk:
 
     def state(self, edition: Published) -> str:
         """How an edition stands, as `issue_status` says."""
-        said = manage(self.url, "issue_status", edition.issue)
-        return str(json.loads(said.splitlines()[-1])["state"])
+        return str(self._said("issue_status", edition.issue)["state"])
 
     def audit(self) -> str:
         """What `audit` found; empty if the books balance."""

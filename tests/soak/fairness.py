@@ -22,12 +22,16 @@ from tests.soak.providers import quick_provider
 READERS = 500_000
 READERS_QUICK = 20_000
 FEW = 100
-ROUNDS = 15
+ROUNDS = 30
 ROUNDS_QUICK = 2
 CALL_TAKES_MS = 200
 # Promised: out within twice its time alone.
 MOST_TIMES_AS_LONG = 2.0
-PATIENCE_S = 60
+PATIENCE_S = 120
+
+
+class NotOutError(Exception):
+    """A small issue took far too long; the text says how the batches stood."""
 
 
 def run(wish: Wish) -> Finding:
@@ -67,6 +71,9 @@ def run(wish: Wish) -> Finding:
                 # Not counted if the large one came to its end meanwhile.
                 if not _is_going_out(desk, large):
                     beside.pop()
+        except NotOutError as error:
+            finding.short += [str(error), f"Last words of the worker:\n{crew.last_words()}"]
+            return finding
         finally:
             crew.end()
         breaches = desk.audit()
@@ -78,7 +85,7 @@ def run(wish: Wish) -> Finding:
 def _next_version(desk: Desk, small: Published) -> Published:
     """The same to the same few again, as a correction."""
     version = str(small.version + 1)
-    options = ("--issue", small.issue, "--version", version, "--goes-to", "reached")
+    options = (f"--issue={small.issue}", f"--version={version}", "--goes-to=reached")
     published = desk.publish(*options, html=LETTER)
     assert published.audience == FEW, published
     return published
@@ -103,7 +110,15 @@ def out_after_s(desk: Desk, edition: Published) -> float:
         if sent == edition.audience:
             return float(seconds)
         pause.wait(0.05)
-    raise RuntimeError(f"version {edition.version} was not out after {PATIENCE_S} s")
+    raise NotOutError(
+        f"version {edition.version} was not out after {PATIENCE_S} s: its batches are "
+        + ", ".join(_states(desk))
+    )
+
+
+def _states(desk: Desk) -> list[str]:
+    rows = desk.session.execute("SELECT state || ': ' || count(*) FROM batch GROUP BY state")
+    return [row[0] for row in rows]
 
 
 def _is_going_out(desk: Desk, large: Published) -> bool:

@@ -34,11 +34,11 @@ def run(wish: Wish) -> Finding:
     with (
         ground() as stage,
         stage.database("stops") as url,
-        closing(Desk(url)) as desk,
+        closing(Desk(url, DELIVERY_BATCH_SIZE=BATCH)) as desk,
         SandboxServer(latency_s=LATENCY_S) as provider,
     ):
         desk.confirm(READERS)
-        editions = [desk.publish(DELIVERY_BATCH_SIZE=BATCH)]
+        editions = [desk.publish()]
         stopped = 0
 
         def keep_loaded() -> None:
@@ -48,7 +48,7 @@ def run(wish: Wish) -> Finding:
                 say(f"{stopped} signals, {number(desk.sent())} copies sent")
             accepted = provider.sandbox.outbox.counts()["accepted"]
             if accepted > READERS * len(editions) - RESERVE:
-                editions.append(desk.publish(DELIVERY_BATCH_SIZE=BATCH))
+                editions.append(desk.publish())
 
         began = time.monotonic()
         storm = Storm(url, provider, seed=wish.seed)
