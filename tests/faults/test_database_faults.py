@@ -26,6 +26,7 @@ READERS = 600
 # The statements after which a batch is in other hands, and the COMMIT that ends each transaction.
 CLAIM = b"SET state = 'claimed'"
 START = b"INSERT INTO attempt"
+GOOD_BYE = b"DELETE FROM worker WHERE id"
 SETTLE = b"UPDATE attempt SET finished_at"
 
 
@@ -267,6 +268,22 @@ def test_a_line_cut_at_one_statement_costs_nobody_a_copy(
     assert not Alarm.objects.exists()
     known = Delivery.objects.values("provider_message_id")
     assert not Evidence.objects.exclude(provider_message_id__in=known).exists()
+
+
+@pytest.mark.parametrize("answer", [False, True], ids=["the statement", "the answer"])
+def test_a_line_cut_while_the_last_counts_are_read_does_not_look_like_a_failure(
+    newsroom: Newsroom,
+    server: OwnServer,
+    database: str,
+    proxy: CuttingProxy,
+    workers: Begin,
+    answer: bool,
+) -> None:
+    cut = proxy.cut(b"sum(missed)", after=GOOD_BYE, answer=answer)
+
+    ended_well(workers("--until-empty", url=proxy.url(server.password, database)))
+
+    assert cut.made == 1
 
 
 def test_lines_cut_at_random_cost_nobody_a_copy(
