@@ -34,7 +34,7 @@ GUARDS = [
         "a batch that another is claiming is passed over and not waited for",
         CLAIM,
         IN_LINE,
-        "ORDER BY pos, id LIMIT 1\n            FOR UPDATE",
+        "ORDER BY pos, id LIMIT 1\n            FOR UPDATE NOWAIT",
         f"{CLAIMING}test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for",
     ),
     guard(
@@ -77,7 +77,7 @@ GUARDS = [
         "a doubt that another is claiming is passed over and not waited for",
         CLAIM,
         IN_DOUBT,
-        "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE",
+        "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE NOWAIT",
         f"{DOUBT}test_doubt_that_another_transaction_is_claiming_is_passed_over",
     ),
     guard(
@@ -207,8 +207,8 @@ GUARDS = [
     guard(
         "a marked copy does not go with the others",
         START,
-        "(marked if bears_a_mark else unmarked).append(recipient)",
-        "unmarked.append(recipient)",
+        "(marked if bears_a_mark",
+        "(marked if False and bears_a_mark",
         f"{MARKED}test_a_bare_time_is_not_sent_again_before_the_provider_was_asked",
     ),
     guard(

@@ -20,8 +20,6 @@ FIRST = f"{FAULTS}TestTheFirstBatchAfterAFault::"
 EVIDENCE = "tests/delivery/test_evidence_of_acceptance.py::"
 RESTORED = "tests/delivery/test_restored_backup.py::"
 
-HAS_NOT_ENDED = 'if control not in {"running", "paused", "stopped"}:\n            return None\n'
-
 GUARDS = [
     # --- Holding back -----------------------------------------------------------------------------
     guard(
@@ -152,9 +150,8 @@ GUARDS = [
     guard(
         "what has ended is not cancelled",
         CONTROL,
-        "unreconciled_since = NULL\n"
-        "        WHERE id = %s AND control IN ('running', 'paused', 'stopped')",
-        "unreconciled_since = NULL\n        WHERE id = %s",
+        "    if cursor.rowcount == 0:\n        return None\n    _pause_batches",
+        "    _pause_batches",
         f"{CANCELLING}test_it_is_for_good",
     ),
     guard(
@@ -197,8 +194,8 @@ GUARDS = [
     guard(
         "of an edition that has ended nobody is sent to again",
         CONTROL,
-        f"{HAS_NOT_ENDED}        first = first_batch_id(edition)",
-        "first = first_batch_id(edition)",
+        "            return None\n        first = first_batch_id(edition)",
+        "            pass\n        first = first_batch_id(edition)",
         f"{CLOSING}test_a_person_accepts_who_was_missed",
     ),
     guard(
@@ -261,8 +258,8 @@ GUARDS = [
     guard(
         "doubt about an edition that has ended is not sent again",
         CONTROL,
-        f"{HAS_NOT_ENDED}        cursor.execute(",
-        "cursor.execute(",
+        '            return None\n        cursor.execute(\n            f"""',
+        '            pass\n        cursor.execute(\n            f"""',
         f"{PERSON}test_closed_it_is_not_sent_again",
     ),
 ]

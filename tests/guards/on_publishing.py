@@ -134,7 +134,7 @@ GUARDS = [
         CLAIM,
         '    _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")\n',
         "",
-        f"{RACING}test_a_post_waits_no_longer_than_allowed",
+        f"{RACING}test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer",
     ),
     guard(
         "the wait does not bound the work",
@@ -232,7 +232,7 @@ GUARDS = [
         "a row that another run is deleting is left to it",
         EXPIRY,
         " FOR UPDATE SKIP LOCKED)",
-        " FOR UPDATE)",
+        " FOR UPDATE NOWAIT)",
         "tests/idempotency/test_expiry.py::test_a_row_that_another_run_is_deleting_is_left_to_it",
     ),
 ]

@@ -131,15 +131,15 @@ GUARDS = [
     guard(
         "what a look-up finds is no judgement about the account",
         SETTLE,
-        "elif claim.probing and not looked_up and _was_judged(settlement):",
-        "elif claim.probing and _was_judged(settlement):",
+        "probing and not looked_up and _was_judged(settlement):",
+        "probing and _was_judged(settlement):",
         f"{FIRST}test_what_a_look_up_finds_is_no_judgement",
     ),
     guard(
         "a call that was put off is no judgement about the account",
         SETTLE,
-        "elif claim.probing and not looked_up and _was_judged(settlement):",
-        "elif claim.probing and not looked_up:",
+        "probing and not looked_up and _was_judged(settlement):",
+        "probing and not looked_up:",
         f"{FIRST}test_a_call_that_was_put_off_is_no_judgement",
     ),
     guard(

@@ -57,7 +57,7 @@ def read(report: ElementTree, seconds: float) -> Run:
 
 def as_reported(node: str) -> str:
     """How a report names the test with this node id."""
-    return node.replace("/", ".").replace(".py::", ".").replace("::", ".")
+    return node.partition("[")[0].replace("/", ".").replace(".py::", ".").replace("::", ".")
 
 
 def _said(element: Element) -> str:
