@@ -235,8 +235,8 @@ GUARDS = [
     guard(
         "what bears a provider's id is never sent again by itself",
         "delivery/look_up.py",
-        "policy.resend_when_absent and not doubt.bears_an_id",
-        "policy.resend_when_absent",
+        " and not doubt.bears_an_id",
+        "",
         f"{MARKED}test_an_id_without_a_time_is_never_sent_again_by_itself",
     ),
     # --- The edition's lock -----------------------------------------------------------------------
