@@ -61,6 +61,13 @@ def state_of(books: Books) -> EditionState:
     return EditionState.SUCCEEDED
 
 
+def waits_for_a_person(books: Books) -> bool:
+    """Whether nothing more happens to it until a person does something."""
+    if state_of(books) is EditionState.CANCELLED:
+        return books.unknown > 0 and not (books.in_line or books.in_work)
+    return state_of(books) in WAITS_FOR_A_PERSON
+
+
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
@@ -73,9 +80,15 @@ def reason_of(books: Books) -> str:
         case EditionState.NEEDS_ATTENTION if books.unreconciled:
             return stopped_because(books.issue)
         case EditionState.NEEDS_ATTENTION if books.missed:
+            doubt = (
+                f" {_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to "
+                "decide."
+                if books.unknown
+                else ""
+            )
             return (
                 f"{_count(books.missed, 'reader was', 'readers were')} missed: all tries were "
-                "used up, or a copy was parked."
+                f"used up, or a copy was parked.{doubt}"
             )
         case EditionState.NEEDS_ATTENTION:
             return books.reason or (

@@ -48,8 +48,12 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
         setbacks=claim.setbacks,
         crashes=claim.crashes,
         jitter=jitter,
+        # Of a cancelled edition nothing goes again whatever the policy: what is absent is
+        # withdrawn, and there is nothing left for a person to decide.
         policy=dataclasses.replace(
-            policy, resend_when_absent=policy.resend_when_absent and not doubt.bears_an_id
+            policy,
+            resend_when_absent=(policy.resend_when_absent or doubt.is_cancelled)
+            and not doubt.bears_an_id,
         ),
     )
     if settle_look_up(claim, settlement):

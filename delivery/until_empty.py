@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from delivery.books import Books
-from delivery.edition_state import WAITS_FOR_A_PERSON, reason_of, state_of
+from delivery.edition_state import reason_of, waits_for_a_person
 from delivery.queue.books import all_books
 from delivery.queue.claim import next_due_at
 
@@ -41,12 +41,17 @@ class Totals:
         }
 
 
-def totals_of(all_of_them: list[Books]) -> Totals:
-    """Add up the books of several editions."""
+def totals_of(all_of_them: list[Books], open_now: list[Books]) -> Totals:
+    """
+    Add up the books of several editions.
+
+    Whether a person is awaited is asked of all that are open now: one that was published meanwhile
+    may wait as well.
+    """
     counts: Counter[str] = Counter()
     for books in all_of_them:
         counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
-    waiting = [books for books in all_of_them if state_of(books) in WAITS_FOR_A_PERSON]
+    waiting = [books for books in open_now if waits_for_a_person(books)]
     return Totals(
         editions=len(all_of_them),
         counts=counts,
@@ -71,7 +76,7 @@ class Watch:
 
     def totals(self) -> Totals:
         """The counts now; says what waits for a person."""
-        totals = totals_of(all_books(among=self._editions))
+        totals = totals_of(all_books(among=self._editions), all_books(open_only=True))
         if self._is_terminal:
             self._output.write("")
         for reason in totals.reasons:
@@ -83,7 +88,7 @@ class Watch:
         if time.monotonic() - self._last_line_at < pause:
             return
         self._last_line_at = time.monotonic()
-        counts = totals_of(all_books(among=self._editions)).counts
+        counts = totals_of(all_books(among=self._editions), []).counts
         line = f"{counts['sent']:,} of {counts['audience']:,} sent"
         for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
             if counts[outcome]:

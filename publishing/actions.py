@@ -17,6 +17,7 @@ from django.conf import settings
 from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue import control
+from delivery.queue.enqueue import batch_size_for
 from publishing.status import Status, status_of
 
 
@@ -106,6 +107,12 @@ def _is_held(status: Status) -> bool:
     return status.books.now < status.books.held_until and status.books.waiting > 0
 
 
+RESTORED = (
+    "the database was restored from a backup; run ./homing reconcile first, so that nothing is "
+    "sent again."
+)
+
+
 # --- Holding back ---------------------------------------------------------------------------------
 
 
@@ -132,10 +139,7 @@ def _pause(edition: Edition) -> str | None:
 
 def _cannot_resume(status: Status) -> str:
     if status.books.unreconciled:
-        return (
-            "the database was restored from a backup; run ./homing reconcile first, so that "
-            "nothing is sent again."
-        )
+        return RESTORED
     if status.books.control in {"paused", "stopped"}:
         return ""
     return f"there is nothing to resume; {_is(status)}."
@@ -196,6 +200,8 @@ def _send_now(edition: Edition) -> str | None:
 def _cannot_call_back(status: Status) -> str:
     if status.state in _ENDED:
         return f"there is nothing to call back; {_is(status)}."
+    if status.books.unreconciled:
+        return RESTORED
     if _is_held(status):
         return ""
     return f"its hold is over; {_is(status)}. What has not left can be cancelled."
@@ -238,6 +244,11 @@ def _ask_cancel(status: Status) -> str:
     if books.unknown:
         stay = "stays" if books.unknown == 1 else "stay"
         parts.append(f"{_copies(books.unknown)} in doubt {stay} so until there is proof.")
+    if books.unreconciled:
+        parts.append(
+            "These numbers are those of the backup: more copies may have gone out, which "
+            "./homing reconcile finds also after this."
+        )
     return f"{' '.join(parts)}{_in_the_air(status)} This cannot be undone."
 
 
@@ -260,7 +271,7 @@ def _cannot_close(status: Status) -> str:
     if status.state in _ENDED:
         return f"there is nothing to close; {_is(status)}."
     if books.unreconciled:
-        return "the database was restored from a backup; run ./homing reconcile first."
+        return RESTORED
     if books.in_line or books.in_work or books.paused:
         return "copies still wait or are asked about; cancel it, or let it come to rest first."
     if books.missed or books.unknown or books.control == "stopped":
@@ -294,6 +305,8 @@ def _close(edition: Edition) -> str | None:
 def _cannot_send_to_missed(status: Status) -> str:
     if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
         return f"nothing more is sent of it; {_is(status)}."
+    if status.books.unreconciled:
+        return RESTORED
     return "" if status.books.missed else "nobody was missed."
 
 
@@ -309,7 +322,8 @@ def _words_of_send_to_missed(status: Status) -> str:
 
 
 def _send_to_missed(edition: Edition) -> str | None:
-    copies = control.send_to_missed(edition.pk, most=settings.DELIVERY_BATCH_SIZE)
+    most = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+    copies = control.send_to_missed(edition.pk, most=most)
     if copies is None:
         return None
     return f"{_copies(copies)} {'waits' if copies == 1 else 'wait'} to be sent again."
@@ -340,6 +354,8 @@ def _ask_again(edition: Edition) -> str | None:
 def _cannot_send_doubtful(status: Status) -> str:
     if status.state in {EditionState.CANCELLED, EditionState.CLOSED}:
         return f"nothing more is sent of it; {_is(status)}."
+    if status.books.unreconciled:
+        return RESTORED
     return "" if status.books.parked else "no doubt is left to a person."
 
 

@@ -6,6 +6,10 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+# An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
+# name the batch of a row by arithmetic and no two editions ever wait for one sequence.
+BATCHES_PER_EDITION = 1 << 20
+
 COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 
@@ -27,8 +31,7 @@ class Batch(models.Model):
         PARKED = "parked", "what is left of it can only be decided by a person"
         DONE = "done", "nothing is left to do"
 
-    # An edition's batches have the ids edition × 2^20 + number, so that INSERT … SELECT can
-    # number them without a sequence (delivery/queue/enqueue.py).
+    # edition × 2^20 + number (delivery/queue/enqueue.py).
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
     pos = models.BigIntegerField(help_text="The place in line, fixed when the edition is enqueued.")
@@ -86,6 +89,10 @@ class Batch(models.Model):
                     + F("withdrawn")
                     + F("failed")
                 ),
+            ),
+            models.CheckConstraint(
+                name="a_batch_is_numbered_within_its_edition",
+                condition=Q(edition=F("id") / BATCHES_PER_EDITION),
             ),
             models.CheckConstraint(
                 name="the_missed_are_among_the_failed", condition=Q(missed__lte=F("failed"))

@@ -84,9 +84,9 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
               AND (NOT %(open_only)s OR control = 'stopped' OR EXISTS (
                     SELECT FROM batch
                     WHERE batch.edition_id = edition.id
-                      AND CASE WHEN control IN ('cancelled', 'closed')
-                               THEN state NOT IN ('done', 'parked')
-                               ELSE state <> 'done' OR missed > 0 END))
+                      AND CASE control WHEN 'cancelled' THEN state <> 'done'
+                                       WHEN 'closed' THEN state NOT IN ('done', 'parked')
+                                       ELSE state <> 'done' OR missed > 0 END))
             ORDER BY edition.id
             """,
             {"all": among is None, "among": list(among or ()), "open_only": open_only},

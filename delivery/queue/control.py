@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.enqueue import BATCHES_PER_EDITION, SERVED_NOW, first_batch_id
+from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.queue.enqueue import SERVED_NOW, first_batch_id
 from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -187,13 +188,19 @@ def call_back(edition: int) -> int | None:
     """
     Cancel an edition of which nothing has left; how many copies were withdrawn.
 
-    None, and nothing changed, if its hold is over or a call has started all the same.
+    None, and nothing changed, if its hold is over, a call has started all the same, or it is not
+    reconciled.
     """
     try:
         with short_transaction() as cursor:
             lock_edition(cursor, edition)
+            # A restored database does not know what has left since its backup.
             cursor.execute(
-                "SELECT held_until > clock_timestamp() FROM edition WHERE id = %s", [edition]
+                """
+                SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
+                FROM edition WHERE id = %s
+                """,
+                [edition],
             )
             if cursor.fetchone() != (True,):
                 return None
@@ -231,7 +238,7 @@ def _cancel(cursor: CursorWrapper, edition: int, reason: str) -> int | None:
     cursor.execute(
         """
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
-               control_at = clock_timestamp(), unreconciled_since = NULL
+               control_at = clock_timestamp()
         WHERE id = %s AND control IN ('running', 'paused', 'stopped')
         """,
         [reason, edition],
@@ -269,17 +276,30 @@ def close(edition: int) -> bool:
 # --- Sending again --------------------------------------------------------------------------------
 
 
+def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
+    """Not what has ended, nor what a restored database may not know to have been sent."""
+    cursor.execute(
+        """
+        SELECT control IN ('running', 'paused', 'stopped') AND unreconciled_since IS NULL
+        FROM edition WHERE id = %s
+        """,
+        [edition],
+    )
+    return bool(cursor.fetchone()[0])
+
+
 def send_to_missed(edition: int, *, most: int) -> int | None:
     """
     Let the copies go again that failed because their tries were used up or they were parked.
 
-    Returns how many; None if the edition has ended. They wait in new batches of at most `most`,
-    with all their tries before them. The statement itself leaves out every copy that was sent,
-    bears a mark of it, or whose address was refused. Running it twice finds nobody the second time.
+    Returns how many; None if the edition has ended or is not reconciled. They wait in new batches
+    of at most `most`, with all their tries before them. The statement itself leaves out every copy
+    that was sent, bears a mark of it, or whose address was refused. Running it twice finds nobody
+    the second time.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        if control not in {"running", "paused", "stopped"}:
+        if not _may_send_again(cursor, edition):
             return None
         first = first_batch_id(edition)
         cursor.execute(
@@ -358,12 +378,13 @@ def send_doubtful(edition: int) -> int | None:
     """
     A person decides that doubt which was left to them is to be sent again; how many copies.
 
-    None if the edition has ended. A reader whose first copy did arrive gets a second one: the
-    person takes that risk. Batches of which anything bears a mark of having been sent stay.
+    None if the edition has ended or is not reconciled. A reader whose first copy did arrive gets a
+    second one: the person takes that risk. Batches of which anything bears a mark of having been
+    sent stay.
     """
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
-        if control not in {"running", "paused", "stopped"}:
+        if not _may_send_again(cursor, edition):
             return None
         cursor.execute(
             f"""

@@ -24,7 +24,7 @@ class Doubt:
     says nothing. `kept` is evidence that came after the claim was lost. `bears_an_id` says that
     the deliveries carry a provider id, so they must never be sent again unasked. `is_forgotten`
     says that the call was so long ago that the provider may not remember it: then its silence says
-    nothing, whatever else it shows.
+    nothing, whatever else it shows. `is_cancelled` says that nothing of the edition goes any more.
     """
 
     stream: str
@@ -33,6 +33,7 @@ class Doubt:
     kept: Sequence[Found]
     bears_an_id: bool
     is_forgotten: bool = False
+    is_cancelled: bool = False
 
 
 def doubt_of(claim: Claim) -> Doubt:
@@ -44,7 +45,8 @@ def doubt_of(claim: Claim) -> Doubt:
                    least(coalesce(started_at, doubt_since),
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
-                       < clock_timestamp() - make_interval(days => %s)
+                       < clock_timestamp() - make_interval(days => %s),
+                   control = 'cancelled'
             FROM batch JOIN edition ON edition.id = edition_id
                  LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call
                         ON call.id = attempt
@@ -52,7 +54,7 @@ def doubt_of(claim: Claim) -> Doubt:
             """,
             [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )
-        stream, issue, version, since, is_forgotten = cursor.fetchone()
+        stream, issue, version, since, is_forgotten, is_cancelled = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -88,4 +90,5 @@ def doubt_of(claim: Claim) -> Doubt:
         kept=kept,
         bears_an_id=any(has_id for _, has_id in rows),
         is_forgotten=is_forgotten,
+        is_cancelled=is_cancelled,
     )

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from delivery.models import Edition
+from delivery.models.batch import BATCHES_PER_EDITION
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.
@@ -19,10 +20,6 @@ SERVED_NOW = """
     SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0
 """
-
-# An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
-# name the batch of a row by arithmetic and no two editions ever wait for one sequence.
-BATCHES_PER_EDITION = 1 << 20
 
 
 def first_batch_id(edition_id: int) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
 
+from delivery import readers
 from delivery.queue.control import stop
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -64,20 +65,10 @@ def notice() -> Noticed:
         known = _look(cursor, lock=False)
         if known is not None and not known.is_another and not known.has_more_to_store:
             return Noticed(untold=known.untold)
-        # A row to lock, also for the first look of all: two workers may start at once.
-        cursor.execute(
-            """
-            INSERT INTO database_identity (id, system_identifier, timeline, database, since)
-            SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
-            ON CONFLICT DO NOTHING
-            """
-        )
-        is_new = cursor.rowcount == 1
-        found = _look(cursor, lock=True)
-        if found is None:
-            raise AssertionError("the identity that was just stored is not there")
+        is_new, found = _lock(cursor)
         stopped: tuple[int, ...] = ()
         if found.is_another:
+            readers.registered().leave_a_gap_in_ids()
             stopped = _stop_open_editions(cursor)
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
@@ -97,6 +88,8 @@ def declare_restored() -> tuple[int, ...]:
     restored into the same database. Returns the editions that have to be reconciled.
     """
     with short_transaction() as cursor:
+        _lock(cursor)
+        readers.registered().leave_a_gap_in_ids()
         stopped = _stop_open_editions(cursor)
         _store(cursor)
     logger.critical("restored, as was declared: %d open editions stop", len(stopped))
@@ -113,13 +106,33 @@ class _Look:
     untold: tuple[str, ...]
 
 
+def _lock(cursor: CursorWrapper) -> tuple[bool, _Look]:
+    """
+    Lock the identity's row, and look; whether the row is new. Always before any edition, so that
+    whoever notices and whoever declares a restore cannot wait for each other.
+    """
+    # A row to lock, also for the first look of all: two workers may start at once.
+    cursor.execute(
+        """
+        INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+        ON CONFLICT DO NOTHING
+        """
+    )
+    is_new = cursor.rowcount == 1
+    found = _look(cursor, lock=True)
+    if found is None:
+        raise AssertionError("the identity that was just stored is not there")
+    return is_new, found
+
+
 def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
     cursor.execute(
         f"""
         SELECT {_DIFFERS},
                (stored.system_identifier = '' AND this.system_identifier <> '')
                    OR (stored.timeline = '' AND this.timeline <> ''),
-               format('%%s/%%s/%%s, now %%s/%%s/%%s', stored.system_identifier, stored.timeline,
+               format('%s/%s/%s, now %s/%s/%s', stored.system_identifier, stored.timeline,
                       stored.database, this.system_identifier, this.timeline, this.database),
                this.system_identifier = '', this.timeline = ''
         FROM database_identity AS stored, this_database() AS this
@@ -159,7 +172,8 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     cursor.execute(
         """
         SELECT id, issue_id FROM edition
-        WHERE EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND state <> 'done')
+        WHERE EXISTS (SELECT FROM batch WHERE edition_id = edition.id
+                                          AND (state <> 'done' OR missed > 0))
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
         ORDER BY id
         """

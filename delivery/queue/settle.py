@@ -87,15 +87,19 @@ def _settled(
     """
     Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
 
-    Whether evidence came meanwhile is asked once the batch's row is changed and thereby held, so
-    that none is missed; where some came, all of it is done again under the edition's lock.
+    Whether evidence came meanwhile, and whether the edition lets one batch go first by now, is
+    asked once the batch's row is changed and thereby held, so that neither is missed; where it is
+    so, all of it is done again under the edition's lock.
     """
     for lock in (_needs_lock(claim, settlement, was), True):
         try:
             with short_transaction() as cursor:
                 control = lock_edition(cursor, claim.edition) if lock else "running"
-                if not _settle(cursor, claim, settlement, was, control):
+                probing = _settle(cursor, claim, settlement, was, control)
+                if probing is None:
                     return False
+                if probing and not lock:
+                    raise _EditionIsNeededError
                 and_then(cursor)
                 unheeded = unheeded_in(cursor, claim.batch)
                 if unheeded and not lock:
@@ -126,10 +130,14 @@ def _acceptances(settlement: Settlement) -> Iterator[tuple[int, Sent]]:
 
 def _settle(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
-) -> bool:
-    """The guarded transition and all that hangs on it. False if the guard did not hold."""
-    if not _change_batch(cursor, claim, settlement, was, control):
-        return False
+) -> bool | None:
+    """
+    The guarded transition and all that hangs on it. None if the guard did not hold; otherwise
+    whether the edition lets one batch go first, as it is now and not as it was at the claim.
+    """
+    probing = _change_batch(cursor, claim, settlement, was, control)
+    if probing is None:
+        return None
     looked_up = was == "looking_up"
     write_fates(
         cursor,
@@ -159,9 +167,9 @@ def _settle(
         stop(cursor, claim.edition, settlement.stop_edition)
     elif claim.probing and not looked_up and _was_judged(settlement):
         end_probe(cursor, claim.edition)
-    elif claim.probing:
+    elif probing:
         pass_probe_on(cursor, claim.edition)
-    return True
+    return probing
 
 
 def _was_judged(settlement: Settlement) -> bool:
@@ -186,7 +194,7 @@ def _bring_back_the_waiting(cursor: CursorWrapper, claim: Claim) -> None:
 
 def _change_batch(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, was: str, control: str
-) -> bool:
+) -> bool | None:
     looked_up = was == "looking_up"
     change = counts_changed_by(settlement.fates, was="unknown" if looked_up else "waiting")
     in_line = "ready" if control == "running" else "paused"
@@ -216,7 +224,8 @@ def _change_batch(
         **{name: change[name] for name in COUNTED},
     }
     cursor.execute(_CHANGE_BATCH, values)
-    return bool(cursor.rowcount == 1)
+    row = cursor.fetchone()
+    return None if row is None else bool(row[0])
 
 
 COUNTED = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed", "missed")
@@ -247,6 +256,7 @@ _CHANGE_BATCH = f"""
         {", ".join(f"{name} = {name} + %({name})s" for name in COUNTED)}
     FROM doubt
     WHERE batch.id = doubt.id AND state = %(was)s AND epoch = %(epoch)s
+    RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
 """  # noqa: S608 -- the names are constants
 
 

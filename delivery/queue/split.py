@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.enqueue import BATCHES_PER_EDITION, first_batch_id
+from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.queue.enqueue import first_batch_id
 
 
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:

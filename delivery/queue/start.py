@@ -19,6 +19,7 @@ from delivery.message import Copy
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.fates import counts_changed_by, write_fates
+from delivery.queue.recount import recount
 from delivery.queue.set_aside import BEARS_A_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -55,6 +56,10 @@ def copies_of(claim: Claim) -> list[Copy]:
         return [Copy(*row) for row in cursor.fetchall()]
 
 
+class _EditionIsNeededError(Exception):
+    """What was found takes the edition's lock, which comes before any batch's."""
+
+
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
 ) -> Started | NothingToSend | ClaimLost:
@@ -63,65 +68,97 @@ def start(
 
     Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing.
     """
-    with short_transaction() as cursor:
-        unmarked, marked = _waiting_in(cursor, claim)
-        if claim.probing or marked:
-            lock_edition(cursor, claim.edition)
-        cursor.execute(
-            """
-            UPDATE batch SET state = 'sending', attempt = %s,
-                   lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE id = %s AND state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp()
-            """,
-            [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
-        )
-        if cursor.rowcount == 0:
-            return ClaimLost()
-        if marked:
-            set_aside(cursor, claim.batch, claim.edition, marked)
-        recipients = _still_to_send(cursor, claim, unmarked)
-        if not recipients:
-            _finish(cursor, claim)
-            return NothingToSend()
-        cursor.execute(
-            """
-            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
-                                 started_at, deadline_at, detail, accepted)
-            SELECT %s, %s, id, stream, %s, %s, %s, clock_timestamp(),
-                   clock_timestamp() + make_interval(secs => %s), '', 0
-            FROM edition WHERE id = %s
-            """,
-            [
-                attempt,
-                claim.batch,
-                claim.epoch,
-                worker,
-                len(recipients),
-                deadline_s,
-                claim.edition,
-            ],
-        )
+    for lock in (claim.probing, True):
+        try:
+            with short_transaction() as cursor:
+                if lock:
+                    lock_edition(cursor, claim.edition)
+                return _start(cursor, claim, attempt, worker, deadline_s, lease_s, locked=lock)
+        except _EditionIsNeededError:
+            continue
+    raise AssertionError("the second time the edition is locked")
+
+
+def _start(
+    cursor: CursorWrapper,
+    claim: Claim,
+    attempt: UUID,
+    worker: UUID,
+    deadline_s: float,
+    lease_s: float,
+    *,
+    locked: bool,
+) -> Started | NothingToSend | ClaimLost:
+    cursor.execute(
+        """
+        UPDATE batch SET state = 'sending', attempt = %s,
+               lease_until = clock_timestamp() + make_interval(secs => %s)
+        WHERE id = %s AND state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp()
+        RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
+        """,
+        [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return ClaimLost()
+    # As it is now: the edition may have been stopped and resumed since the claim.
+    (probing,) = row
+    unmarked, marked = _waiting_in(cursor, claim)
+    if marked:
+        if not locked:
+            raise _EditionIsNeededError
+        set_aside(cursor, claim.batch, claim.edition, marked)
+    recipients = _still_to_send(cursor, claim, unmarked)
+    if not recipients:
+        if probing and not locked:
+            raise _EditionIsNeededError
+        _finish(cursor, claim)
+        if probing:
+            pass_probe_on(cursor, claim.edition)
+        return NothingToSend()
+    cursor.execute(
+        """
+        INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                             started_at, deadline_at, detail, accepted)
+        SELECT %s, %s, id, stream, %s, %s, %s, clock_timestamp(),
+               clock_timestamp() + make_interval(secs => %s), '', 0
+        FROM edition WHERE id = %s
+        """,
+        [attempt, claim.batch, claim.epoch, worker, len(recipients), deadline_s, claim.edition],
+    )
     return Started(recipients)
 
 
 def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
     """
-    Who waits in the batch, without and with a mark.
+    Who waits in the batch, without and with a mark of having been sent.
 
-    Read before the guard, so that the edition can be locked first where it has to be: only who
-    holds the batch changes its rows, and the guard says whether that is still this worker.
+    What is in doubt has no place in a batch that is to be sent, and none of our statements puts it
+    there; where other hands did, it is a mark like the others. The caller holds the batch.
     """
     cursor.execute(
         f"""
-        SELECT recipient_id, {BEARS_A_MARK} FROM delivery
-        WHERE batch_id = %s AND outcome = 'waiting' ORDER BY recipient_id
+        SELECT recipient_id, outcome = 'unknown', {BEARS_A_MARK} FROM delivery
+        WHERE batch_id = %s AND outcome IN ('waiting', 'unknown') ORDER BY recipient_id
         """,  # noqa: S608 -- a constant
         [claim.batch],
     )
     unmarked: list[int] = []
     marked: list[int] = []
-    for recipient, bears_a_mark in cursor.fetchall():
-        (marked if bears_a_mark else unmarked).append(recipient)
+    misplaced: list[int] = []
+    for recipient, in_doubt, bears_a_mark in cursor.fetchall():
+        (marked if bears_a_mark or in_doubt else unmarked).append(recipient)
+        if in_doubt:
+            misplaced.append(recipient)
+    if misplaced:
+        cursor.execute(
+            """
+            UPDATE delivery SET outcome = 'waiting'
+            WHERE batch_id = %s AND outcome = 'unknown' AND recipient_id = ANY(%s)
+            """,
+            [claim.batch, misplaced],
+        )
+        recount(cursor, claim.batch)
     return unmarked, marked
 
 
@@ -161,5 +198,3 @@ def _finish(cursor: CursorWrapper, claim: Claim) -> None:
         """,
         [claim.batch, claim.epoch],
     )
-    if claim.probing:
-        pass_probe_on(cursor, claim.edition)

@@ -23,6 +23,7 @@ from delivery.retries import AfterCrash, after_crash, parked_fate
 logger = logging.getLogger(__name__)
 
 AT_A_TIME = 50
+LONGEST_WAIT_S = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ def sweep(*, first_lookup_after_s: float) -> int:
 
 def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
+        # Whoever holds the edition for long (a million copies are cancelled in one statement) must
+        # not keep the sweep from the batches of all others; it comes again.
+        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
         control = lock_edition(cursor, lost.edition)
         match lost.state:
             case "claimed":

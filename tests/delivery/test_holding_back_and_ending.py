@@ -14,20 +14,22 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 from django.db.models.functions import Now
 
-from delivery.dispatch import policy_from_settings, result_of
-from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
+from delivery.dispatch import policy_from_settings, postmark_from_settings, result_of
+from delivery.look_up import look_up
+from delivery.models import Attempt, Batch, DatabaseIdentity, Delivery, Edition, Evidence
 from delivery.outcomes import (
     Accepted,
     Answered,
     CallAnswer,
     CallFault,
+    CallUnanswered,
     Fault,
     NotSent,
     PutOff,
     TooLarge,
 )
-from delivery.queue import control
-from delivery.queue.claim import claim
+from delivery.queue import control, identity
+from delivery.queue.claim import Claim, claim, claim_look_up
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -54,10 +56,8 @@ class Call:
     """A call of the next batch that is in the air, to be ended as the test will have it."""
 
     def __init__(self) -> None:
-        claimed = claim(WORKER, lease_s=60)
-        assert claimed is not None
-        self._claim, self._attempt = claimed, uuid.uuid4()
-        started = start(claimed, self._attempt, WORKER, deadline_s=5, lease_s=5)
+        self._claim, self._attempt = taken(), uuid.uuid4()
+        started = start(self._claim, self._attempt, WORKER, deadline_s=5, lease_s=5)
         assert isinstance(started, Started)
         self._recipients = started.recipients
 
@@ -72,6 +72,30 @@ class Call:
             policy=policy_from_settings(),
         )
         assert settle_call(self._claim, self._attempt, settlement, result_of(answer))
+
+
+def taken() -> Claim:
+    """The next batch in line, claimed."""
+    claimed = claim(WORKER, lease_s=60)
+    assert claimed is not None
+    return claimed
+
+
+def leave_all_of(batch: Batch) -> None:
+    """Every reader of a batch leaves the list."""
+    readers = Delivery.objects.filter(batch=batch).values("recipient")
+    Subscriber.objects.filter(pk__in=readers).update(
+        state="unsubscribed", unsubscribed_at=batch.due_at
+    )
+
+
+def restored(edition: Edition) -> None:
+    """Its database was found to be a restored one."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
+    Edition.objects.filter(pk=edition.pk).update(
+        control="stopped", control_reason="Restored.", unreconciled_since=edition.published_at
+    )
 
 
 def states(newsroom: Newsroom, edition: Edition) -> list[str]:
@@ -314,6 +338,21 @@ class TestCancelling:
         assert accepted(provider) == 0
         assert states(newsroom, edition) == ["done"]
 
+    def test_under_the_policy_hold_too_what_is_surely_absent_is_withdrawn(
+        self, newsroom: Newsroom, provider: SandboxServer, settings: object
+    ) -> None:
+        settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
+        edition = newsroom.publish(readers=2)
+        provider.sandbox.set_fault("reset")
+        newsroom.step()
+        control.cancel(edition.pk)
+
+        for _ in range(3):
+            newsroom.let_time_pass(1000)
+            newsroom.deliver_all()
+
+        assert newsroom.outcomes(edition) == ["withdrawn"] * 2
+
     def test_a_copy_that_bears_a_mark_of_having_been_sent_is_asked_about_not_withdrawn(
         self, newsroom: Newsroom, provider: SandboxServer
     ) -> None:
@@ -530,6 +569,132 @@ class TestClosing:
     ) -> None:
         assert control.close(with_missed.pk)
         assert not control.close(with_missed.pk)
+
+
+# --- One batch goes first, and others were on their way ---------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["in a call", "asked about"])
+def test_a_batch_that_was_on_its_way_when_the_edition_was_resumed_passes_the_turn_on(
+    newsroom: Newsroom, provider: SandboxServer, small_batches: None, stage: str
+) -> None:
+    edition = newsroom.publish(readers=6)
+    on_its_way = Call()
+    if stage == "asked about":
+        on_its_way.ends(CallUnanswered("Cut off."))
+        newsroom.let_time_pass(61)
+        asked = claim_look_up(WORKER, lease_s=60)
+        assert asked is not None
+    provider.sandbox.set_fault("unauthorized_401")
+    newsroom.dispatcher().deliver(taken())
+    assert control.resume(edition.pk)
+    # Everybody in the batch that goes first leaves: it is no judgement, and nobody is asked.
+    first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
+    leave_all_of(first)
+    newsroom.dispatcher().deliver(taken())
+
+    if stage == "in a call":
+        on_its_way.ends(Answered([Accepted("m-1", None), Accepted("m-2", None)]))
+    else:
+        look_up(asked, postmark_from_settings(), policy_from_settings(), jitter=0.5)
+    for _ in range(3):
+        newsroom.let_time_pass(1000)
+        newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+    assert sorted(newsroom.outcomes(edition)) == ["sent"] * 4 + ["withdrawn"] * 2
+
+
+def test_a_batch_that_was_claimed_before_the_stop_and_has_nobody_left_passes_the_turn_on(
+    newsroom: Newsroom, provider: SandboxServer, small_batches: None
+) -> None:
+    edition = newsroom.publish(readers=4)
+    held = taken()
+    Batch.objects.filter(pk=held.batch).update(state="claimed")
+    # Probing by the time it starts, which its claim does not know yet.
+    Edition.objects.filter(pk=edition.pk).update(probing=True)
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    leave_all_of(Batch.objects.get(pk=held.batch))
+
+    newsroom.dispatcher().deliver(held)
+    newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+
+
+# --- After a restored backup ------------------------------------------------------------------
+
+
+class TestBeforeItIsReconciled:
+    def test_nothing_is_sent_to_the_missed(self, newsroom: Newsroom, with_missed: Edition) -> None:
+        restored(with_missed)
+        assert control.send_to_missed(with_missed.pk, most=500) is None
+        assert newsroom.books(with_missed).missed == 2
+
+    def test_no_doubt_is_sent_again(self, newsroom: Newsroom, with_parked: Edition) -> None:
+        restored(with_parked)
+        assert control.send_doubtful(with_parked.pk) is None
+        assert states(newsroom, with_parked) == ["parked"]
+
+    def test_it_cannot_be_called_back_as_if_nobody_had_it(self, newsroom: Newsroom) -> None:
+        edition = newsroom.publish(readers=2, hold_s=60)
+        restored(edition)
+        assert control.call_back(edition.pk) is None
+        assert newsroom.outcomes(edition) == ["waiting"] * 2
+
+    def test_it_neither_resumes_nor_closes(self, newsroom: Newsroom, with_missed: Edition) -> None:
+        restored(with_missed)
+        assert not control.resume(with_missed.pk)
+        assert not control.close(with_missed.pk)
+
+    def test_cancelled_it_is_still_to_be_reconciled(self, newsroom: Newsroom) -> None:
+        edition = newsroom.publish(readers=2)
+        restored(edition)
+        assert control.cancel(edition.pk) == 2
+        edition.refresh_from_db()
+        assert edition.unreconciled_since is not None
+
+
+def test_a_restored_edition_whose_missed_are_all_that_is_left_is_stopped_too(
+    newsroom: Newsroom, with_missed: Edition
+) -> None:
+    identity.notice()
+    DatabaseIdentity.objects.update(database=1)
+
+    assert identity.notice().stopped == (with_missed.pk,)
+    assert control.send_to_missed(with_missed.pk, most=500) is None
+
+
+# --- Rows that other hands have changed -------------------------------------------------------
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "not counted"])
+def test_doubt_that_other_hands_put_into_a_batch_in_line_is_asked_about_and_the_rest_goes(
+    newsroom: Newsroom, provider: SandboxServer, small_batches: None, counted: bool
+) -> None:
+    edition = newsroom.publish(readers=2)
+    one = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
+    assert one is not None
+    Delivery.objects.filter(issue=one.issue_id, recipient=one.recipient_id, version=1).update(
+        outcome="unknown", sent_at=edition.published_at
+    )
+    if counted:
+        Batch.objects.filter(edition=edition).update(waiting=1, unknown=1)
+
+    newsroom.deliver_all()
+    assert newsroom.books(edition).sent == 1
+    for _ in range(4):
+        newsroom.let_time_pass(1000)
+        newsroom.deliver_all()
+
+    assert newsroom.state(edition) == "succeeded"
+    assert accepted(provider) == 2
+
+
+def test_the_batches_of_an_edition_never_run_into_those_of_the_next(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    with pytest.raises(IntegrityError, match="a_batch_is_numbered_within_its_edition"):
+        Batch.objects.filter(edition=edition).update(edition=edition.pk + 1)
 
 
 # --- Races ------------------------------------------------------------------------------------
