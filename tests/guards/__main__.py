@@ -14,9 +14,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from newsletter_site import embedded_postgres
 from tests.guards.catalogue import GUARDS
@@ -24,6 +25,9 @@ from tests.guards.guard import Guard
 from tests.guards.verdict import Run, as_reported
 from tests.guards.workbench import Workbench
 from tests.own_cluster import OwnCluster
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +142,14 @@ def _why_unnoticed(run: Run) -> str:
     return "" if run.failed else "its tests pass without it"
 
 
-def _each(benches, work, do):  # type: ignore[no-untyped-def]
+def _each(
+    benches: Sequence[Workbench], work: Iterable[Piece], do: Callable[[Workbench, Piece], Result]
+) -> list[Result]:
     """`do` every piece of work at one of the benches, each bench one at a time; the results."""
-    waiting: queue.SimpleQueue = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[Piece] = queue.SimpleQueue()
     for piece in work:
         waiting.put(piece)
-    results: list = []
+    results: list[Result] = []
     errors: list[Exception] = []
 
     def labour(bench: Workbench) -> None:
