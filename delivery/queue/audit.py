@@ -139,6 +139,20 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
+        "While batches of a running edition are held back one of them goes first",
+        """
+        SELECT format('edition %%s runs, holds %%s batches back, and %%s', edition.id,
+                      count(*) FILTER (WHERE state = 'paused'),
+                      CASE WHEN probing THEN 'nothing of it moves'
+                           ELSE 'none is to go first' END)
+        FROM batch JOIN edition ON edition.id = edition_id
+        WHERE edition.id = ANY(%s) AND control = 'running'
+        GROUP BY edition.id, probing
+        HAVING bool_or(state = 'paused')
+           AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
+        """,
+    ),
+    (
         "Of an edition that was cancelled nothing waits outside a call or a doubt",
         """
         SELECT format('batch %%s of edition %%s is %%s with %%s waiting', batch.id, edition.id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue import control, identity
@@ -35,6 +36,12 @@ def test_it_finds_missed_copies_that_are_not_counted(
     assert promises_broken(edition) == []
 
 
+@pytest.mark.parametrize("command", ["audit", "reconcile"])
+def test_an_empty_id_does_not_stand_for_all_issues(newsroom: Newsroom, command: str) -> None:
+    with pytest.raises(CommandError, match=r"^'' is not the id of an issue; a UUID is expected\.$"):
+        call_command(command, "")
+
+
 @pytest.mark.parametrize("held_back_by", ["pause", "restore"])
 def test_it_finds_a_batch_in_line_of_an_edition_that_is_held_back(
     newsroom: Newsroom, held_back_by: str
@@ -59,4 +66,14 @@ def test_it_finds_a_copy_that_waits_of_an_edition_that_was_cancelled(newsroom: N
     Batch.objects.update(state="paused", waiting=3, withdrawn=0)
     assert promises_broken(edition) == [
         "Of an edition that was cancelled nothing waits outside a call or a doubt"
+    ]
+
+
+@pytest.mark.parametrize("probing", [True, False])
+def test_it_finds_batches_that_nobody_will_ever_let_go(newsroom: Newsroom, probing: bool) -> None:
+    edition = newsroom.publish(3)
+    Batch.objects.update(state="paused")
+    Edition.objects.update(probing=probing)
+    assert promises_broken(edition) == [
+        "While batches of a running edition are held back one of them goes first"
     ]
