@@ -235,6 +235,42 @@ class Histories(RuleBasedStateMachine):
             self.truth.seen["overtaken"] += 1
             hand.wake()
 
+    @rule(
+        worker=a_worker,
+        moment=a_moment,
+        fault=st.one_of(st.just("none"), a_fault),
+        meanwhile=st.sampled_from(["pause", "cancel", "minutes pass", "a reader leaves"]),
+        index=an_index,
+    )
+    def meanwhile(
+        self, worker: int, moment: Moment, fault: str, meanwhile: str, index: int
+    ) -> None:
+        """Something happens while a worker is frozen, and then it goes on."""
+        hand = self._idle(worker)
+        if hand is None:
+            return
+        self._next_thing(worker, fault, moment)
+        if not hand.frozen:
+            return
+        match meanwhile:
+            case "minutes pass":
+                self.stage.let_time_pass(self.truth, 100.0)
+            case "a reader leaves":
+                self.lose_a_reader(index, leaves=True)
+            case _:
+                self.decide(index, meanwhile)
+        self._look()
+        hand.wake()
+
+    @rule(worker=a_worker)
+    def fall_behind(self, worker: int) -> None:
+        """The search falls hours behind, and just then a call is accepted and cut off."""
+        self.trouble_the_search("hours late")
+        self._next_thing(worker, "accepted, then closed", None)
+        self.let_time_pass(35.0)
+        for _ in range(3):
+            self.a_while_of_work(400.0)
+
     @rule()
     def sweep(self) -> None:
         """What every worker does now and then."""
