@@ -25,6 +25,14 @@ class Readers(Protocol):
         """Where this reader leaves with one click; an absolute address."""
         ...
 
+    def leave_a_gap_in_ids(self) -> None:
+        """
+        Give no id again that a database may have given out after its backup was taken.
+
+        A copy that went out then bears it in its key, and would be taken for another reader's.
+        """
+        ...
+
 
 _registered: list[Readers] = []
 

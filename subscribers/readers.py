@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.db import connection
 from delivery.models.delivery import Outcome
 from subscribers.models import Subscriber
 from subscribers.unsubscribe_token import token_for
+
+logger = logging.getLogger(__name__)
 
 # One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
 # cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
@@ -25,6 +28,10 @@ NO_LONGER_MAILABLE = """
         OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
         OR EXISTS (SELECT FROM suppression WHERE address_key = subscriber.email_key)
 """
+
+
+# No list grows by so many between a backup and its restore.
+IDS_APART = 100_000_000
 
 
 class RegisteredReaders:
@@ -74,3 +81,25 @@ class RegisteredReaders:
         """Where this reader leaves with one click: an absolute address that never redirects."""
         # Not reverse(): it is called once for every copy of an issue. A test holds them equal.
         return f"{settings.SITE_URL}/unsubscribe/{token_for(recipient)}/"
+
+    def leave_a_gap_in_ids(self) -> None:
+        """
+        Have the ids of new readers jump. Kept even if the caller's transaction is undone.
+
+        A role that may only draw from the sequence cannot do it: that is said, and never in the
+        way of what a restored database needs first.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                SELECT setval(given::regclass, nextval(given::regclass) + %s)
+                FROM pg_get_serial_sequence('subscriber', 'id') AS given
+                WHERE has_sequence_privilege(given, 'UPDATE')
+                """,
+                [IDS_APART],
+            )
+            if cursor.fetchone() is None:
+                logger.warning(
+                    "this role may not set subscriber_id_seq, so ids of readers may be given out "
+                    "again that were given out after the backup; grant it UPDATE on the sequence"
+                )

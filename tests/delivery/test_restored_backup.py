@@ -6,17 +6,18 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import Error, connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control, identity
 from delivery.queue.claim import claim
+from delivery.queue.split import lock_edition
 from newsletter_site.embedded_postgres.binaries import find_binaries
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import server_user
@@ -120,7 +121,7 @@ def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom
 
 
 def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
-    newsroom: Newsroom,
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.publish(3)
     identity.notice()
@@ -136,6 +137,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             assert not noticed.is_another
             restored_identity()
             assert identity.notice().is_another
+            assert "this role may not set subscriber_id_seq" in caplog.text
         finally:
             cursor.execute("RESET ROLE")
             cursor.execute(f"GRANT EXECUTE ON FUNCTION {refused} TO PUBLIC")
@@ -182,6 +184,68 @@ def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -
     restored_identity()
     identity.notice()
     assert newsroom.batch(edition).epoch > held.epoch + 1000
+
+
+def test_the_log_says_which_database_was_known_and_which_it_is(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    identity.notice()
+    own = DatabaseIdentity.objects.get()
+    told = f"{own.system_identifier}/{own.timeline}"
+    restored_identity()
+    identity.notice()
+    assert f"({told}/1, now {told}/{own.database}): 0 open editions stop" in caplog.text
+
+
+@pytest.mark.parametrize("seen_by", [identity.notice, identity.declare_restored])
+def test_ids_of_readers_are_not_given_out_again_after_a_restore(
+    newsroom: Newsroom, seen_by: Callable[[], object]
+) -> None:
+    identity.notice()
+    (last,) = newsroom.confirm(1)
+    restored_identity()
+    seen_by()
+    (next_one,) = newsroom.confirm(1, start=1)
+    assert next_one.pk > last.pk + 1_000_000
+
+
+def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> None:
+    (last,) = newsroom.confirm(1)
+    identity.notice()
+    identity.notice()
+    (next_one,) = newsroom.confirm(1, start=1)
+    assert next_one.pk == last.pk + 1
+
+
+def test_whoever_declares_a_restore_and_whoever_notices_it_do_not_wait_for_each_other(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(3)
+    identity.notice()
+    restored_identity()
+    ended: list[object] = []
+
+    def do(look: Callable[[], object]) -> None:
+        try:
+            ended.append(look())
+        except Error as error:
+            ended.append(error)
+        finally:
+            connection.close()
+
+    declaring, noticing = (
+        threading.Thread(target=do, args=(look,))
+        for look in (identity.declare_restored, identity.notice)
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        declaring.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        noticing.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+    declaring.join()
+    noticing.join()
+    assert ended == [(edition.pk,), identity.Noticed()]
 
 
 def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -> None:
