@@ -7,7 +7,7 @@ JSON, an unknown type, mail of another system) says nothing, and is kept all the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from uuid import UUID
@@ -43,6 +43,10 @@ class SeenAccepted:
     message_id: str
     attempt: UUID | None
     by: datetime | None
+
+    def told_at(self, seen: datetime) -> SeenAccepted:
+        """The same, told at `seen`: what it tells of was over by then, whatever its clock says."""
+        return self if self.by is None else replace(self, by=min(self.by, seen))
 
 
 @dataclass(frozen=True, slots=True)

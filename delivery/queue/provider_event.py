@@ -81,7 +81,7 @@ def apply(event: int) -> bool:
             cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
             cursor.execute(
                 """
-                SELECT body FROM provider_event WHERE id = %s AND applied_at IS NULL
+                SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL
                 FOR UPDATE SKIP LOCKED
                 """,
                 [event],
@@ -89,9 +89,10 @@ def apply(event: int) -> bool:
             row = cursor.fetchone()
             if row is None:
                 return False
-            accepted = webhook_event.read(bytes(row[0])).accepted
+            body, received_at = row
+            accepted = webhook_event.read(bytes(body)).accepted
             if accepted is not None:
-                _apply_acceptance(cursor, accepted)
+                _apply_acceptance(cursor, accepted.told_at(received_at))
             cursor.execute(
                 "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
             )
