@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         editions = Edition.objects.order_by("pk")
-        if options["issue"]:
+        if options["issue"] is not None:
             try:
                 editions = editions.filter(issue_id=issue_id(options["issue"]))
             except ValueError as error:
