@@ -142,6 +142,15 @@ class Obstacle:
     is_worth_waiting_for: bool
 
 
+def unbalanced(issue: UUID) -> Obstacle:
+    """What stands in the way where the rows of an edition and its counts contradict each other."""
+    return Obstacle(
+        "The books do not balance, so what Postmark shows could not be recorded. Run "
+        f"`./homing audit {issue}`, and reconcile again once they do.",
+        is_worth_waiting_for=False,
+    )
+
+
 def obstacle_to(
     *,
     was_all_shown: bool,

@@ -8,10 +8,12 @@ an edition of a restored database goes on once silence about the rest of it coun
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from django.db import DatabaseError, OperationalError
 
 from delivery.delivery_key import DeliveryKey, read
 from delivery.outcomes import Listed
@@ -24,6 +26,7 @@ from delivery.reconciliation import (
     may_be_reconciled_at,
     obstacle_to,
     silence_of,
+    unbalanced,
 )
 from delivery.reconciliation_seen import Seen
 from delivery.reconciliation_walk import Search, pages_of
@@ -46,7 +49,10 @@ class Settings:
 
 @dataclass(slots=True)
 class Report:
-    """What a round found. `obstacles` are by edition; one that is reconciled has none."""
+    """
+    What a round found. `obstacles` are by edition; one that is reconciled has none. `unknown` are
+    messages of versions that this database does not know, by version.
+    """
 
     found: int = 0
     recorded: int = 0
@@ -57,6 +63,7 @@ class Report:
     twice: int = 0
     reconciled: list[int] = field(default_factory=list)
     obstacles: dict[int, tuple[Obstacle, datetime]] = field(default_factory=dict)
+    unknown: Counter[int] = field(default_factory=Counter)
 
 
 class Round:
@@ -80,16 +87,20 @@ class Round:
         self._others: set[str] = set()
         self._shown = self._total = self._asked = 0
         self._newest: datetime | None = None
+        self._walked_at = reconcile.time_now()
         self.report = Report()
 
     def run(self) -> Report:
         """Raises `SearchUnavailableError` if the provider cannot be asked."""
-        walked_at = reconcile.time_now()
+        walked_at = self._walked_at
         # Asked for before the walk: if the search shows it now, it shows what came earlier from
         # now on.
         last = reconcile.last_accepted_on(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk(walked_at)
+        # Asked for after the walk: a version may be published meanwhile.
+        for version in reconcile.versions_of(self._issue):
+            del self.report.unknown[version]
         silence = silence_of(
             walked_at,
             last_lookup_after_s=self._settings.last_lookup_after_s,
@@ -99,12 +110,39 @@ class Round:
             newest_shown_at=self._newest,
         )
         for walked in self._editions.values():
-            self.report.aside += reconcile.set_bare_marks_aside(walked)
-            self._ask_about_the_missing(walked, silence)
-            if walked.unreconciled_since is not None:
-                self._end(walked, walked.unreconciled_since, walked_at, silence)
+            self._balances(walked, self._settle, walked_at, silence)
             self.report.twice += reconcile.second_copies_of(walked)
         return self.report
+
+    def _settle(self, walked: Walked, walked_at: datetime, silence: Silence) -> None:
+        self.report.aside += reconcile.set_bare_marks_aside(walked)
+        self._ask_about_the_missing(walked, silence)
+        if walked.unreconciled_since is not None:
+            self._end(walked, walked.unreconciled_since, walked_at, silence)
+
+    def _balances(self, walked: Walked, do: Callable[..., None], *what: object) -> bool:
+        """
+        Do this about an edition, unless its books do not balance; whether it was done.
+
+        The tables refuse what contradicts itself. That edition is left then; the others go on.
+        """
+        if walked.edition in self.report.obstacles:
+            return False
+        try:
+            do(walked, *what)
+        except OperationalError:
+            # The database is away or busy, which says nothing about the books.
+            raise
+        except DatabaseError as error:
+            # Its own words may repeat a row.
+            logger.error(
+                "edition %d does not balance: the database said %s",
+                walked.edition,
+                type(error).__name__,
+            )
+            self.report.obstacles[walked.edition] = (unbalanced(walked.issue), self._walked_at)
+            return False
+        return True
 
     # --- What the provider shows ------------------------------------------------------------------
 
@@ -118,13 +156,18 @@ class Round:
                 key = read(listed.delivery)
                 # How the search compares is not documented: each hit is compared here again.
                 if key is None or key.issue != self._issue or key.version not in self._editions:
-                    self._count_apart(listed)
+                    is_new = self._count_apart(listed)
+                    if key is not None and key.issue == self._issue:
+                        self.report.unknown[key.version] += is_new
                 else:
                     by_version[key.version].append((key.recipient, listed))
                 if listed.at is not None and (self._newest is None or listed.at > self._newest):
                     self._newest = listed.at
             for version, found in by_version.items():
-                self._take_in(self._editions[version], found)
+                if not self._balances(self._editions[version], self._take_in, found):
+                    for recipient, listed in found:
+                        if recipient not in self._seen[version]:
+                            self._count_apart(listed)
             self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
 
     def _take_in(self, walked: Walked, found: Sequence[tuple[int, Listed]]) -> None:
@@ -215,12 +258,14 @@ class Round:
             deadline_s=self._settings.deadline_s,
             last_lookup_after_s=self._settings.last_lookup_after_s,
         )
+        was_all_shown = self._shown >= self._total or self._ask_about_the_open(walked)
+        # What has ended sends nothing more: what nobody can tell any longer stays as it is.
         obstacle = obstacle_to(
-            was_all_shown=self._shown >= self._total or self._ask_about_the_open(walked),
+            was_all_shown=was_all_shown or walked.has_ended,
             shows_later_mail=silence.shows_later_mail,
             walked_at=walked_at,
             reconcilable_at=at,
-            backup_not_before=walked.backup_not_before,
+            backup_not_before=silence.since if walked.has_ended else walked.backup_not_before,
             silence=silence,
         )
         if obstacle is not None:

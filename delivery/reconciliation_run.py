@@ -30,13 +30,19 @@ Group = tuple[uuid.UUID, str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run found, and what keeps editions from being reconciled, if anything does."""
+    """
+    What a run found, and what keeps editions from being reconciled, if anything does.
+
+    `unknown` are messages of a version that this database does not know, with an edition of the
+    same issue that it does: edition, version, how many.
+    """
 
     editions: int
     reports: Sequence[Report]
     recorded: int
     reconciled: int
     obstacles: Sequence[tuple[Walked, Obstacle]]
+    unknown: Sequence[tuple[Walked, int, int]]
 
 
 def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) -> Outcome:
@@ -50,28 +56,42 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
     editions = reconcile.editions_to_walk(issue, retention_days=retention_days)
     to_walk = editions
     reports: dict[Group, Report] = {}
+    first_of: dict[Group, Walked] = {}
+    in_the_way: dict[int, tuple[Walked, Obstacle, datetime]] = {}
     recorded = reconciled = setbacks = 0
     tell(f"Comparing {len(editions)} editions with Postmark's record.")
     while True:
-        obstacles: list[tuple[Walked, Obstacle, datetime]] = []
+        # What is worth waiting for is walked again, or somebody else has seen to it.
+        in_the_way = {
+            edition: found
+            for edition, found in in_the_way.items()
+            if not found[1].is_worth_waiting_for
+        }
         for group, members in groupby(sorted(to_walk, key=_group), key=_group):
             walked = list(members)
+            first_of.setdefault(group, walked[0])
             report = reports[group] = _round(walked, tell)
             recorded += report.recorded
             reconciled += len(report.reconciled)
-            obstacles += [
-                (one, *report.obstacles[one.edition])
-                for one in walked
-                if one.edition in report.obstacles
-            ]
-        worth_it = [found for found in obstacles if found[1].is_worth_waiting_for]
+            for one in walked:
+                in_the_way.pop(one.edition, None)
+                if one.edition in report.obstacles:
+                    in_the_way[one.edition] = (one, *report.obstacles[one.edition])
+        worth_it = [found for found in in_the_way.values() if found[1].is_worth_waiting_for]
         now = reconcile.time_now()
         pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
         if not pause_s:
             setbacks += 1
         if not worth_it or not waits or setbacks > MOST_ROUNDS_WITHOUT_PROGRESS:
-            left = [(walked, obstacle) for walked, obstacle, _ in obstacles]
-            return Outcome(len(editions), list(reports.values()), recorded, reconciled, left)
+            left = [(one, obstacle) for one, obstacle, _ in in_the_way.values()]
+            unknown = [
+                (first_of[group], version, count)
+                for group, report in reports.items()
+                for version, count in sorted(report.unknown.items())
+            ]
+            return Outcome(
+                len(editions), list(reports.values()), recorded, reconciled, left, unknown
+            )
         tell(worth_it[0][1].sentence)
         _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
         to_walk = [

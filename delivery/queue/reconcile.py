@@ -35,7 +35,8 @@ class Walked:
     An edition whose record is walked.
 
     `backup_not_before` is the latest moment before `unreconciled_since` at which this database
-    knows of a call, or else when the edition was published.
+    knows of a call, or else when the edition was published. One that `has_ended` sends nothing
+    more, whatever is found.
     """
 
     edition: int
@@ -46,6 +47,7 @@ class Walked:
     published_at: datetime
     unreconciled_since: datetime | None
     backup_not_before: datetime
+    has_ended: bool
 
 
 def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Walked]:
@@ -58,7 +60,8 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
             """
             SELECT id, issue_id, version, title, stream, published_at, unreconciled_since,
                    greatest(published_at, (SELECT max(started_at) FROM attempt
-                                           WHERE started_at < unreconciled_since))
+                                           WHERE started_at < unreconciled_since)),
+                   control IN ('cancelled', 'closed')
             FROM edition
             WHERE issue_id = %(issue)s
                OR %(issue)s::uuid IS NULL
@@ -73,6 +76,13 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
             {"issue": issue, "days": retention_days},
         )
         return [Walked(*row) for row in cursor.fetchall()]
+
+
+def versions_of(issue: uuid.UUID) -> set[int]:
+    """All versions of an issue that this database knows, walked or not."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT version FROM edition WHERE issue_id = %s", [issue])
+        return {row[0] for row in cursor.fetchall()}
 
 
 def time_now() -> datetime:
@@ -150,8 +160,12 @@ def recorded_as_sent(walked: Walked) -> Iterator[list[tuple[int, datetime]]]:
 
 
 def recorded_as_open(walked: Walked) -> Iterator[list[tuple[int, datetime]]]:
-    """Recipients whose copy waits or is in doubt, a stretch at a time; the times say nothing."""
-    yield from _stretches(walked, ["waiting", "unknown"])
+    """
+    Recipients whose copy waits or is in doubt, a stretch at a time; the times say nothing.
+
+    Of an edition that has ended also those whose copy was withdrawn.
+    """
+    yield from _stretches(walked, ["waiting", "unknown", *["withdrawn"] * walked.has_ended])
 
 
 def _stretches(walked: Walked, outcomes: list[str]) -> Iterator[list[tuple[int, datetime]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -19,6 +20,8 @@ from delivery.queue import control, identity
 from delivery.queue.claim import claim
 from delivery.queue.reconcile import editions_to_walk, end_reconciliation
 from postmark_sandbox.server import SandboxServer
+from publishing.content import Content
+from publishing.publish import publish
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
 
@@ -69,6 +72,18 @@ def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
         cursor.execute("UPDATE delivery SET sent_at = sent_at - %s", [span])
         cursor.execute("UPDATE edition SET unreconciled_since = unreconciled_since - %s", [span])
         cursor.execute("UPDATE alarm SET raised_at = raised_at - %s", [span])
+
+
+def correct(newsroom: Newsroom, edition: Edition, *, hold_s: float = 0.0) -> Edition:
+    """The second version of an issue, in other words."""
+    return publish(
+        newsroom.author.pk,
+        uuid.uuid4().hex,
+        Content.written("Swifts", "<p>Rather martins</p>", ""),
+        hold_s=hold_s,
+        issue=edition.issue_id,
+        version=2,
+    ).edition
 
 
 def until_silence_counts(newsroom: Newsroom) -> None:
@@ -236,6 +251,45 @@ def test_versions_of_an_issue_are_told_apart(
     answer = reconcile()
     assert (answer["recorded"], answer["found"]) == (0, 0)
     assert newsroom.outcomes(first) == ["waiting"] * 2
+
+
+def test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_apart_again(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    first = newsroom.publish(3)
+    newsroom.deliver_all()
+    backup = KeptRows()
+    correct(newsroom, first)
+    newsroom.deliver_all()
+    backup.put_back()
+    answer = reconcile("--restored")
+    assert (answer["exit"], answer["unknown"], answer["recorded"]) == (3, 3, 0)
+    assert (
+        f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}), which this "
+        "database does not know: it was published after the backup." in answer["said"]
+    )
+    # What it says to do is enough for nobody to get a second copy.
+    again = correct(newsroom, first, hold_s=600)
+    answer = reconcile(str(first.issue_id))
+    assert (answer["exit"], answer["unknown"], answer["recorded"]) == (0, 0, 3)
+    control.send_now(again.pk)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(again) == ["sent"] * 3
+    assert len(copies(provider)) == 6
+    assert set(copies(provider).values()) == {1}
+
+
+def test_a_version_that_is_known_and_not_walked_is_nothing_to_say(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    first = newsroom.publish(3)
+    newsroom.deliver_all()
+    second = correct(newsroom, first)
+    newsroom.step()
+    Attempt.objects.filter(edition=first).update(started_at="2020-01-01T00:00:00Z")
+    answer = reconcile()
+    assert (answer["exit"], answer["editions"], answer["unknown"]) == (0, 1, 0)
+    assert answer["found"] == newsroom.books(second).sent
 
 
 # --- Recorded and not found -----------------------------------------------------------------------
@@ -441,6 +495,35 @@ def test_an_issue_that_is_not_there_is_one_sentence(reconcile: Reconcile) -> Non
         reconcile("00000000-0000-0000-0000-000000000000")
 
 
+# --- Books that do not balance --------------------------------------------------------------------
+
+
+def test_an_edition_whose_books_do_not_balance_is_said_and_the_others_are_reconciled(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    broken, sound = newsroom.publish(3), newsroom.publish()
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    identity.declare_restored()
+    # Three rows wait, and the count says that none does.
+    Batch.objects.filter(edition=broken).update(waiting=0, failed=3)
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (3, 3, 1)
+    assert (
+        f"The books do not balance, so what Postmark shows could not be recorded. Run `./homing "
+        f"audit {broken.issue_id}`" in answer["said"]
+    )
+    assert newsroom.outcomes(sound) == ["sent"] * 3
+    broken.refresh_from_db()
+    assert broken.unreconciled_since is not None
+    assert newsroom.outcomes(broken) == ["waiting"] * 3
+    Batch.objects.filter(edition=broken).update(waiting=3, failed=0)
+    assert reconcile()["reconciled"] == 1
+    assert newsroom.books(broken).sent == 3
+
+
 # --- More than can be paged through ---------------------------------------------------------------
 
 MANY = 10_400
@@ -505,6 +588,37 @@ def test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped(
     newsroom.deliver_all()
     assert newsroom.outcomes(running) == ["sent"] * 2
     assert newsroom.outcomes(paused) == ["waiting"] * 2
+
+
+def test_what_is_cancelled_before_it_is_reconciled_is_reconciled_and_stays_cancelled(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(3)
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+    identity.declare_restored()
+    assert control.cancel(edition.pk) == 3
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (0, 3, 1)
+    edition.refresh_from_db()
+    assert (edition.control, edition.unreconciled_since) == ("cancelled", None)
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.books(edition).sent == 3
+
+
+def test_of_what_is_cancelled_nobody_waits_for_what_postmark_has_forgotten(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(3)
+    let_time_pass(newsroom, 46 * 86_400)
+    identity.declare_restored()
+    control.cancel(edition.pk)
+    until_silence_counts(newsroom)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"]) == (0, 1)
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 3
 
 
 def test_a_restore_during_the_walk_is_reconciled_anew(

@@ -71,11 +71,12 @@ class Command(BaseCommand):
                     "missing": sum(report.missing for report in outcome.reports),
                     "twice": sum(report.twice for report in outcome.reports),
                     "reconciled": outcome.reconciled,
+                    "unknown": sum(count for _, _, count in outcome.unknown),
                 }
             )
         )
         self.stdout.flush()
-        if outcome.obstacles:
+        if outcome.obstacles or outcome.unknown:
             sys.exit(NEEDS_A_PERSON)
 
     def _issue(self, text: str | None) -> uuid.UUID | None:
@@ -109,6 +110,14 @@ class Command(BaseCommand):
         ):
             if count:
                 self.stderr.write(f"{count:,} {sentence}.")
+        for walked, version, count in outcome.unknown:
+            self.stderr.write(
+                f"Postmark has {count:,} messages of version {version} of “{walked.title}” (issue "
+                f"{walked.issue}), which this database does not know: it was published after the "
+                "backup. To publish it again would send to the same readers again. Publish it with "
+                f"a long hold (--hold), and run ./homing reconcile {walked.issue} before the hold "
+                "is over: who has a copy is recorded then and gets no second one."
+            )
         for walked, obstacle in outcome.obstacles:
             self.stderr.write(
                 f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
