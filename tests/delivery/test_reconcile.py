@@ -13,6 +13,7 @@ import pytest
 import requests
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models.functions import Now
 
 from delivery.delivery_key import DeliveryKey
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
@@ -439,7 +440,7 @@ def test_a_bare_time_without_a_copy_raises_an_alarm_is_asked_about_and_cleared(
 ) -> None:
     edition = newsroom.publish(2)
     recipient = rows(edition)[0].recipient_id
-    Delivery.objects.filter(recipient=recipient).update(sent_at="2026-01-01T00:00:00Z")
+    Delivery.objects.filter(recipient=recipient).update(sent_at=Now())
     for _ in range(2):
         reconcile()
     alarm = Alarm.objects.get(kind=Alarm.Kind.MARKED_UNSETTLED)

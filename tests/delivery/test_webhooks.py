@@ -419,12 +419,11 @@ def test_who_waits_too_long_for_a_lock_leaves_the_event_to_a_worker(
 
 
 def test_a_site_whose_database_is_down_asks_postmark_to_come_again(
-    newsroom: Newsroom, provider: SandboxServer, monkeypatch: pytest.MonkeyPatch
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    monkeypatch.setenv("POSTMARK_WEBHOOK_USER", USER)
-    monkeypatch.setenv("POSTMARK_WEBHOOK_PASSWORD", PASSWORD)
+    known = {"POSTMARK_WEBHOOK_USER": USER, "POSTMARK_WEBHOOK_PASSWORD": PASSWORD}
     # Nothing answers at the discard port.
-    with running_site("postgres://nobody@127.0.0.1:9/nothing", provider.url) as site:
+    with running_site("postgres://nobody@127.0.0.1:9/nothing", provider.url, known) as site:
         asked = HTTPConnection(site.url.removeprefix("http://"), timeout=60)
         asked.request("POST", PATH, b"{}", {"Authorization": credentials()})
         answer = asked.getresponse()
@@ -552,7 +551,7 @@ def test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read(
 
 
 def test_a_length_is_read_whatever_noughts_stand_before_it(newsroom: Newsroom) -> None:
-    assert _with_length("0" * 5000 + "2") == 200
+    assert _with_length("0" * 50 + "2") == 200
     assert bytes(ProviderEvent.objects.get().body) == b"{}"
 
 
