@@ -8,8 +8,9 @@ and without one take turns, each in a database of its own, so that none inherits
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 import psycopg
 
@@ -27,6 +28,14 @@ PAIRS_QUICK = 1
 SLOWER_BY_AT_MOST = 0.10
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Copies per second, and how many pages of the database were touched for each copy."""
+
+    rate: float
+    pages: float
+
+
 def run(wish: Wish) -> Finding:
     """Measure in turns and compare the medians."""
     readers = max(wish.readers_or(READERS, READERS_QUICK), 1)
@@ -35,23 +44,23 @@ def run(wish: Wish) -> Finding:
         f"{number(readers)} deliveries a round with and without a snapshot held open from before "
         f"publishing to the end, {pairs} rounds of each in turns, one worker"
     )
-    without: list[float] = []
-    under: list[float] = []
+    without: list[Round] = []
+    under: list[Round] = []
     with ground() as stage, stage.database("readers") as url, quick_provider() as provider:
         with closing(Desk(url)) as desk:
             desk.confirm(readers)
         _round(stage, provider, readers, held=False)  # Warms the machine up; not counted.
         for pair in range(pairs):
             for held in (False, True) if pair % 2 == 0 else (True, False):
-                rate = _round(stage, provider, readers, held=held)
-                (under if held else without).append(rate)
-                say(f"{'under a snapshot' if held else 'without one'}: {number(rate)}/s")
-    usual, slowed = statistics.median(without), statistics.median(under)
-    slower = 1 - slowed / usual
+                one = _round(stage, provider, readers, held=held)
+                (under if held else without).append(one)
+                say(f"{'under a snapshot' if held else 'without one'}: {number(one.rate)}/s")
+    slower = 1 - _rates(under)[1] / _rates(without)[1]
     finding.figures += [
-        f"without {number(usual)}/s ({number(min(without))} to {number(max(without))})",
-        f"with {number(slowed)}/s ({number(min(under))} to {number(max(under))})",
+        "without {1:,.0f}/s ({0:,.0f} to {2:,.0f})".format(*_rates(without)),
+        "with {1:,.0f}/s ({0:,.0f} to {2:,.0f})".format(*_rates(under)),
         f"{abs(slower):.1%} {'slower' if slower > 0 else 'faster'} in the median",
+        f"{_pages(under) / _pages(without) - 1:+.1%} pages touched",
     ]
     if not wish.quick:
         finding.expect(
@@ -61,18 +70,38 @@ def run(wish: Wish) -> Finding:
     return finding
 
 
-def _round(stage: Ground, provider: str, readers: int, *, held: bool) -> float:
-    """Copies per second of one worker, between the start and the end of its calls."""
+def _rates(rounds: Sequence[Round]) -> tuple[float, float, float]:
+    """The slowest, the median and the fastest."""
+    rates = [one.rate for one in rounds]
+    return min(rates), statistics.median(rates), max(rates)
+
+
+def _pages(rounds: Sequence[Round]) -> float:
+    """Pages touched for each copy, in the median."""
+    return statistics.median(one.pages for one in rounds)
+
+
+def _round(stage: Ground, provider: str, readers: int, *, held: bool) -> Round:
+    """One worker sends everything; timed between the start and the end of its calls."""
     with stage.database("round", like="readers") as url, closing(Desk(url)) as desk:
         with snapshot_held(url) if held else closing(Desk(url)):
             desk.publish(html=LETTER)
+            before = _pages_touched(desk)
             manage(url, "deliver", "--until-empty", POSTMARK_BASE_URL=provider)
+            pages = _pages_touched(desk) - before
         (sent, seconds) = desk.ask(
             "SELECT sum(accepted), extract(epoch FROM max(finished_at) - min(started_at))::float8 "
             "FROM attempt"
         )
         assert sent == readers, (sent, readers)
-        return readers / float(seconds)
+        return Round(readers / float(seconds), pages / readers)
+
+
+def _pages_touched(desk: Desk) -> int:
+    """How many pages this database has looked at so far, from memory or not."""
+    desk.ask("SELECT pg_stat_clear_snapshot()")
+    query = "SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()"
+    return int(desk.ask(query)[0])
 
 
 @contextmanager
