@@ -119,6 +119,8 @@ def _unnoticed(guards: Sequence[Guard], benches: Sequence[Workbench]) -> list[tu
     print(
         f"{len(tests)} tests with every guard in its place: {len(failing)} failed, "
         f"{max(run.seconds for run in as_built):.0f} s",
+        *sorted(failing),
+        sep="\n",
         flush=True,
     )
 
