@@ -135,6 +135,20 @@ GUARDS = [
         f"{WEBHOOKS}test_a_body_larger_than_any_event_is_refused",
     ),
     guard(
+        "a length of thousands of digits is not read",
+        WEBHOOK,
+        "[:MOST_DIGITS]",
+        "",
+        f"{WEBHOOKS}test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read",
+    ),
+    guard(
+        "a time that is still to come is when the event was seen",
+        EVENTS,
+        ".told_at(received_at)",
+        "",
+        f"{WEBHOOKS}test_a_time_that_is_still_to_come_is_when_the_event_was_seen",
+    ),
+    guard(
         "a webhook that broke off is not taken for a whole one",
         WEBHOOK,
         "if len(body) < length:",
