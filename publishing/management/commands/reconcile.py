@@ -112,11 +112,12 @@ class Command(BaseCommand):
                 self.stderr.write(f"{count:,} {sentence}.")
         for walked, version, count in outcome.unknown:
             self.stderr.write(
-                f"Postmark has {count:,} messages of version {version} of “{walked.title}” (issue "
-                f"{walked.issue}), which this database does not know: it was published after the "
-                "backup. To publish it again would send to the same readers again. Publish it with "
-                f"a long hold (--hold), and run ./homing reconcile {walked.issue} before the hold "
-                "is over: who has a copy is recorded then and gets no second one."
+                f"Postmark has {count:,} message{'s' * (count > 1)} of version {version} of "
+                f"“{walked.title}” (issue {walked.issue}), which this database does not know: it "
+                "was published after the backup. To publish it again would send to the same "
+                "readers again. Publish it with a long hold (--hold), and run "
+                f"./homing reconcile {walked.issue} before the hold is over: who has a copy is "
+                "recorded then and gets no second one."
             )
         for walked, obstacle in outcome.obstacles:
             self.stderr.write(
