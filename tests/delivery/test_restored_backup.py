@@ -304,7 +304,7 @@ def test_after_a_restore_nobody_gets_a_second_copy_and_nobody_none(
         ended = restored.last_line("deliver", "--until-empty")
         assert ended["sent"] == 40
         restored.run("audit")
-        nothing_new = {"recorded": 0, "missing": 0, "twice": 0, "reconciled": 0}
+        nothing_new = {"recorded": 0, "missing": 0, "twice": 0, "unknown": 0, "reconciled": 0}
         assert restored.last_line("reconcile") == {"editions": 1, "found": 40} | nothing_new
     assert set(copies(provider).values()) == {1}
     assert len(copies(provider)) == 40
