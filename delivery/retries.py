@@ -21,6 +21,10 @@ BLOCKED_CALLS_BEFORE_STOPPING = 3
 # Whatever the settings and the dice say: a provider that refuses must not be asked in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
+# Of the time between two look-ups of the schedule, what has to pass between them in any case. Not
+# all of it: one that came a moment late should not put off those after it.
+PUNCTUAL = 0.9
+
 # A batch that was in the hands of this many lost workers is suspected of having ended them.
 CRASHES_BEFORE_SUSPICION = 2
 
@@ -272,6 +276,11 @@ def _after_looking_up(
             fates=fates,
             next=Next.ASK,
             lookup_after_s=policy.lookup_after_s[lookups + 1],
+            # And never sooner after this one than the schedule has them apart: where the clock has
+            # stepped or no worker ran for long, all of them would be due at once, and asking three
+            # times in a second is asking once.
+            delay_s=PUNCTUAL
+            * (policy.lookup_after_s[lookups + 1] - policy.lookup_after_s[lookups]),
             reason="Not found by the provider's search yet, which proves nothing this early.",
             said_absent=True,
         )

@@ -347,7 +347,7 @@ def _words_of_ask_again(status: Status) -> str:
 
 
 def _ask_again(edition: Edition) -> str | None:
-    copies = control.ask_again(edition.pk)
+    copies = control.ask_again(edition.pk, silences=len(settings.DELIVERY_LOOKUP_AFTER_S) - 1)
     return None if copies is None else f"Postmark is being asked about {_copies(copies)}."
 
 

@@ -353,22 +353,27 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
                   AND delivery.sent_at IS NULL AND delivery.provider_message_id IS NULL"""
 
 
-def ask_again(edition: int) -> int | None:
-    """Have the provider asked once more about doubt that was left to a person; copies asked for."""
+def ask_again(edition: int, *, silences: int) -> int | None:
+    """
+    Have the provider asked about doubt that was left to a person; how many copies.
+
+    `silences` is how many look-ups count as made: all of the schedule but one to ask once more.
+    None if the edition is closed.
+    """
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
         cursor.execute(
             """
             WITH asked AS (
-                UPDATE batch SET state = 'unknown', lookups = 0, due_at = clock_timestamp(),
+                UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
                        reason = 'A person had Postmark asked again.'
                 WHERE edition_id = %s AND state = 'parked'
                 RETURNING unknown
             )
             SELECT coalesce(sum(unknown), 0) FROM asked
             """,
-            [edition],
+            [silences, edition],
         )
         (copies,) = cursor.fetchone()
     return int(copies)

@@ -191,10 +191,11 @@ def _close(hands: Hands) -> None:
 def _ask_again_and_send(hands: Hands) -> None:
     with watch.looking_away():
         hands.work()
-        hands.time_passes(LATER_S)
-        hands.work()
+        for _ in range(2):
+            hands.time_passes(LATER_S)
+            hands.work()
         assert hands.books().parked == 1
-    control.ask_again(hands.the_edition.pk)
+    control.ask_again(hands.the_edition.pk, silences=1)
     hands.time_passes(LATER_S)
     hands.work()
     control.send_doubtful(hands.the_edition.pk)

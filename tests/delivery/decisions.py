@@ -25,7 +25,9 @@ def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
     """
     fates = ", ".join(_fate(settlement, recipient) for recipient in recipients)
     words = [settlement.next.value]
-    if settlement.delay_s:
+    if settlement.lookup_after_s and settlement.delay_s:
+        words[0] += f" not before {settlement.delay_s:g} s,"
+    elif settlement.delay_s:
         words[0] += f" in {settlement.delay_s:g} s"
     if settlement.lookup_after_s:
         words[0] += f" {settlement.lookup_after_s:g} s into the doubt"

@@ -69,3 +69,25 @@ def test_a_step_between_a_call_and_its_look_up_sends_nobody_two(
 
     assert newsroom.state(edition) == "succeeded"
     assert provider.sandbox.summary()["accepted"] == 3
+
+
+def test_a_step_forward_does_not_make_three_look_ups_one(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    """The search is late, and by the stepped clock the whole schedule is over at once."""
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("search_delay", seconds=3600)
+    provider.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    newsroom.let_time_pass(HOUR)
+
+    for _ in range(5):
+        newsroom.deliver_all()
+
+    assert newsroom.books(edition).unknown == 3
+    assert len(newsroom.attempts(edition)) == 1
+    provider.sandbox.faults.clear()
+    newsroom.let_time_pass(HOUR)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "succeeded"
+    assert provider.sandbox.summary()["accepted"] == 3

@@ -498,7 +498,7 @@ class TestDoubtThatIsLeftToAPerson:
     def test_asked_again_it_is_settled_by_what_the_provider_says_now(
         self, newsroom: Newsroom, provider: SandboxServer, with_parked: Edition
     ) -> None:
-        assert control.ask_again(with_parked.pk) == 2
+        assert control.ask_again(with_parked.pk, silences=2) == 2
         assert states(newsroom, with_parked) == ["unknown"]
         newsroom.deliver_all()
         assert states(newsroom, with_parked) == ["parked"]
@@ -525,7 +525,7 @@ class TestDoubtThatIsLeftToAPerson:
         assert control.close(with_parked.pk)
         assert newsroom.state(with_parked) == "closed"
         assert newsroom.books(with_parked).unknown == 2
-        assert control.ask_again(with_parked.pk) is None
+        assert control.ask_again(with_parked.pk, silences=2) is None
 
     def test_doubt_that_is_still_asked_about_is_not_for_a_person(
         self, newsroom: Newsroom, provider: SandboxServer
@@ -534,7 +534,7 @@ class TestDoubtThatIsLeftToAPerson:
         provider.sandbox.set_fault("reset")
         newsroom.step()
 
-        assert control.ask_again(edition.pk) == 0
+        assert control.ask_again(edition.pk, silences=2) == 0
         assert control.send_doubtful(edition.pk) == 0
 
         assert newsroom.outcomes(edition) == ["unknown"] * 2

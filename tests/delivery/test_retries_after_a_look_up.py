@@ -72,10 +72,10 @@ def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
 
 def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     assert decision(found(1), 2, lookups=0) == (
-        "sent, as it was: ask the provider 300 s into the doubt, said absent"
+        "sent, as it was: ask the provider not before 216 s, 300 s into the doubt, said absent"
     )
     assert decision(found(), 1, lookups=1) == (
-        "as it was: ask the provider 900 s into the doubt, said absent"
+        "as it was: ask the provider not before 540 s, 900 s into the doubt, said absent"
     )
 
 
@@ -154,7 +154,7 @@ def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_o
     ("given", "then"),
     [
         ({"convincing": False}, "ask the provider in 2.5 s, setback 1, 1 on top"),
-        ({}, "ask the provider 300 s into the doubt, said absent, 1 on top"),
+        ({}, "ask the provider not before 216 s, 300 s into the doubt, said absent, 1 on top"),
         ({"lookups": 2}, "try again, a try is used up, said absent, 1 on top"),
         ({"lookups": 2, "policy": HOLDING}, "wait for a person, said absent, 1 on top"),
     ],

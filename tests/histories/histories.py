@@ -479,7 +479,7 @@ class Histories(RuleBasedStateMachine):
 
     def _people_decide(self) -> None:
         for edition in self.editions:
-            control.ask_again(edition.pk)
+            control.ask_again(edition.pk, silences=0)
         self._come_to_rest()
         for edition in self.editions:
             self._send_doubtful(edition)

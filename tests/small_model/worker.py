@@ -212,7 +212,9 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
     if failed or not worker.convincing:
         return state._replace(batch=batch._replace(due=variant.pause))
     if batch.lookups + 1 < len(variant.schedule):
-        due = max(0, variant.schedule[batch.lookups + 1] - batch.doubt)
+        # Never sooner after this one than the schedule has them apart.
+        apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
+        due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)
         return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))
     if batch.tries + 1 >= variant.max_tries or batch.crashes >= 2:
         return state._replace(batch=ended(batch._replace(tries=batch.tries + 1), "failed"))
