@@ -156,8 +156,8 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     (
         {"waiting": 9, "in_line": 1, "slowed_to_per_s": 99.6},
         (
-            "Postmark asked for a slower pace: about 100 copies a second for now, and more again from "
-            "moment to moment."
+            "Postmark asked for a slower pace: about 100 copies a second for now, and more again "
+            "from moment to moment."
         ),
     ),
     (
@@ -167,15 +167,15 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     (
         {"control": "cancelled", "unknown": 1, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
         (
-            "1 copy was in the air when it ended: Homing is asking Postmark about it. Asks again at "
-            f"{IN_A_MINUTE:%H:%M:%S} UTC."
+            "1 copy was in the air when it ended: Homing is asking Postmark about it. Asks again "
+            f"at {IN_A_MINUTE:%H:%M:%S} UTC."
         ),
     ),
     (
         {"control": "closed", "unknown": 2, "parked": 1},
         (
-            "2 copies stay in doubt: no proof came that Postmark accepted them, and none that it did "
-            "not."
+            "2 copies stay in doubt: no proof came that Postmark accepted them, and none that it "
+            "did not."
         ),
     ),
     ({"control": "cancelled"}, ""),
