@@ -131,12 +131,18 @@ def _what_an_ended_edition_still_waits_for(books: Books) -> str:
 
 
 def _what_a_pause_holds(books: Books) -> str:
-    held = f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume."
-    if books.unknown:
-        return f"{held} {_count(books.unknown, 'copy is', 'copies are')} being asked about."
-    if books.in_work:
-        return f"{held} Calls that were in the air end first."
-    return held
+    sentences = []
+    if books.waiting or not books.unknown:
+        sentences.append(f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume.")
+    if books.unknown and (books.in_line or books.in_work):
+        sentences.append(f"{_count(books.unknown, 'copy is', 'copies are')} being asked about.")
+    elif books.unknown:
+        sentences.append(
+            f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
+        )
+    elif books.in_work:
+        sentences.append("Calls that were in the air end first.")
+    return " ".join(sentences)
 
 
 def _asks_again(books: Books) -> str:

@@ -59,7 +59,8 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
     first_of: dict[Group, Walked] = {}
     in_the_way: dict[int, tuple[Walked, Obstacle, datetime]] = {}
     recorded = reconciled = setbacks = 0
-    tell(f"Comparing {len(editions)} editions with Postmark's record.")
+    counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
+    tell(f"Comparing {counted} with Postmark's record.")
     while True:
         # What is worth waiting for is walked again, or somebody else has seen to it.
         in_the_way = {

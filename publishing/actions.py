@@ -92,8 +92,20 @@ def _have_it(number: int) -> str:
     return f"{_readers(number)} {'has' if number == 1 else 'have'} their copy"
 
 
+_STANDS = {
+    EditionState.SCHEDULED: "it is to be published later",
+    EditionState.HELD: "it is held",
+    EditionState.SENDING: "it is being sent",
+    EditionState.PAUSED: "it is paused",
+    EditionState.NEEDS_ATTENTION: "it needs attention",
+    EditionState.SUCCEEDED: "it has gone out",
+    EditionState.CANCELLED: "it is cancelled",
+    EditionState.CLOSED: "it is closed",
+}
+
+
 def _is(status: Status) -> str:
-    return f"it is {status.state.words}"
+    return _STANDS[status.state]
 
 
 def _in_the_air(status: Status) -> str:
@@ -177,6 +189,8 @@ def _resume(edition: Edition) -> str | None:
 def _cannot_send_now(status: Status) -> str:
     if status.state is EditionState.HELD:
         return ""
+    if status.books.unreconciled:
+        return RESTORED
     if status.state is EditionState.PAUSED:
         return "it is paused; resume it first."
     return f"its hold is over; {_is(status)}."
@@ -375,7 +389,10 @@ def _send_doubtful(edition: Edition) -> str | None:
     if copies is None:
         return None
     go = "goes" if copies == 1 else "go"
-    return f"{_copies(copies)} {go} again. What Postmark has a mark of stays in doubt."
+    return (
+        f"{_copies(copies)} {go} again. Whoever did get the first gets a second one. What bears a "
+        "mark of Postmark stays in doubt."
+    )
 
 
 # In their order on the page: what is most likely wanted first, what cannot be undone last.

@@ -153,7 +153,7 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
             reason = status.reason
             if reason.startswith("The "):
                 reason = f"the {reason.removeprefix('The ')}"
-            return f"Needs attention: {reason}{_also_in_doubt(books)}{_nobody_lost(books)}"
+            return f"Needs attention: {reason}{_nobody_lost(books)}"
         case EditionState.PAUSED:
             return f"Paused. {status.reason}"
         case _:
@@ -172,14 +172,6 @@ def _cancelled(books: Books) -> str:
         done = "Called back" if called_back else "Cancelled"
         return f"{done}. It reached nobody; its text stays for the next version."
     return f"Cancelled. It reached {_readers(books.sent)}; {_without(books):,} did not get it."
-
-
-def _also_in_doubt(books: Books) -> str:
-    """Doubt that waits for a person beside readers who were missed."""
-    if not (books.missed and books.parked) or books.control == "stopped":
-        return ""
-    verb = "is" if books.unknown == 1 else "are"
-    return f" {_copies(books.unknown)} {verb} in doubt as well."
 
 
 def _still(status: Status) -> str:

@@ -19,7 +19,7 @@ class Breach:
     where: str
 
     def __str__(self) -> str:
-        return f"{self.promise}: {self.where}"
+        return f"Broken: {self.promise[0].lower()}{self.promise[1:]}: {self.where}"
 
 
 # A bare mark of having been sent counts as unknown, whatever the outcome says.

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from idempotency.claim import seats
+from publishing.kept_form import WORDS
 from publishing.models import KeptForm
-from publishing.views.publishing_form import FIELDS
 from tests.browser.conftest import READERS, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,7 +109,7 @@ def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_ke
 
     page.go_back()
 
-    words = [page.locator(f"[name={name}]").input_value() for name in FIELDS]
+    words = [page.locator(f"[name={name}]").input_value() for name in WORDS]
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
 
 

@@ -180,8 +180,12 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"control": "cancelled"}, ""),
     (
-        {"control": "paused", "waiting": 2, "unknown": 1},
+        {"control": "paused", "waiting": 2, "unknown": 1, "in_line": 1},
         "2 copies wait until you resume. 1 copy is being asked about.",
+    ),
+    (
+        {"control": "paused", "unknown": 4, "parked": 1},
+        "4 copies are in doubt: a person has to decide.",
     ),
     (
         {"control": "paused", "waiting": 2, "in_work": 1},

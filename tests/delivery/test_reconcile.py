@@ -264,7 +264,7 @@ def test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_a
     newsroom.deliver_all()
     backup.put_back()
     answer = reconcile("--restored")
-    assert (answer["exit"], answer["unknown"], answer["recorded"]) == (3, 3, 0)
+    assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (3, 3, 0)
     assert (
         f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}), which this "
         "database does not know: it was published after the backup." in answer["said"]
@@ -272,7 +272,7 @@ def test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_a
     # What it says to do is enough for nobody to get a second copy.
     again = correct(newsroom, first, hold_s=600)
     answer = reconcile(str(first.issue_id))
-    assert (answer["exit"], answer["unknown"], answer["recorded"]) == (0, 0, 3)
+    assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (0, 0, 3)
     control.send_now(again.pk)
     newsroom.deliver_all()
     assert newsroom.outcomes(again) == ["sent"] * 3
@@ -289,7 +289,7 @@ def test_a_version_that_is_known_and_not_walked_is_nothing_to_say(
     newsroom.step()
     Attempt.objects.filter(edition=first).update(started_at="2020-01-01T00:00:00Z")
     answer = reconcile()
-    assert (answer["exit"], answer["editions"], answer["unknown"]) == (0, 1, 0)
+    assert (answer["exit"], answer["editions"], answer["of_unknown_versions"]) == (0, 1, 0)
     assert answer["found"] == newsroom.books(second).sent
 
 

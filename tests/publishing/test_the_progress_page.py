@@ -407,7 +407,7 @@ def test_resuming_twice_does_no_more_than_once(window, edition):
     again = window.post(address(edition, "resume/"))
 
     assert again.status == 303
-    assert "there is nothing to resume; it is sending." in window.get(address(edition)).words
+    assert "there is nothing to resume; it is being sent." in window.get(address(edition)).words
     assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1
 
 
@@ -415,7 +415,7 @@ def test_the_sheet_of_an_edition_that_is_not_stopped_leads_back_and_says_why(win
     assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
 
     page = window.get(address(edition))
-    assert f"“{edition.title}”: there is nothing to resume; it is sending." in page.words
+    assert f"“{edition.title}”: there is nothing to resume; it is being sent." in page.words
 
 
 def test_the_overview_shows_every_issue_with_its_state_newest_first(window, author, edition):

@@ -35,6 +35,13 @@ class Command(BaseCommand):
         for breach in breaches:
             self.stdout.write(str(breach))
         if breaches:
-            self.stdout.write(f"{len(breaches)} breaches in {len(checked)} editions.")
+            self.stdout.write(
+                f"{_counted(len(breaches), 'breach', 'breaches')} in the books of "
+                f"{_counted(len(checked), 'edition', 'editions')}."
+            )
             sys.exit(1)
-        self.stdout.write(f"The books of {len(checked)} editions balance.")
+        self.stdout.write(f"The books of {_counted(len(checked), 'edition', 'editions')} balance.")
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

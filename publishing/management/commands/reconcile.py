@@ -71,12 +71,13 @@ class Command(BaseCommand):
                     "missing": sum(report.missing for report in outcome.reports),
                     "twice": sum(report.twice for report in outcome.reports),
                     "reconciled": outcome.reconciled,
-                    "unknown": sum(count for _, _, count in outcome.unknown),
+                    "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
                 }
             )
         )
         self.stdout.flush()
-        if outcome.obstacles or outcome.unknown:
+        odd = any(report.missing or report.twice for report in outcome.reports)
+        if odd or outcome.obstacles or outcome.unknown:
             sys.exit(NEEDS_A_PERSON)
 
     def _issue(self, text: str | None) -> uuid.UUID | None:
@@ -98,11 +99,12 @@ class Command(BaseCommand):
             self.stderr.write(line)
 
     def _say_what_is_odd(self, outcome: Outcome) -> None:
-        missing, not_asked, strangers, aside = (
+        missing, not_asked, strangers, aside, twice = (
             sum(getattr(report, name) for report in outcome.reports)
-            for name in ("missing", "not_asked", "strangers", "aside")
+            for name in ("missing", "not_asked", "strangers", "aside", "twice")
         )
         for count, sentence in (
+            (twice, "readers have more than one copy; the alarms stand on their edition's page"),
             (missing, "copies are recorded as sent, and Postmark does not show them; not resent"),
             (not_asked, "more copies are not shown and were not asked about; run it again"),
             (strangers, "messages at Postmark name readers who have no copy on record"),
