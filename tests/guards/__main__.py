@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spent = time.monotonic() - began
     for guard, why in unnoticed:
         print(f"UNNOTICED {guard.promise}: {why}")
-    print(f"{len(guards) - len(unnoticed)} of {len(guards)} guards were missed, {spent:.0f} s")
+    print(f"{len(guards) - len(unnoticed)} of {len(guards)} guards noticed when gone, {spent:.0f} s")
     return 1 if unnoticed else 0
 
 
