@@ -87,7 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spent = time.monotonic() - began
     for guard, why in unnoticed:
         print(f"UNNOTICED {guard.promise}: {why}")
-    print(f"{len(guards) - len(unnoticed)} of {len(guards)} guards noticed when gone, {spent:.0f} s")
+    noticed = len(guards) - len(unnoticed)
+    print(f"{noticed} of {len(guards)} guards were noticed when they were gone, {spent:.0f} s")
     return 1 if unnoticed else 0
 
 
