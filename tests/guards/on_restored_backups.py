@@ -193,8 +193,8 @@ GUARDS = [
     guard(
         "a version that only the provider knows waits for a person",
         "publishing/management/commands/reconcile.py",
-        "if outcome.obstacles or outcome.unknown:",
-        "if outcome.obstacles:",
+        "or outcome.obstacles or outcome.unknown:",
+        "or outcome.obstacles:",
         f"{RECONCILING}{ONLY_THERE}",
     ),
     guard(
