@@ -18,7 +18,7 @@ def confirmed() -> QuerySet[Subscriber, tuple[int, str, str]]:
 
     Unordered and unevaluated: publishing numbers them inside one `INSERT … SELECT`.
     """
-    suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"))
+    suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     return (
         Subscriber.objects.filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
         .order_by()

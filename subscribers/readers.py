@@ -26,7 +26,8 @@ NO_LONGER_MAILABLE = """
       LEFT JOIN subscriber ON subscriber.id = recipient AND subscriber.id BETWEEN %s AND %s
      WHERE subscriber.id IS NULL
         OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
-        OR EXISTS (SELECT FROM suppression WHERE address_key = subscriber.email_key)
+        OR EXISTS (SELECT FROM suppression
+                   WHERE address_key = subscriber.email_key AND lifted_at IS NULL)
 """
 
 

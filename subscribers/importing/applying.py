@@ -54,6 +54,7 @@ TAKE_OUT_WHO_MAY_NOT_BE_MAILED = """
      USING import_candidate AS candidate
       LEFT JOIN subscriber USING (email_key)
       LEFT JOIN suppression ON suppression.address_key = candidate.email_key
+                           AND suppression.lifted_at IS NULL
      WHERE candidate.line = import_candidate.line
        AND (subscriber.state IN ('unsubscribed', 'bounced', 'complained')
             OR suppression.id IS NOT NULL)

@@ -1,8 +1,21 @@
 """The tables of the list, one idea a file."""
 
+from subscribers.models.bounce import Bounce
+from subscribers.models.consent_record import ConsentRecord
+from subscribers.models.consent_wording import ConsentWording
+from subscribers.models.erasure import Erasure
 from subscribers.models.left_out_row import LeftOutRow
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.subscriber_import import SubscriberImport
 from subscribers.models.suppression import Suppression
 
-__all__ = ["LeftOutRow", "Subscriber", "SubscriberImport", "Suppression"]
+__all__ = [
+    "Bounce",
+    "ConsentRecord",
+    "ConsentWording",
+    "Erasure",
+    "LeftOutRow",
+    "Subscriber",
+    "SubscriberImport",
+    "Suppression",
+]

@@ -24,8 +24,13 @@ class Subscriber(models.Model):
     while their address is on no suppression list.
 
     Leaving is this person's state and not an entry of the suppression list: that list is about
-    addresses we must not mail whoever asks. A reader who bounced or complained keeps that state
-    when they also leave; `unsubscribed_at` then records the wish all the same.
+    addresses we must not mail whoever asks. Of what befalls a reader the gravest stays: a complaint
+    before leaving before a bounce, so the order in which it is told makes no difference.
+    `unsubscribed_at` records the wish to leave also beside a complaint.
+
+    It is a ratchet, held by triggers: only `opt_in`, a fresh consent of the person themselves,
+    leads back to `confirmed`. An address never changes, and nobody's row goes but by erasure or as
+    a sign-up that was never confirmed.
     """
 
     class State(models.TextChoices):
@@ -66,9 +71,31 @@ class Subscriber(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
+    gone_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="When they left, bounced or complained; set by the database itself.",
+    )
+    requests = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Confirmation mails asked for so far."
+    )
+    record_requests = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Mails asked for with the way to their own record."
+    )
+    opt_in = models.ForeignKey(
+        "subscribers.ConsentRecord",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Their own confirmation, by which they came or came back.",
+    )
 
     class Meta:
         db_table = "subscriber"
+        permissions = [("manage_readers", "Can see, import, export and erase readers")]
         constraints = [
             models.UniqueConstraint(name="one_subscriber_per_address", fields=["email_key"]),
             models.CheckConstraint(

@@ -44,6 +44,17 @@ class Suppression(models.Model):
     reason = models.CharField(max_length=11, choices=Reason)
     origin = models.CharField(max_length=8, choices=Origin)
     created_at = models.DateTimeField(db_default=Now())
+    at = models.DateTimeField(db_default=Now(), help_text="When it came about, as far as is known.")
+    lifted_at = models.DateTimeField(null=True, blank=True)
+    lifted_by = models.ForeignKey(
+        "subscribers.ConsentRecord",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
 
     class Meta:
         db_table = "suppression"

@@ -224,7 +224,8 @@ def test_a_reader_who_is_no_longer_held_here_is_told_the_truth_that_nothing_is_s
 ) -> None:
     reader = SubscriberFactory()
     link = link_of(reader)
-    reader.delete()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT erase_subscriber(%s, %s)", [reader.pk, b"hashed"])
 
     page = getattr(visitor, method)(link)
 

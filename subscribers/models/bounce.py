@@ -1,0 +1,46 @@
+"""A bounce: mail to a reader that came back, or that they called spam, as the provider told."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class Bounce(models.Model):
+    """
+    One event of the provider's list of bounces, once, however often and by which way it is told.
+
+    `type` is the provider's own word for it (`HardBounce`, `SoftBounce`, `SpamComplaint` …).
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    provider_id = models.CharField(
+        max_length=40, null=True, help_text="The provider's number of it; large."
+    )
+    subscriber = models.ForeignKey(
+        "subscribers.Subscriber",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="bounces",
+    )
+    type = models.CharField(max_length=40)
+    inactive = models.BooleanField(help_text="The provider mails this address no more.")
+    at = models.DateTimeField()
+    description = models.TextField(blank=True, db_default="")
+    # Which copy it was; null where the provider did not tell.
+    issue_id = models.UUIDField(null=True)
+    version = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        db_table = "bounce"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                name="a_bounce_is_kept_once",
+                fields=["provider_id"],
+                condition=Q(provider_id__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.pk}"

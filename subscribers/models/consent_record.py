@@ -1,0 +1,111 @@
+"""A consent record: one line of the ledger that says how a person came to be mailed, or not."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from subscribers.models.subscriber import LONGEST_NAME
+
+
+class Act(models.TextChoices):
+    """What happened."""
+
+    ASKED = "asked", "asked for the letter"
+    CONFIRMED = "confirmed", "confirmed by their own press of the button"
+    IMPORTED = "imported", "came with an import"
+    LEFT = "left", "left"
+    BOUNCED = "bounced", "the address did not take mail"
+    COMPLAINED = "complained", "called a letter spam"
+    SHUT_OUT = "shut out", "was shut out"
+    RECORD_ASKED = "record asked", "asked what is held about them"
+
+
+class How(models.TextChoices):
+    """By which way it came to us."""
+
+    FORM = "form", "by the form on our page"
+    EMBEDDED_FORM = "embedded form", "by a form on another site"
+    LINK = "link", "by the link in a mail"
+    ONE_CLICK = "one-click", "by the button of their mail program"
+    IMPORT = "import", "by an import"
+    PROVIDER = "provider", "told by the provider"
+    OPERATOR = "operator", "by a person at the desk"
+
+
+class ConsentRecord(models.Model):
+    """
+    Added once, changed never; it goes only when its person is erased. Triggers hold that.
+
+    `network` is where it came from, cut to its first 24 bits (48 of IPv6): enough to show that it
+    was somebody, too little to find them. `request` is the number of the mail that was asked for,
+    or that a confirmation answers. `name` is the name that was typed; it becomes the reader's own
+    with their confirmation, because anybody can type it before.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    # Without a constraint in the database: the person is erased first, their records after them.
+    subscriber = models.ForeignKey(
+        "subscribers.Subscriber",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="consent_records",
+    )
+    act = models.CharField(max_length=12, choices=Act)
+    how = models.CharField(max_length=13, choices=How)
+    at = models.DateTimeField(db_default=Now())
+    network = models.CharField(max_length=43, blank=True, db_default="")
+    wording = models.ForeignKey(
+        "subscribers.ConsentWording",
+        on_delete=models.PROTECT,
+        null=True,
+        db_index=False,
+        related_name="+",
+    )
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        on_delete=models.PROTECT,
+        null=True,
+        db_index=False,
+        related_name="+",
+    )
+    request = models.PositiveIntegerField(null=True)
+    name = models.CharField(max_length=LONGEST_NAME, blank=True, db_default="")
+    detail = models.TextField(blank=True, db_default="", help_text="What else there is to say.")
+
+    class Meta:
+        db_table = "consent_record"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="consent_act_is_known", condition=Q(act__in=list(Act.values))
+            ),
+            models.CheckConstraint(
+                name="consent_way_is_known", condition=Q(how__in=list(How.values))
+            ),
+            models.CheckConstraint(
+                name="who_asked_or_confirmed_has_a_number",
+                condition=~Q(act__in=["asked", "confirmed", "record asked"])
+                | Q(request__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="an_imported_consent_names_the_import",
+                condition=~Q(act="imported") | Q(subscriber_import__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="only_the_person_confirms",
+                condition=~Q(act="confirmed") | Q(how="link"),
+            ),
+        ]
+        indexes = [
+            # Sign-ups of one network within the hour.
+            models.Index(
+                name="consent_asked_from",
+                fields=["network", "at"],
+                condition=Q(act__in=["asked", "record asked"]) & ~Q(network=""),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act}, {self.how}"

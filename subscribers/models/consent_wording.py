@@ -1,0 +1,27 @@
+"""A wording: what a person saw when they agreed, word for word."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class ConsentWording(models.Model):
+    """
+    The sentences beside a button, kept for good: a consent record points to those of its day.
+
+    Known by the SHA-256 of the text, so that the same words are kept once.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    text_hash = models.BinaryField()
+    text = models.TextField()
+    first_used_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "consent_wording"
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(name="a_wording_is_kept_once", fields=["text_hash"])]
+
+    def __str__(self) -> str:
+        return f"wording {self.pk}"

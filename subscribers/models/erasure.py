@@ -1,0 +1,29 @@
+"""An erasure: that somebody was erased, and nothing of who it was."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Erasure(models.Model):
+    """
+    The keyed hash of an address whose person had everything about them erased.
+
+    It only lets an import recognise the address and leave it out. Without the key nobody can tell
+    whose it is, nor try addresses against it. A fresh opt-in of that person ends it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    address_hash = models.BinaryField(help_text="BLAKE2b of the case-folded address, keyed.")
+    erased_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "erasure"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="an_address_is_erased_once", fields=["address_hash"])
+        ]
+
+    def __str__(self) -> str:
+        return f"erasure {self.pk}"

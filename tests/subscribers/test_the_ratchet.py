@@ -1,0 +1,264 @@
+"""Who left stays away until they come back themselves: the database refuses everything else."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+
+from subscribers import consent
+from subscribers.models import ConsentRecord, ConsentWording, Erasure, Subscriber, Suppression
+from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
+
+pytestmark = pytest.mark.django_db
+
+GONE = ["bounced", "unsubscribed", "complained"]
+
+
+def change(reader: Subscriber, **fields: object) -> None:
+    """What any code could try."""
+    Subscriber.objects.filter(pk=reader.pk).update(**fields)
+
+
+def refused(rule: str, reader: Subscriber, **fields: object) -> None:
+    with pytest.raises(IntegrityError) as error, transaction.atomic():
+        change(reader, **fields)
+    assert error.value.__cause__.diag.constraint_name == rule
+
+
+def opt_in(reader: Subscriber, how: str = "form", request: int = 1) -> int:
+    """What a person does: ask by our form, and press the button in the mail."""
+    consent.record(reader.pk, "asked", how, request=request)
+    return consent.record(reader.pk, "confirmed", "link", request=request)
+
+
+@pytest.mark.parametrize("state", GONE)
+@pytest.mark.parametrize("to", ["confirmed", "pending"])
+def test_nobody_who_has_gone_is_brought_back(state: str, to: str) -> None:
+    reader = SubscriberFactory(state=state)
+    confirmed_at = None if to == "pending" else Now()
+    refused(
+        "only_an_opt_in_brings_back",
+        reader,
+        state=to,
+        unsubscribed_at=None,
+        confirmed_at=confirmed_at,
+    )
+
+
+@pytest.mark.parametrize("state", GONE)
+def test_their_own_fresh_opt_in_brings_them_back(state: str) -> None:
+    reader = SubscriberFactory(state=state)
+    change(
+        reader,
+        state="confirmed",
+        opt_in_id=opt_in(reader),
+        unsubscribed_at=None,
+        confirmed_at=Now(),
+    )
+    reader.refresh_from_db()
+    assert (reader.state, reader.gone_at) == ("confirmed", None)
+
+
+def test_an_opt_in_that_was_asked_for_before_they_left_is_not_fresh() -> None:
+    reader = SubscriberFactory()
+    consent.record(reader.pk, "asked", "form", request=1)
+    change(reader, state="unsubscribed", unsubscribed_at=Now())
+    late = consent.record(reader.pk, "confirmed", "link", request=1)
+    refused(
+        "only_an_opt_in_brings_back",
+        reader,
+        state="confirmed",
+        unsubscribed_at=None,
+        opt_in_id=late,
+    )
+
+
+@pytest.mark.parametrize("how", ["operator", "import", "provider"])
+def test_nobody_else_asks_for_those_who_left(how: str) -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    refused(
+        "only_an_opt_in_brings_back",
+        reader,
+        state="confirmed",
+        unsubscribed_at=None,
+        opt_in_id=opt_in(reader, how),
+    )
+
+
+def test_the_opt_in_of_somebody_else_brings_nobody_back() -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    refused(
+        "only_an_opt_in_brings_back",
+        reader,
+        state="confirmed",
+        unsubscribed_at=None,
+        opt_in_id=opt_in(SubscriberFactory()),
+    )
+
+
+def test_one_opt_in_brings_back_once() -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    opted_in = opt_in(reader)
+    change(reader, state="confirmed", opt_in_id=opted_in, unsubscribed_at=None)
+    change(reader, state="unsubscribed", unsubscribed_at=Now())
+    refused(
+        "only_an_opt_in_brings_back",
+        reader,
+        state="confirmed",
+        opt_in_id=opted_in,
+        unsubscribed_at=None,
+    )
+
+
+def test_a_pending_reader_is_confirmed_by_themselves_alone() -> None:
+    reader = SubscriberFactory(state="pending")
+    refused("only_an_opt_in_brings_back", reader, state="confirmed", confirmed_at=Now())
+    change(reader, state="confirmed", confirmed_at=Now(), opt_in_id=opt_in(reader))
+
+
+@pytest.mark.parametrize(
+    ("graver", "lighter"),
+    [
+        ("unsubscribed", "bounced"),
+        ("complained", "unsubscribed"),
+        ("complained", "bounced"),
+    ],
+)
+def test_of_what_befalls_a_reader_the_graver_stays(graver: str, lighter: str) -> None:
+    reader = SubscriberFactory(state=graver)
+    refused("only_an_opt_in_brings_back", reader, state=lighter, unsubscribed_at=Now())
+    reader = SubscriberFactory(state=lighter)
+    change(reader, state=graver, unsubscribed_at=Now())
+
+
+def test_the_wish_to_leave_stays_on_record_beside_a_complaint() -> None:
+    reader = SubscriberFactory(state="complained", unsubscribed_at=Now())
+    refused("only_an_opt_in_brings_back", reader, unsubscribed_at=None)
+
+
+def test_when_somebody_went_is_the_databases_to_say() -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    reader.refresh_from_db()
+    change(reader, gone_at=None)
+    went_at = reader.gone_at
+    reader.refresh_from_db()
+    assert went_at is not None
+    assert reader.gone_at == went_at
+
+
+def test_an_address_never_changes() -> None:
+    refused("an_address_never_changes", SubscriberFactory(), email="another@posthouse.example.org")
+
+
+@pytest.mark.parametrize("state", ["confirmed", *GONE])
+def test_nobody_is_deleted_but_by_erasure(state: str) -> None:
+    reader = SubscriberFactory(state=state)
+    with pytest.raises(IntegrityError, match="nobody is deleted but by erasure"):
+        Subscriber.objects.filter(pk=reader.pk).delete()
+
+
+def test_a_sign_up_that_was_never_confirmed_may_be_forgotten() -> None:
+    reader = SubscriberFactory(state="pending")
+    Subscriber.objects.filter(pk=reader.pk).delete()
+    assert not Subscriber.objects.exists()
+
+
+def test_the_ledger_is_only_added_to() -> None:
+    reader = SubscriberFactory()
+    line = ConsentRecord.objects.filter(pk=opt_in(reader))
+    for attempt in (lambda: line.update(how="import"), line.delete):
+        with (
+            pytest.raises(IntegrityError, match="a consent record stays as it is"),
+            transaction.atomic(),
+        ):
+            attempt()
+
+
+def test_the_moment_of_a_consent_is_the_databases_own() -> None:
+    reader = SubscriberFactory()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO consent_record (subscriber_id, act, how, request, at)
+            VALUES (%s, 'asked', 'form', 1, now() + interval '1 year')
+            RETURNING at <= clock_timestamp()
+            """,
+            [reader.pk],
+        )
+        assert cursor.fetchone() == (True,)
+
+
+def test_only_the_link_in_a_mail_confirms() -> None:
+    with pytest.raises(IntegrityError, match="only_the_person_confirms"):
+        consent.record(SubscriberFactory().pk, "confirmed", "operator", request=1)
+
+
+def test_a_wording_is_kept_once_and_for_good() -> None:
+    reader = SubscriberFactory()
+    for request in (1, 2):
+        consent.record(reader.pk, "asked", "form", wording="One letter a week.", request=request)
+    wording = ConsentWording.objects.get()
+    assert wording.text == "One letter a week."
+    with pytest.raises(IntegrityError, match="a wording stays as it is"):
+        ConsentWording.objects.update(text="Two letters a week.")
+
+
+def test_a_suppression_is_never_deleted() -> None:
+    SuppressionFactory()
+    with pytest.raises(IntegrityError, match="a suppression is never deleted"):
+        Suppression.objects.all().delete()
+
+
+def test_a_suppression_is_lifted_by_its_owners_later_opt_in_alone() -> None:
+    reader = SubscriberFactory(state="complained")
+    earlier = opt_in(reader)
+    SuppressionFactory(address_key=reader.email, reason="complaint")
+    shut_out = Suppression.objects.all()
+    somebody_elses = opt_in(SubscriberFactory())
+    for lifted_by in (None, earlier, somebody_elses):
+        with (
+            pytest.raises(IntegrityError, match="only an opt in lifts a suppression"),
+            transaction.atomic(),
+        ):
+            shut_out.update(lifted_at=Now(), lifted_by_id=lifted_by)
+    shut_out.update(lifted_at=Now(), lifted_by_id=opt_in(reader, request=2))
+
+
+def test_what_an_operator_shut_out_no_opt_in_lifts() -> None:
+    reader = SubscriberFactory()
+    SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
+    with (
+        pytest.raises(IntegrityError, match="does not lift what an operator shut out"),
+        transaction.atomic(),
+    ):
+        Suppression.objects.update(lifted_at=Now(), lifted_by_id=opt_in(reader))
+    Suppression.objects.update(lifted_at=Now())
+
+
+def test_a_suppression_is_never_made_lighter() -> None:
+    SuppressionFactory(reason="complaint")
+    with pytest.raises(IntegrityError, match="a suppression is never made lighter"):
+        Suppression.objects.update(reason="bounce")
+
+
+def test_erasing_leaves_a_hash_and_nothing_else() -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    opt_in(reader)
+    SuppressionFactory(address_key=reader.email)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT erase_subscriber(%s, %s)", [reader.pk, b"hashed"])
+        assert cursor.fetchone() == (True,)
+    assert bytes(Erasure.objects.get().address_hash) == b"hashed"
+    for model in (Subscriber, ConsentRecord, Suppression):
+        assert not model.objects.exists()
+    # And the way is shut again behind it.
+    other = SubscriberFactory()
+    with pytest.raises(IntegrityError, match="nobody is deleted but by erasure"):
+        Subscriber.objects.filter(pk=other.pk).delete()
+
+
+def test_an_erasure_stays() -> None:
+    Erasure.objects.create(address_hash=b"hashed")
+    with pytest.raises(IntegrityError, match="an erasure stays"):
+        Erasure.objects.all().delete()
