@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from subscribers.views import Unsubscribe
+from subscribers.views.unsubscribe import Unsubscribe
 
 app_name = "subscribers"
 

@@ -1,4 +1,4 @@
-"""The pages of readers. Views only translate; what happens stands in its own module."""
+"""The page by which a reader leaves. It only translates; leaving stands in its own module."""
 
 from __future__ import annotations
 

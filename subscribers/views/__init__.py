@@ -1,0 +1,1 @@
+"""The pages of readers. Views only translate; what happens stands in its own module."""
