@@ -8,17 +8,25 @@ names the address; if it reached nobody it is never shown. Of an issue the newes
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Now
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Substr
 
 from delivery.models import Batch, Edition
+from publishing.content import Content
+from publishing.status import BODIES
+from publishing.summary import summary_of
 from publishing.versions import corrects
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
+
+# What a summary is made from; whole bodies may have a million characters each.
+BEGINNING = 8000
 
 
 class OnTheShelf(TypedDict):
@@ -26,6 +34,52 @@ class OnTheShelf(TypedDict):
 
     first_public_at: datetime
     corrects: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One letter as a list shows it."""
+
+    title: str
+    summary: str
+    slug: str
+    published_at: datetime
+    """When it was first published; a correction does not change that."""
+    corrected_at: datetime | None
+
+
+def latest_letters(most: int) -> list[Letter]:
+    """The latest letters that everybody may read, at most so many, the newest first."""
+    return letters_of(listed_editions(), 0, most)
+
+
+def letters_of(
+    editions: QuerySet[WithAnnotations[Edition, OnTheShelf]], start: int, stop: int
+) -> list[Letter]:
+    """Some of the editions of `listed_editions()` as a list shows them, in one query."""
+    body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
+    found = editions.defer(*BODIES).annotate(
+        html_beginning=Substr("html_content", body, BEGINNING),
+        text_beginning=Left("text_content", BEGINNING),
+    )
+    return list(_letters(found[start:stop]))
+
+
+def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
+    for edition in editions:
+        facts = vars(edition)
+        yield Letter(
+            title=Content(edition.title, "", "").plain_title,
+            summary=summary_of(facts["html_beginning"], facts["text_beginning"]),
+            slug=edition.issue.slug,
+            published_at=facts["first_public_at"],
+            corrected_at=edition.published_at if facts["corrects"] else None,
+        )
+
+
+def listed_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
+    """Of `published_editions()` those that lists, the feed and other letters lead to."""
+    return published_editions()
 
 
 def published_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:

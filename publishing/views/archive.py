@@ -17,7 +17,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from publishing.archive import published_editions
+from publishing.archive import letters_of, listed_editions, published_editions
 from publishing.issue_list import plain_title
 from publishing.public_letter import PublicLetter, public_letter
 from publishing.status import BODIES
@@ -38,8 +38,9 @@ public_for_a_while = cache_control(public=True, max_age=60)
 @public_for_a_while
 def index(request: HttpRequest) -> HttpResponse:
     """What was published, newest first."""
-    page = Paginator(published_editions().defer(*BODIES), PAGE).get_page(request.GET.get("page"))
-    letters = [(edition, plain_title(edition)) for edition in page]
+    editions = listed_editions()
+    page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
+    letters = letters_of(editions, max(page.start_index() - 1, 0), page.end_index())
     return _public_page(request, "archive/index.html", {"page": page, "letters": letters})
 
 
@@ -50,7 +51,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
         raise Http404("There is no letter at this address, or not yet.")
-    earlier = published_editions().filter(first_public_at__lt=edition.first_public_at)
+    earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
     return _public_page(
         request,
         "archive/issue.html",
@@ -103,7 +104,7 @@ class LetterFeed(EditionFeed):
 
     def items(self, newsletter: Newsletter) -> Any:
         # By the day of the version that is shown: a correction of an old letter is news.
-        return list(published_editions().order_by("-published_at", "-pk")[:IN_FEED])
+        return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
         return plain_title(item)
