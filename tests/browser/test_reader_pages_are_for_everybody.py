@@ -1,0 +1,88 @@
+"""Readers' pages: by ear (axe), by keyboard, on a phone, in the dark, and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from publishing.content import Content
+from publishing.publish import publish
+from subscribers.unsubscribe_token import token_for
+from tests.browser.for_everybody import (
+    NARROWEST,
+    content_without_tokens,
+    faults_found_by_axe,
+    out_of_reach_of_the_keyboard,
+    scrolls_sideways,
+)
+from tests.browser.web_site import WebSite
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LETTER = """
+<h1>Swifts leave without saying goodbye</h1><p class="open">They are gone.</p>
+<h2>Where they are now</h2><p>Over <a href="https://example.org/congo">the Congo basin</a>.</p>
+<table><caption>Last seen</caption><tr><th scope="col">Year</th><th scope="col">Birds</th></tr>
+<tr><td>2026</td><td class="num">14</td></tr></table>
+"""
+
+
+@pytest.fixture
+def pages(author: Any, site: WebSite) -> dict[str, str]:
+    """Every page that a reader may come to, by name: its address."""
+    words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
+    first = publish(author.pk, "first", words, hold_s=0).edition
+    publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
+    reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
+    gone = SubscriberFactory(state="unsubscribed")
+    return {
+        "archive": "/archive/",
+        "a corrected letter": first.archive_url.removeprefix("https://letter.example.org"),
+        "leave": f"/unsubscribe/{token_for(reader.pk)}/",
+        "left": f"/unsubscribe/{token_for(gone.pk)}/",
+        "a link that does not work": "/unsubscribe/cut-off/",
+    }
+
+
+EVERY_PAGE = pytest.mark.parametrize(
+    "name",
+    ["archive", "a corrected letter", "leave", "left", "a link that does not work"],
+)
+
+
+@EVERY_PAGE
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_screen_reader_finds_its_way(
+    new_page: Callable[..., Page], pages: dict[str, str], name: str, scheme: str
+) -> None:
+    page = new_page(color_scheme=scheme)
+    page.goto(pages[name])
+    assert faults_found_by_axe(page) == []
+
+
+@EVERY_PAGE
+def test_everything_is_reached_by_keyboard_and_fits_a_small_phone(
+    new_page: Callable[..., Page], pages: dict[str, str], name: str
+) -> None:
+    page = new_page(viewport=NARROWEST)
+    page.goto(pages[name])
+    assert not scrolls_sideways(page)
+    assert out_of_reach_of_the_keyboard(page) == []
+
+
+@EVERY_PAGE
+def test_the_page_is_the_same_without_scripts(
+    new_page: Callable[..., Page], pages: dict[str, str], name: str
+) -> None:
+    """So what axe found of the one holds for the other, where axe itself could not run."""
+    documents = []
+    for scripts in (True, False):
+        page = new_page(java_script_enabled=scripts)
+        page.goto(pages[name])
+        documents.append(content_without_tokens(page))
+    assert documents[0] == documents[1]
+    assert "<script" not in documents[0]
