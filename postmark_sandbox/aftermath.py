@@ -9,6 +9,7 @@ from typing import Any
 from postmark_sandbox.bounces import Bounce, Bounces
 from postmark_sandbox.magic import HARD_BOUNCE, SPAM_COMPLAINT, BounceType, Fate, fate_of
 from postmark_sandbox.mime import header, source
+from postmark_sandbox.one_click import Tried
 from postmark_sandbox.outbox import Message, Outbox, Parcel
 from postmark_sandbox.streams import SERVER_ID
 from postmark_sandbox.suppressions import Suppression, Suppressions
@@ -16,18 +17,19 @@ from postmark_sandbox.times import eastern_text, now_ns, utc_text
 from postmark_sandbox.validation import Letter
 from postmark_sandbox.webhooks import Webhooks
 
-NOT_ARRIVED = (Fate.BOUNCED, Fate.DROPPED)
-
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that happened to a message after it left. `word` is for the inbox."""
+    """Something that happened to a message after it left. `word` and `detail` are for the inbox.
+    `instead`: it happened instead of a delivery, not after one."""
 
     fate: Fate
     word: str
     address: str
     at_ns: int
     bounce: Bounce | None = None
+    detail: str = ""
+    instead: bool = False
 
 
 class Aftermath:
@@ -59,7 +61,7 @@ class Aftermath:
         for number, letter in enumerate(letters, parcel.first):
             if letter.magic:
                 self._magic(number, letter)
-                away.update((number, h.address) for h in self.of(number) if h.fate in NOT_ARRIVED)
+                away.update((number, h.address) for h in self.of(number) if h.instead)
         if self._webhooks.active:
             self._webhooks.send(self._deliveries(parcel, away))
 
@@ -69,22 +71,31 @@ class Aftermath:
         for address in letter.recipients:
             fate, kind = fate_of(address, wanted)
             if fate is Fate.BOUNCED and kind is not None:
-                self.bounce(message, address, kind)
+                self.bounce(message, address, kind, instead=True)
             elif fate is Fate.COMPLAINED:
                 self.complain(message, address)
             elif fate is Fate.UNSUBSCRIBED:
                 self.unsubscribe(message, address)
             elif fate is Fate.DROPPED:
-                self._note(message.number, Happening(fate, "Dropped", address, now_ns()))
+                self._note(
+                    message.number, Happening(fate, "Dropped", address, now_ns(), instead=True)
+                )
 
     def bounce(
-        self, message: Message, address: str, kind: BounceType = HARD_BOUNCE, times: int = 1
+        self,
+        message: Message,
+        address: str,
+        kind: BounceType = HARD_BOUNCE,
+        times: int = 1,
+        *,
+        instead: bool = False,
     ) -> None:
-        """The mail comes back, and the webhooks are told so many times. A type that is inactive
-        puts the address on the list."""
+        """The mail comes back, `instead` of arriving or later, and the webhooks are told so many
+        times. A type that is inactive puts the address on the list."""
         bounce = self._bounced(message, address, kind)
         self._note(
-            message.number, Happening(Fate.BOUNCED, kind.name, address, bounce.at_ns, bounce)
+            message.number,
+            Happening(Fate.BOUNCED, kind.name, address, bounce.at_ns, bounce, instead=instead),
         )
         self._webhooks.send([bounce_event(bounce)], times)
         if kind.inactive:
@@ -113,32 +124,52 @@ class Aftermath:
         if self._suppressions.add(stream, entry):
             self._webhooks.send([suppressed_event(stream, entry, message)])
 
-    def lift(self, stream: str, address: str) -> None:
-        """Takes an address off the list of a stream and tells the webhooks if it was there."""
-        if self._suppressions.lift(stream, address) is not None:
-            self._webhooks.send([reactivated_event(stream, address.lower())])
+    def lift(self, stream: str, address: str, origin: str = "Customer") -> bool:
+        """Takes an address off the list of a stream, with its bounces active again, and tells the
+        webhooks; False if it was not there."""
+        if self._suppressions.lift(stream, address) is None:
+            return False
+        self._bounces.activate(stream, address)
+        self._webhooks.send([reactivated_event(stream, address.lower(), origin)])
+        return True
+
+    def reactivate(self, message: Message, address: str) -> None:
+        """The address may be mailed again: by its reader's own hand on Postmark's page if the
+        reader had left, else by the account. Never after a complaint."""
+        held = self._suppressions.of(message.stream).get(address.lower())
+        if held is None:
+            raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
+        if held.reason == "SpamComplaint":
+            raise ValueError(f"{address} complained: Postmark never lifts that.")
+        origin = "Customer" if held.can_be_lifted() else "Recipient"
+        self._note(message.number, Happening(Fate.REACTIVATED, "Reactivated", address, now_ns()))
+        self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
         """Tells the webhooks, so many times, that a message reached its mailbox."""
+        self._note(message.number, Happening(Fate.DELIVERED, "Delivered again", address, now_ns()))
         self._webhooks.send([delivery_event(message, address)], times)
+
+    def tried_to_leave(self, message: Message, tried: Tried, encoding: str) -> None:
+        """A mailbox provider posted to the link of a message, or found that it could not."""
+        word = f"One-click, {encoding}"
+        address = message.recipients[0]
+        self._note(
+            message.number,
+            Happening(Fate.ONE_CLICK, word, address, now_ns(), detail=tried.sentence),
+        )
+
+    def arrived(self, message: Message) -> list[str]:
+        """The addresses that it reached at once."""
+        away = {h.address for h in self.of(message.number) if h.instead}
+        return [address for address in message.recipients if address not in away]
 
     def events(self, message: Message) -> list[dict[str, Any]]:
         """The events of a message as its details list them."""
-        happenings = self.of(message.number)
-        bounced = {h.address for h in happenings if h.fate in NOT_ARRIVED}
-        events = [
-            _event(
-                address,
-                "Delivered",
-                message.at_ns,
-                DeliveryMessage="smtp;250 2.0.0 OK",
-                DestinationServer="127.0.0.1",
-                DestinationIP="127.0.0.1",
-            )
-            for address in message.recipients
-            if address not in bounced
-        ]
-        for h in happenings:
+        events = [_delivered(address, message.at_ns) for address in self.arrived(message)]
+        for h in self.of(message.number):
+            if h.fate is Fate.DELIVERED:
+                events.append(_delivered(h.address, h.at_ns))
             if h.bounce is not None:
                 events.append(
                     _event(
@@ -149,14 +180,14 @@ class Aftermath:
                         BounceID=str(h.bounce.id),
                     )
                 )
-            if h.fate is Fate.UNSUBSCRIBED:
+            if h.fate in (Fate.UNSUBSCRIBED, Fate.REACTIVATED):
                 events.append(
                     _event(
                         h.address,
                         "SubscriptionChanged",
                         h.at_ns,
                         Origin="Recipient",
-                        SuppressSending="True",
+                        SuppressSending=str(h.fate is Fate.UNSUBSCRIBED),
                     )
                 )
         return events
@@ -235,7 +266,7 @@ def suppressed_event(stream: str, entry: Suppression, message: Message | None) -
     }
 
 
-def reactivated_event(stream: str, address: str) -> dict[str, Any]:
+def reactivated_event(stream: str, address: str, origin: str) -> dict[str, Any]:
     """The webhook `SubscriptionChange` for an address that came off the list."""
     return {
         "RecordType": "SubscriptionChange",
@@ -244,12 +275,23 @@ def reactivated_event(stream: str, address: str) -> dict[str, Any]:
         "MessageStream": stream,
         "ChangedAt": utc_text(now_ns()),
         "Recipient": address,
-        "Origin": "Customer",
+        "Origin": origin,
         "SuppressSending": False,
         "SuppressionReason": None,
         "Tag": None,
         "Metadata": {},
     }
+
+
+def _delivered(address: str, at_ns: int) -> dict[str, Any]:
+    return _event(
+        address,
+        "Delivered",
+        at_ns,
+        DeliveryMessage="smtp;250 2.0.0 OK",
+        DestinationServer="127.0.0.1",
+        DestinationIP="127.0.0.1",
+    )
 
 
 def _event(recipient: str, name: str, at_ns: int, **details: str) -> dict[str, Any]:

@@ -191,12 +191,11 @@ def _bounce_dump(sandbox: Sandbox, request: Request, fault: Fault | None, name: 
 
 def _activate(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
     bounce = sandbox.bounces.get(name)
-    if not bounce.type.can_activate:
+    held = sandbox.suppressions.of(bounce.stream).get(bounce.address.lower())
+    if not bounce.type.can_activate or (held is not None and not held.can_be_lifted()):
         raise Refused(1003, "This bounce cannot be activated.")
     bounce.active_again = True
-    held = sandbox.suppressions.of(bounce.stream).get(bounce.address.lower())
-    if held is not None and held.can_be_lifted():
-        sandbox.aftermath.lift(bounce.stream, bounce.address)
+    sandbox.aftermath.lift(bounce.stream, bounce.address)
     return ok({"Message": "OK", "Bounce": bounce.described()})
 
 

@@ -83,6 +83,12 @@ class Bounces:
             raise Refused(1001, f"The bounce '{key}' was not found.")
         return found
 
+    def activate(self, stream: str, address: str) -> None:
+        """The address may be mailed again on this stream: none of its bounces keeps it from it."""
+        for bounce in self.newest_first():
+            if bounce.stream == stream and bounce.address.lower() == address.lower():
+                bounce.active_again = True
+
     def newest_first(self) -> list[Bounce]:
         """All of them, the last one first."""
         return list(self._by_id.values())[::-1]
@@ -95,6 +101,10 @@ class Bounces:
         stream = query.get("messagestream", "outbound")
         part, tag, message = (query.get(k) for k in ("emailfilter", "tag", "messageid"))
         inactive = query.get("inactive")
+        if inactive is not None and inactive.lower() not in ("true", "false"):
+            raise Refused(
+                1000, f"Bounces query is not valid: 'inactive' '{inactive}' is not true or false."
+            )
         return [
             b
             for b in self.newest_first()
@@ -103,7 +113,7 @@ class Bounces:
             and (inactive is None or (inactive.lower() == "true") == b.described()["Inactive"])
             and (part is None or part.lower() in b.address.lower())
             and (tag is None or b.tag == tag)
-            and (message is None or b.message_id == message)
+            and (message is None or b.message_id == message.lower())
             and (from_ns is None or b.at_ns >= from_ns)
             and (to_ns is None or b.at_ns <= to_ns)
         ]

@@ -13,6 +13,7 @@ from postmark_sandbox.answers import Answer, Refused, error, ok
 from postmark_sandbox.faults import BadFault
 from postmark_sandbox.inbox import find
 from postmark_sandbox.magic import BOUNCE_TYPES, HARD_BOUNCE
+from postmark_sandbox.one_click import MULTIPART
 from postmark_sandbox.outbox import Message
 from postmark_sandbox.request import Request
 from postmark_sandbox.suppressions import ORIGINS, REASONS
@@ -163,12 +164,13 @@ def _events(sandbox: Sandbox, request: Request, rest: str) -> Answer:
     if event not in EVENTS or not 1 <= times <= 100:
         raise ValueError(f"'event' is one of {', '.join(EVENTS)}; 'times' is 1 to 100.")
     if event == "Reactivate":
-        sandbox.aftermath.lift(str(body.get("stream", "broadcast")), str(body.get("address", "")))
+        origin = body.get("origin", "Customer")
+        if origin not in ORIGINS:
+            raise ValueError(f"'origin' is '{origin}'; expected one of {', '.join(ORIGINS)}.")
+        stream, address = str(body.get("stream", "broadcast")), str(body.get("address", ""))
+        sandbox.aftermath.lift(stream, address, origin)
         return ok({"happened": event})
-    number = sandbox.outbox.number_of(str(body.get("message", "")))
-    if number is None:
-        raise ValueError("'message' is the MessageID of an accepted message.")
-    message = sandbox.outbox.message(number)
+    message = _message(sandbox, body)
     address = str(body.get("address", message.recipients[0]))
     if event == "Delivery":
         sandbox.aftermath.delivered(message, address, times)
@@ -180,6 +182,14 @@ def _events(sandbox: Sandbox, request: Request, rest: str) -> Answer:
     else:
         sandbox.aftermath.unsubscribe(message, address)
     return ok({"happened": event})
+
+
+def _one_click(sandbox: Sandbox, request: Request, rest: str) -> Answer:
+    body = _object(request)
+    message = _message(sandbox, body)
+    offer, tried = sandbox.leave_by_one_click(message, str(body.get("encoding", MULTIPART)))
+    problems = list(offer.problems) if tried.works else [*offer.problems, tried.sentence]
+    return ok({"status": tried.status, "valid": offer.valid, "problems": problems})
 
 
 def _webhooks(sandbox: Sandbox, request: Request, rest: str) -> Answer:
@@ -202,8 +212,16 @@ PAGES = {
     ("POST", "suppressions"): _suppressions,
     ("POST", "account"): _account,
     ("POST", "events"): _events,
+    ("POST", "one-click"): _one_click,
     ("POST", "webhooks"): _webhooks,
 }
+
+
+def _message(sandbox: Sandbox, body: dict[str, Any]) -> Message:
+    number = sandbox.outbox.number_of(str(body.get("message", "")))
+    if number is None:
+        raise ValueError("'message' is the MessageID of an accepted message.")
+    return sandbox.outbox.message(number)
 
 
 def _object(request: Request) -> dict[str, Any]:

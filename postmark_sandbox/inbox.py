@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from postmark_sandbox.answers import HTML, Answer, plain
+from postmark_sandbox.event_pages import NOTHING_NEW, events_part, state, stated
 from postmark_sandbox.frame import framed, glyph
 from postmark_sandbox.magic import Fate
 from postmark_sandbox.markup import Markup, counted, fill, joined
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from postmark_sandbox.sandbox import Sandbox
 
 PER_PAGE = 20
-PARTS = {"html": "HTML", "text": "Text", "headers": "Headers", "source": "Source"}
+PARTS = {
+    "html": "HTML",
+    "text": "Text",
+    "headers": "Headers",
+    "source": "Source",
+    "events": "Events",
+}
 # The mail's own inline styles may apply, its pictures may load, its links open a window of their
 # own, which is an ordinary one; nothing else of it may act.
 MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
@@ -178,20 +185,12 @@ def _list(sandbox: Sandbox, numbers: list[int], chosen: int | None, keep: dict[s
 
 
 def _state(sandbox: Sandbox, number: int, parcel: Parcel) -> Markup:
-    happened = sandbox.aftermath.of(number)
+    happened = [h for h in sandbox.aftermath.of(number) if h.fate not in NOTHING_NEW]
     if happened:
-        last = happened[-1]
-        calm = last.fate in (Fate.DROPPED, Fate.UNSUBSCRIBED)
-        return _stated("withdrawn" if calm else "failed", "calm" if calm else "fault", last.word)
+        return stated(happened[-1])
     if parcel.reply:
-        return _stated("unknown", "doubt", UNTOLD.get(parcel.reply, "Accepted, caller not told"))
-    return _stated("sent", "sent", "Delivered")
-
-
-def _stated(mark: str, look: str, word: str) -> Markup:
-    return fill(
-        '<span class="state {look}">{glyph}{word}</span>', look=look, glyph=glyph(mark), word=word
-    )
+        return state("unknown", "doubt", UNTOLD.get(parcel.reply, "Accepted, caller not told"))
+    return state("sent", "sent", "Delivered")
 
 
 def _pages(total: int, offset: int, shown: int, keep: dict[str, str]) -> Markup:
@@ -224,10 +223,14 @@ def _message(sandbox: Sandbox, number: int, part: str, keep: dict[str, str]) -> 
         ("Accepted", day_text(message.at_ns)),
         ("Stream, tag", ", ".join(filter(None, (message.stream, item.get("Tag"))))),
         ("Message-ID", fill('<span class="id">{id}</span>', id=_message_id(message))),
-        ("Unsubscribe", _unsubscribe(message, unsubscribe_url)),
+        ("Unsubscribe", _unsubscribe(sandbox, message, unsubscribe_url)),
         ("Copies", _copies(sandbox, message)),
     ]
-    facts += [(h.word, f"{h.address}, {day_text(h.at_ns)}") for h in sandbox.aftermath.of(number)]
+    facts += [
+        (h.word, f"{h.address}, {day_text(h.at_ns)}")
+        for h in sandbox.aftermath.of(number)
+        if h.fate is not Fate.ONE_CLICK
+    ]
     if message.reply:
         facts.append(("Answer", UNTOLD.get(message.reply, "Accepted, caller not told")))
     tabs = [
@@ -245,7 +248,9 @@ def _message(sandbox: Sandbox, number: int, part: str, keep: dict[str, str]) -> 
         subject=item.get("Subject") or "No subject",
         facts=joined([fill("<dt>{name}</dt><dd>{value}</dd>", name=n, value=v) for n, v in facts]),
         tabs=joined(tabs),
-        part=_part(message, part, unsubscribe_url),
+        part=events_part(sandbox, message)
+        if part == "events"
+        else _part(message, part, unsubscribe_url),
     )
 
 
@@ -281,18 +286,20 @@ def _message_id(message: Message) -> str:
     return header(message, "Message-ID") or f"<{message.id}@mtasv.net>"
 
 
-def _unsubscribe(message: Message, unsubscribe_url: str | None) -> Markup:
+def _unsubscribe(sandbox: Sandbox, message: Message, unsubscribe_url: str | None) -> Markup:
+    tried = [h for h in sandbox.aftermath.of(message.number) if h.fate is Fate.ONE_CLICK]
+    if tried:
+        return fill("one-click, tried: {result}", result=tried[-1].detail)
     if unsubscribe_url is not None:
         return fill('one-click, by Postmark: <a href="{url}">leave</a>', url=unsubscribe_url)
     field = header(message, "List-Unsubscribe")
     targets = [part.strip().strip("<>") for part in field.split(",")]
-    web = next((t for t in targets if urlsplit(t).scheme in ("http", "https")), None)
-    one_click = header(message, "List-Unsubscribe-Post").lower() == "list-unsubscribe=one-click"
+    web = next((t for t in targets if t.lower().startswith(("http:", "https:"))), None)
     if web is None:
         return Markup("by mail only" if field else "no header")
     return fill(
         '{how}: <a href="{url}" rel="noopener noreferrer" target="_blank">open its page</a>',
-        how="one-click" if one_click else "a link, not one-click",
+        how="one-click" if sandbox.offer_of(message).valid else "a link, not one-click",
         url=web,
     )
 

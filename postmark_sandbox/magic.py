@@ -85,7 +85,7 @@ OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
 class Fate(Enum):
-    """What becomes of a message to a magic address."""
+    """What becomes of a message: to a magic address by itself, to any other on request."""
 
     DELIVERED = "delivered"
     BOUNCED = "bounced"
@@ -94,6 +94,8 @@ class Fate(Enum):
     DROPPED = "dropped"
     INVALID = "invalid"
     INACTIVE = "inactive"
+    REACTIVATED = "reactivated"
+    ONE_CLICK = "one_click"
 
 
 def fate_of(address: str, wanted: str | None = None) -> tuple[Fate, BounceType | None]:

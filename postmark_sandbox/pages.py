@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from postmark_sandbox.answers import Answer, plain, see_other
 from postmark_sandbox.call_pages import calls_page
+from postmark_sandbox.event_pages import let_happen, unsubscribe_as_provider
 from postmark_sandbox.fault_pages import clear_faults, faults_page, release, set_fault
 from postmark_sandbox.frame import framed
 from postmark_sandbox.inbox import mail_page, messages_page
@@ -25,6 +26,7 @@ STATIC_FILES = {
     "favicon.svg": "image/svg+xml",
 }
 MAIL = re.compile(r"/message/([0-9a-f-]{36})/html")
+HAPPEN = re.compile(r"/message/([0-9a-f-]{36})/(events|one-click)")
 UNSUBSCRIBE = re.compile(r"/unsubscribe/([0-9a-f-]{36})/")
 
 
@@ -49,6 +51,9 @@ def answer(sandbox: Sandbox, request: Request) -> Answer:
         case "/empty":
             sandbox.reset()
             return see_other("/")
+    if match := HAPPEN.fullmatch(request.path):
+        act = let_happen if match.group(2) == "events" else unsubscribe_as_provider
+        return act(sandbox, request, match.group(1))
     return plain(404, f"There is nothing at {request.path}.")
 
 

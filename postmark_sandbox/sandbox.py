@@ -11,6 +11,8 @@ from postmark_sandbox.bounces import Bounces
 from postmark_sandbox.calls import Calls
 from postmark_sandbox.faults import Fault, Faults, Rule
 from postmark_sandbox.gate import Gate
+from postmark_sandbox.mime import headers_of
+from postmark_sandbox.one_click import Offer, Tried, offer_of, try_it
 from postmark_sandbox.outbox import Message, Outbox
 from postmark_sandbox.request import Request
 from postmark_sandbox.streams import Streams
@@ -108,6 +110,17 @@ class Sandbox:
         if stream.unsubscribe_handling != "Postmark":
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
+
+    def offer_of(self, message: Message) -> Offer:
+        """What a mailbox provider makes of the headers that a message leaves with."""
+        return offer_of(headers_of(message, self.unsubscribe_url(message)))
+
+    def leave_by_one_click(self, message: Message, encoding: str) -> tuple[Offer, Tried]:
+        """Presses the button “Unsubscribe” of a mailbox provider."""
+        offer = self.offer_of(message)
+        tried = try_it(offer, encoding)
+        self.aftermath.tried_to_leave(message, tried, encoding)
+        return offer, tried
 
     # --- for the server
 

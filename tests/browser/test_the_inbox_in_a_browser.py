@@ -42,3 +42,27 @@ def test_a_link_of_a_letter_opens_an_ordinary_window_of_its_own(inbox):
 def test_a_script_of_a_letter_does_not_run(inbox):
     expect(inbox.frame_locator("iframe").get_by_role("heading")).to_have_text("Swifts")
     assert inbox.frames[1].evaluate("document.compatMode") == "CSS1Compat"
+
+
+def test_what_happens_to_a_letter_is_pressed_on_its_page(inbox):
+    inbox.get_by_role("link", name="Events").click()
+    events = inbox.get_by_role("article")
+    expect(events).to_contain_text("Delivered")
+    events.get_by_role("button", name="Hard bounce").click()
+
+    log = events.get_by_role("list").first
+    expect(log.get_by_role("listitem").last).to_contain_text("Hard bounce")
+    events.get_by_role("button", name="Reactivate").click()
+    expect(log.get_by_role("listitem").last).to_contain_text("Reactivated")
+
+
+def test_a_mailbox_provider_unsubscribes_at_the_press_of_a_button(chromium):
+    with SandboxServer(unsubscribe_handling="Postmark") as server:
+        Caller(server.url).send(a_message())
+        page = chromium.new_page()
+        page.goto(f"{server.url}/?part=events")
+        page.get_by_role("button", name="Post multipart/form-data").click()
+
+        expect(page.get_by_role("article")).to_contain_text("Answered 200: it works.")
+        assert "reader1@example.net" in server.sandbox.suppressions.of("broadcast")
+        page.close()

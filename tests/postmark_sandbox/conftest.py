@@ -6,6 +6,7 @@ import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller
+from tests.postmark_sandbox.receiver import Receiver
 
 
 @pytest.fixture
@@ -19,3 +20,11 @@ def server() -> Iterator[SandboxServer]:
 def caller(server: SandboxServer) -> Caller:
     """Someone who calls it."""
     return Caller(server.url)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """Someone who listens."""
+    running = Receiver()
+    yield running
+    running.stop()

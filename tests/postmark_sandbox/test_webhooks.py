@@ -1,71 +1,13 @@
 """Webhooks: what is posted when, with which credentials, and what is tried again."""
 
-import json
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
-
-
-class Receiver:
-    """A server that takes webhooks; `statuses` are answered in turn, then 200 for ever."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[dict[str, str], dict[str, Any]]] = []
-        self.statuses: list[int] = []
-        self._changed = threading.Condition()
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                headers["path"] = self.path
-                with receiver._changed:
-                    status = receiver.statuses.pop(0) if receiver.statuses else 200
-                    receiver.got.append((headers, json.loads(body)))
-                    receiver._changed.notify_all()
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Quiet."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
-        port = self._server.server_address[1]
-        self.url = f"http://pm:s%3Acret@127.0.0.1:{port}/hooks/?a=b"
-
-    def events(self, count: int) -> list[dict[str, Any]]:
-        """The first `count` events, once they have come."""
-        with self._changed:
-            assert self._changed.wait_for(lambda: len(self.got) >= count, 20), self.got
-            return [event for _, event in self.got[:count]]
-
-    def stop(self) -> None:
-        """Ends it."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """Someone who listens."""
-    running = Receiver()
-    yield running
-    running.stop()
+from tests.postmark_sandbox.receiver import Receiver
 
 
 @pytest.fixture

@@ -1,0 +1,64 @@
+"""A real server that takes what the sandbox posts: webhooks, and one-click unsubscribes."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Receiver:
+    """`statuses` are answered in turn, then 200 for ever. `moves` are paths that lead elsewhere:
+    path to status and Location. `bodies` are what came, byte for byte; `got` is each post's
+    headers, the path among them, and its JSON if it is any."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.bodies: list[bytes] = []
+        self.statuses: list[int] = []
+        self.moves: dict[str, tuple[int, str]] = {}
+        self._changed = threading.Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                headers["path"] = self.path
+                status, location = receiver.moves.get(self.path, (0, ""))
+                read = json.loads(body) if body.startswith(b"{") else {}
+                with receiver._changed:
+                    if not status:
+                        status = receiver.statuses.pop(0) if receiver.statuses else 200
+                        receiver.got.append((headers, read))
+                        receiver.bodies.append(body)
+                    receiver._changed.notify_all()
+                self.send_response(status)
+                if location:
+                    self.send_header("Location", location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+        self.port = self._server.server_address[1]
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://pm:s%3Acret@127.0.0.1:{self.port}/hooks/?a=b"
+
+    def events(self, count: int) -> list[dict[str, Any]]:
+        """The first `count` events, once they have come."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.got) >= count, 20), self.got
+            return [event for _, event in self.got[:count]]
+
+    def stop(self) -> None:
+        """Ends it."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
