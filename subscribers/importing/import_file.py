@@ -52,7 +52,7 @@ def import_file(
         earlier = SubscriberImport.objects.filter(content_hash=file.content_hash).first()
         if earlier is not None:
             return _report_again(earlier, on_left_out)
-        record = None if dry_run else _begin(file, confirmed=confirmed)
+        record = None if dry_run else _begin(file, path.name, confirmed=confirmed)
         import_id = record.pk if record else None
         counts, skipped_because = Counts(), Counter[str]()
         with Applying(import_id, confirmed=confirmed) as applying:
@@ -72,9 +72,9 @@ def import_file(
         return ImportReport(import_id, record is not None, confirmed, counts, skipped_because)
 
 
-def _begin(file: ReaderFile, *, confirmed: bool) -> SubscriberImport:
+def _begin(file: ReaderFile, name: str, *, confirmed: bool) -> SubscriberImport:
     return SubscriberImport.objects.create(
-        content_hash=file.content_hash, filename=file.path.name[-255:], confirmed=confirmed
+        content_hash=file.content_hash, filename=name[-255:], confirmed=confirmed
     )
 
 

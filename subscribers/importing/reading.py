@@ -1,36 +1,51 @@
 """
-From a file to rows: the only place that knows CSV.
+From a file to rows: opens it, finds out how it is written, and reads it.
 
-A file that is no readable CSV is refused as a whole with `UnreadableFileError`; a single row that
-cannot be understood becomes a `BadRow` and the others go on. Memory stays the same however long
-the file is: lines, rows and fields are all bounded.
-
-A quotation mark that is never closed would swallow the rows after it, up to the end of the file.
-So a row may span a few lines only; when it does not end in time, or ends in a way that makes no
-sense, its first line is reported as bad and reading starts again at the next line.
+What is found out comes from the bytes alone (`encoding`, `delimiter`, `columns`), so the same file
+gives the same rows in the same order always. A row that cannot be understood becomes a `BadRow`
+and costs nobody but itself; a file that is no list is refused with `UnreadableFileError`. Memory
+stays the same however long the file is: lines, rows and fields are all bounded.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import stat
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from subscribers.models.left_out_row import LONGEST_EXCERPT
+from subscribers.importing.columns import Layout, layout_of
+from subscribers.importing.delimiter import WORDS, delimiter_of, stated_in
+from subscribers.importing.description import Description, column_in_words
+from subscribers.importing.encoding import Encoding, Survey
+from subscribers.importing.lines import LONGEST_LINE, Watched, line_end, lines_of
+from subscribers.importing.no_list import (
+    UnreadableFileError,
+    refuse_other_formats,
+    without_addresses,
+)
+from subscribers.importing.records import MOST_LINES_IN_A_ROW, BadRow, excerpt, records
 
-LONGEST_LINE = 64 * 1024  # bytes; a line of a real list has a hundred or two
-MOST_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room
+__all__ = [
+    "LONGEST_LINE",
+    "MOST_LINES_IN_A_ROW",
+    "BadRow",
+    "ReaderFile",
+    "Row",
+    "UnreadableFileError",
+    "excerpt",
+]
+
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-
-
-class UnreadableFileError(Exception):
-    """The file as a whole cannot be imported. Its text is one sentence for the importer."""
+# The sample by which a file is understood: so many lines with something in them, and bounds for
+# files that begin with something else.
+_LINES_THAT_SAY = 300
+_MOST_LINES = 10_000
+_MOST_CHARACTERS = 2_000_000
+_SHOWN = 60  # characters of a file that is refused
 
 
 class Row(NamedTuple):
@@ -41,224 +56,161 @@ class Row(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
-    """A row that cannot be understood. `excerpt`: the start of what stands there."""
-
-    line: int
-    excerpt: str
-    reason: str
-
-
 class ReaderFile:
-    """A CSV file of readers. Use it as a context manager; then `content_hash`, `size`, `rows()`."""
+    """
+    A file of readers: a path, or a binary file that can be read from any place, such as an upload.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.bytes_read = 0
+    Use it as a context manager; then there are `content_hash`, `size` and `description`, and
+    `rows()` can be read as often as wanted. `bytes_read` says how far that is. A file that was
+    handed over stays open. Raises `UnreadableFileError` if the file is none that can be imported.
+    """
+
+    def __init__(self, source: Path | BinaryIO) -> None:
+        self.source = source
+        self.size = 0  # bytes
+        self.content_hash = b""
+        self._reading: Watched | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> ReaderFile:
-        try:
-            self._file: BinaryIO = self.path.open("rb")
-        except OSError as error:
-            raise UnreadableFileError(f"{self.path} cannot be opened: {error.strerror}.") from error
-        try:
-            found = os.fstat(self._file.fileno())
-            # A pipe can be read only once, and the content hash needs a reading of its own.
-            if not stat.S_ISREG(found.st_mode):
-                raise UnreadableFileError(
-                    f"{self.path} is not a file; save the list as a file first."
-                )
-            self.size = found.st_size
-            self.content_hash = self._hash_of_content()
-        except BaseException:
-            self._file.close()
-            raise
+        with ExitStack() as stack:
+            self._file: BinaryIO = (
+                stack.enter_context(_opened(self.source))
+                if isinstance(self.source, Path)
+                else self.source
+            )
+            self._encoding = self._survey()
+            self._understand(self._sample())
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._stack.close()
+
+    @property
+    def bytes_read(self) -> int:
+        """Of the last reading of rows; some thousand bytes ahead of the row."""
+        return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
         """
         The rows in the order of the file, without the header and without blank rows.
 
-        Raises `UnreadableFileError` as soon as the file turns out to be none that can be imported.
+        Raises `UnreadableFileError` at the end if the file changed since it was opened.
         """
-        lines = _Lines(self)
-        reader = csv.reader(lines, strict=True)
-        columns: _Columns | None = None
-        while True:
-            lines.start_row()
-            try:
-                fields = next(reader)
-            except StopIteration:
-                break
-            except (csv.Error, _EndlessRowError) as error:
-                if columns is None:
-                    raise UnreadableFileError(_no_header(lines.of_this_row[0])) from error
-                yield lines.give_up(_why(error))
+        watched = self._reading = Watched(self._file)
+        layout, top = self._layout, max(self._layout.header_line, self._separator_line)
+        width, address, names = layout.width, layout.address, layout.names
+        name_column = names[0] if len(names) == 1 else None
+        for record in records(lines_of(watched, self._encoding), self._delimiter):
+            if isinstance(record, BadRow):
+                yield record
                 continue
-            if not any(map(str.strip, fields)):
+            line, fields = record
+            if line <= top:
+                if self._separator_line < line < top:
+                    yield BadRow(line, excerpt(" ".join(fields)), "The row is above the header.")
                 continue
-            if columns is None:
-                columns = _Columns.named_in(fields)
-                continue
-            yield columns.row(fields, lines)
-        if columns is None:
-            raise UnreadableFileError("The file is empty; its first line must be: email,name")
-        if lines.digest() != self.content_hash:
+            count = len(fields)
+            email = fields[address] if address < count else ""
+            if count > width and any(map(str.strip, fields[width:])):
+                yield BadRow(line, excerpt(email), self._too_many(count))
+            elif email.strip() or any(map(str.strip, fields)):
+                if name_column is None:
+                    name = layout.name_in(fields)
+                else:
+                    name = fields[name_column] if name_column < count else ""
+                yield Row(line, email, name)
+        if watched.digest() != self.content_hash:
             raise UnreadableFileError("The file changed while it was read; import it again.")
 
-    def read_line(self, number: int) -> bytes:
-        """The next line as it stands, empty at the end of the file."""
-        line = self._file.readline(LONGEST_LINE + 1)
-        if len(line) > LONGEST_LINE:
-            raise UnreadableFileError(
-                f"Line {number} is longer than {LONGEST_LINE:,} bytes; a CSV file with one reader "
-                "in each line is expected."
-            )
-        self.bytes_read += len(line)
-        return line
-
-    def _hash_of_content(self) -> bytes:
-        digest = hashlib.sha256()
-        while piece := self._file.read(_PIECE):
-            digest.update(piece)
+    def _survey(self) -> Encoding:
+        """Read all of it once, for its hash, its size and its encoding."""
+        digest, survey, size = hashlib.sha256(), Survey(), 0
         self._file.seek(0)
-        return digest.digest()
+        while piece := self._file.read(_PIECE):
+            if not size:
+                refuse_other_formats(piece)
+            size += len(piece)
+            digest.update(piece)
+            survey.look_at(piece)
+        self.size, self.content_hash = size, digest.digest()
+        return survey.encoding()
 
+    def _sample(self) -> list[str]:
+        sample: list[str] = []
+        saying = characters = 0
+        for line in lines_of(Watched(self._file), self._encoding):
+            sample.append(line)
+            saying += not line.isspace()
+            characters += len(line)
+            if (
+                saying == _LINES_THAT_SAY
+                or len(sample) == _MOST_LINES
+                or characters > _MOST_CHARACTERS
+            ):
+                break
+        return sample
 
-class _EndlessRowError(Exception):
-    """A row spans more lines than any real one."""
+    def _understand(self, sample: list[str]) -> None:
+        stated = stated_in(sample[0]) if sample else None
+        self._separator_line = 1 if stated else 0
+        self._delimiter = stated or delimiter_of(sample)
+        found = [
+            record
+            for record in records(iter(sample), self._delimiter)
+            if not isinstance(record, BadRow)
+            and record[0] > self._separator_line
+            and any(map(str.strip, record[1]))
+        ]
+        layout = layout_of(found)
+        if layout is None:
+            text = "".join(sample)
+            raise without_addresses(text, excerpt(text)[:_SHOWN])
+        self._layout = layout
+        below = [fields for line, fields in found if line > layout.header_line]
+        self.description = self._describe(layout, below, sample)
 
-
-class _Lines:
-    """
-    The lines of a file as `csv.reader` takes them, counted, and able to be taken back.
-
-    A line is text in UTF-8 with its line break; the mark at the start of a file is left out.
-    """
-
-    def __init__(self, file: ReaderFile) -> None:
-        self._file = file
-        self._hash = hashlib.sha256()
-        self._taken_back: deque[str] = deque()
-        self._read_from_file = 0
-        self.of_this_row: list[str] = []
-        self.number = 0  # of the line last handed out
-        self.first = 1  # of the first line of this row
-
-    def start_row(self) -> None:
-        """The next line is the first one of a row."""
-        self.of_this_row = []
-        self.first = self.number + 1
-
-    def give_up(self, reason: str) -> BadRow:
-        """This row is bad as far as its first line; the lines after it are read afresh."""
-        bad, *rest = self.of_this_row
-        self._taken_back.extendleft(reversed(rest))
-        self.number -= len(rest)
-        return BadRow(self.first, excerpt(bad), reason)
-
-    def digest(self) -> bytes:
-        """SHA-256 of what was read from the file so far."""
-        return self._hash.digest()
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._taken_back.popleft() if self._taken_back else self._read()
-        self.number += 1
-        self.of_this_row.append(line)
-        if len(self.of_this_row) > MOST_LINES_IN_A_ROW:
-            raise _EndlessRowError
-        return line
-
-    def _read(self) -> str:
-        number = self._read_from_file + 1
-        line = self._file.read_line(number)
-        if not line:
-            raise StopIteration
-        self._read_from_file = number
-        self._hash.update(line)
-        if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise UnreadableFileError(
-                "The file is in UTF-16; save it as “CSV UTF-8” and import it again."
-            )
-        if b"\0" in line:
-            raise UnreadableFileError(
-                f"Line {number} contains a NUL byte; a text file is expected."
-            )
-        try:
-            return line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise UnreadableFileError(
-                f"Line {number} is not in UTF-8; save the file as “CSV UTF-8” and import it again."
-            ) from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Where the header says that address and name stand."""
-
-    count: int
-    email: int
-    name: int | None
-
-    @classmethod
-    def named_in(cls, header: list[str]) -> _Columns:
-        """The columns that the header names, in any order and case."""
-        names = [name.strip().casefold() for name in header]
-        if "email" not in names:
-            raise UnreadableFileError(_no_header(",".join(header)))
-        for wanted in ("email", "name"):
-            if names.count(wanted) > 1:
-                raise UnreadableFileError(
-                    f"The first line names two columns “{wanted}”; keep one of them."
-                )
-        return cls(
-            len(names), names.index("email"), names.index("name") if "name" in names else None
+    def _describe(self, layout: Layout, below: list[list[str]], sample: list[str]) -> Description:
+        columns = max([layout.width, *map(len, below)])
+        one = columns == 1 and len(layout.header) <= 1
+        used = {layout.address, *layout.names}
+        ends = dict.fromkeys(filter(None, map(line_end, sample)))
+        first = next((fields for fields in below if layout.address < len(fields)), None)
+        return Description(
+            encoding=self._encoding.words,
+            delimiter="one column" if one else WORDS[self._delimiter],
+            has_header=bool(layout.header_line),
+            line_ends=" and ".join(ends),
+            address_column=column_in_words(layout, layout.address),
+            name_columns=tuple(column_in_words(layout, column) for column in layout.names),
+            unused_columns=tuple(
+                column_in_words(layout, column)
+                for column in range(layout.width)
+                if column not in used
+            ),
+            first_row=(
+                (excerpt(first[layout.address]), excerpt(" ".join(layout.name_in(first).split())))
+                if first
+                else None
+            ),
         )
 
-    def row(self, fields: list[str], lines: _Lines) -> Row | BadRow:
-        """The row that these fields make."""
-        email = fields[self.email] if self.email < len(fields) else ""
-        name = fields[self.name] if self.name is not None and self.name < len(fields) else ""
-        if any("\n" in field.strip() and "@" in field for field in fields):
-            # Hardly one field: rather the rows of other readers, who would be lost unnoticed.
-            return lines.give_up("A quotation mark is opened here and closed in another row.")
-        if any(map(str.strip, fields[self.count :])):
-            return BadRow(
-                lines.first,
-                excerpt(email),
-                f"The row has {len(fields)} columns instead of {self.count}; a comma inside a "
-                "field needs quotation marks around the field.",
-            )
-        return Row(lines.first, email, name)
+    def _too_many(self, count: int) -> str:
+        delimiter = WORDS[self._delimiter].removesuffix("s")
+        return (
+            f"The row has {count} columns instead of {self._layout.width}; a {delimiter} inside a "
+            "field needs quotation marks around the field."
+        )
 
 
-def excerpt(text: str) -> str:
-    """The start of `text` for a report: in one line and without control characters."""
-    start = text.strip()[:LONGEST_EXCERPT]
-    return "".join(character if character.isprintable() else "\ufffd" for character in start)
-
-
-def _no_header(found: str) -> str:
-    return (
-        "The first line must name the columns, separated by commas, one of them “email”, such as "
-        f"email,name; found: {excerpt(found)[:80] or 'nothing'}"
-    )
-
-
-def _why(error: Exception) -> str:
-    """What is wrong with a row, in words that do not need the csv module's."""
-    said = str(error)
-    if "field limit" in said:
-        return "A field is too long."
-    if "new-line" in said:
-        return "A line break of an unknown kind stands in the middle of the row."
-    if isinstance(error, _EndlessRowError) or "end of data" in said:
-        return "A quotation mark is opened here and never closed."
-    return "A quotation mark stands inside a field; there it must be doubled."
+def _opened(path: Path) -> BinaryIO:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UnreadableFileError(f"{path} cannot be opened: {error.strerror}.") from error
+    # A pipe can be read only once, and the content hash needs a reading of its own.
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise UnreadableFileError(f"{path} is not a file; save the list as a file first.")
+    return file

@@ -278,7 +278,7 @@ def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -
     call_command("import_subscribers", str(file_of(*rows)), stdout=io.StringIO(), stderr=terminal)
 
     assert terminal.getvalue() == (
-        "\r5,000 rows, 99 % of the file\r5,001 rows, 100 % of the file\r\033[K"
+        "\r5,000 rows, 100 % of the file\r5,001 rows, 100 % of the file\r\033[K"
     )
 
 

@@ -153,12 +153,15 @@ def test_of_two_imports_of_one_file_at_once_one_does_the_work_and_both_report_it
 def test_the_command_ends_with_1_and_one_sentence_when_a_file_cannot_be_imported(
     file_of: FileOf, start_import: StartImport
 ) -> None:
-    process = start_import(file_of(content=b"email,name\n\xff\n"))
+    process = start_import(file_of(content=b"%PDF-1.7\nemail,name\n"))
 
     out, err = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1
     assert out == ""
     assert err.splitlines() == [
-        "CommandError: Line 2 is not in UTF-8; save the file as “CSV UTF-8” and import it again."
+        (
+            "CommandError: The file is a PDF document; expected is a list as text: open it in its "
+            "own program, save the list as “CSV UTF-8” and import that."
+        )
     ]

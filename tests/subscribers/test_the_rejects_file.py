@@ -71,7 +71,7 @@ def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
     file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, tmp_path: Path
 ) -> None:
     rejects.write_text("yesterday's")
-    path = file_of(content=b"email,name\nnowhere,\n\xff\n")
+    path = file_of(content=b"%PDF-1.7\nemail,name\n")
 
     with pytest.raises(CommandError):
         import_subscribers(path, "--rejects", str(rejects))

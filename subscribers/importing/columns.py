@@ -1,0 +1,185 @@
+"""
+Which column holds the address and which the name: the only place that guesses.
+
+A header says it in many languages and spellings. Where it names several columns of addresses, or
+there is none, the sample decides: the column with the most addresses. Without a header a column of
+words, differing from row to row, is the name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from subscribers.importing import header_words
+from subscribers.importing.header_words import key
+
+_ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
+_IN_BRACKETS = re.compile(r"[^@<>]*<(?:mailto:)?([^<>]*)>")
+MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
+_MOSTLY = 0.6  # of the values of a column of names
+_MANY_ROWS = 5  # from here on a column that always says the same is no name
+
+Record = tuple[int, list[str]]
+
+
+class Layout(NamedTuple):
+    """Where things stand. Columns count from 0; `header_line` is 0 without a header."""
+
+    header_line: int
+    header: list[str]
+    width: int
+    address: int
+    names: tuple[int, ...]
+
+    def name_in(self, fields: Sequence[str]) -> str:
+        """The reader's name, from all columns that make it up."""
+        return " ".join(
+            part for column in self.names if column < len(fields) and (part := fields[column])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The first rows below the header."""
+
+    rows: list[list[str]]
+
+    def values(self, column: int) -> list[str]:
+        found = (row[column].strip() for row in self.rows if column < len(row))
+        return [value for value in found if value]
+
+    def addresses(self, column: int) -> int:
+        return sum(map(looks_like_address, self.values(column)))
+
+    @property
+    def widths(self) -> list[int]:
+        return [_width(row) for row in self.rows]
+
+
+def looks_like_address(text: str) -> bool:
+    """Whether this is meant as an address; not yet whether it can be mailed."""
+    text = text.strip()
+    if "@" not in text:
+        return False
+    if bracketed := _IN_BRACKETS.fullmatch(text):
+        text = bracketed[1].strip()
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def layout_of(records: Sequence[Record]) -> Layout | None:
+    """
+    The layout of a file that begins with these rows; None if no column of addresses can be found.
+    """
+    at = _header_at(records)
+    header = records[at][1] if at is not None else []
+    sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
+    width = _width_of_rows(header, sample)
+    address = _address_column(header, width, sample)
+    if address is None:
+        return None
+    return Layout(
+        records[at][0] if at is not None else 0,
+        header,
+        width,
+        address,
+        _named(header, address, sample) if header else _words(width, address, sample),
+    )
+
+
+def _header_at(records: Sequence[Record]) -> int | None:
+    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+        if any("@" in field for field in fields):
+            return None
+        keys = [key(field) for field in fields]
+        if not header_words.ADDRESS.isdisjoint(keys):
+            return at
+        if at == 0 and any(map(header_words.is_known, keys)):
+            return at
+    return None
+
+
+def _width(row: Sequence[str]) -> int:
+    """How many fields, empty ones at the end aside."""
+    width = len(row)
+    while width and not row[width - 1].strip():
+        width -= 1
+    return width
+
+
+def _width_of_rows(header: list[str], sample: _Sample) -> int:
+    """More fields than this are a fault of their row, such as a comma without quotation marks."""
+    widths = sample.widths
+    if not header:
+        return max(widths, key=lambda width: (widths.count(width), width), default=1)
+    # A header may leave the last columns without a name; then all rows are longer.
+    return max(len(header), min(widths, default=0))
+
+
+def _address_column(header: list[str], width: int, sample: _Sample) -> int | None:
+    keys = [key(field) for field in header]
+    named = [column for column, word in enumerate(keys) if word in header_words.ADDRESS]
+    perhaps = [column for column, word in enumerate(keys) if header_words.may_be_address(word)]
+    counts = [sample.addresses(column) for column in range(width)]
+    for columns in (named, perhaps, list(range(width))):
+        best = max(columns, key=lambda column: counts[column], default=None)
+        if best is not None and counts[best]:
+            return best
+    if named:
+        return named[0]
+    return perhaps[0] if perhaps and not sample.rows else None
+
+
+def _named(header: list[str], address: int, sample: _Sample) -> tuple[int, ...]:
+    keys = [key(field) for field in header]
+
+    def first(words: frozenset[str]) -> int | None:
+        return next((at for at, word in enumerate(keys) if word in words and at != address), None)
+
+    full, name = first(header_words.FULL_NAME), first(header_words.NAME)
+    given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
+    if full is not None:
+        return (full,)
+    if name is not None and (given is None) != (family is None):
+        # “Nom, Prénom” and “Nome, Cognome”: beside its other half, a name is half a name, unless
+        # it turns out to hold that half as well.
+        if _holds(sample, name, given if given is not None else family):
+            return (name,)
+        given, family = (name, family) if given is None else (given, name)
+    halves = tuple(at for at in (given, family) if at is not None)
+    if len(halves) == 1 and name is not None:
+        return (name,)
+    return halves or (() if name is None else (name,))
+
+
+def _holds(sample: _Sample, whole: int, part: int | None) -> bool:
+    if part is None:
+        return False
+    return any(
+        set(row[part].split()) < set(row[whole].split())
+        for row in sample.rows
+        if max(whole, part) < len(row) and row[part].strip()
+    )
+
+
+def _words(width: int, address: int, sample: _Sample) -> tuple[int, ...]:
+    def variety(column: int) -> int:
+        values = sample.values(column)
+        words = [value for value in values if _is_words(value)]
+        different = len(set(words))
+        if len(words) < _MOSTLY * len(values) or (len(words) >= _MANY_ROWS and different == 1):
+            return 0
+        return different
+
+    best = max((column for column in range(width) if column != address), key=variety, default=None)
+    return () if best is None or not variety(best) else (best,)
+
+
+def _is_words(text: str) -> bool:
+    """Letters, and no digit or sign that names do not have."""
+    return any(map(str.isalpha, text)) and not any(
+        character in "@:/\\=_" or unicodedata.category(character) == "Nd" for character in text
+    )

@@ -1,0 +1,65 @@
+"""How a file was understood, in words, for the person who has to see whether that is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from subscribers.importing.columns import Layout
+from subscribers.importing.records import excerpt
+
+_LONGEST_HEADER = 60  # characters shown
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """
+    How a file is read. Columns are named as the header names them, “E-Mail”, or else column 2.
+
+    `delimiter`: semicolons, or one column. `line_ends`: CRLF, LF, CR or several of them; empty if
+    there is one line only. `name_columns`: those that make up the name, in its order.
+    `first_row`: address and name as the file has them; None if there is no row.
+    """
+
+    encoding: str
+    delimiter: str
+    has_header: bool
+    line_ends: str
+    address_column: str
+    name_columns: tuple[str, ...]
+    unused_columns: tuple[str, ...]
+    first_row: tuple[str, str] | None
+
+    @property
+    def read_as(self) -> str:
+        """Such as: Windows-1252, semicolons, with a header, CRLF."""
+        header = "with a header" if self.has_header else "without a header"
+        return ", ".join(filter(None, (self.encoding, self.delimiter, header, self.line_ends)))
+
+    @property
+    def columns(self) -> str:
+        """Such as: “E-Mail” is the address, “Nome” the name."""
+        name = " and ".join(self.name_columns)
+        said = f"{self.address_column} is the address, " + (f"{name} the name" if name else "")
+        return _sentence_start(said if name else said + "there are no names")
+
+    @property
+    def not_used(self) -> str:
+        """Such as: “Stand” is not used. Empty if all columns are."""
+        if not self.unused_columns:
+            return ""
+        verb = "is" if len(self.unused_columns) == 1 else "are"
+        return _sentence_start(f"{_and(self.unused_columns)} {verb} not used")
+
+
+def column_in_words(layout: Layout, column: int) -> str:
+    """The column as its header has it, or its number from 1."""
+    header = layout.header[column].strip() if column < len(layout.header) else ""
+    return f"“{excerpt(header)[:_LONGEST_HEADER]}”" if header else f"column {column + 1}"
+
+
+def _and(words: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _sentence_start(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,97 @@
+"""
+How the bytes of a file stand for characters: the only place that finds that out.
+
+A mark at the start settles it. Without one, UTF-16 shows by its zero bytes: addresses are ASCII,
+so every other byte of theirs is zero. The rest is UTF-8 or Windows-1252, and there all of the file
+is asked, because the first letter with an accent may stand far down: what is valid UTF-8 is hardly
+ever meant as anything else. A few broken characters do not turn UTF-8 into Windows-1252; they cost
+their own rows.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import NamedTuple
+
+# What stands in the text for bytes that are no character. No file can hold it: a lone surrogate
+# is valid in none of the encodings.
+UNDECODABLE = "\udc80"
+MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
+_REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
+_LEAST_ZEROS = 10  # of a hundred bytes of one parity; a list with long Chinese names has 20
+_LEAST_RATIO = 10  # zero bytes of one parity for each of the other
+
+
+class Encoding(NamedTuple):
+    """An encoding as Python's codecs call it and as people do."""
+
+    codec: str
+    words: str
+
+
+UTF_8 = Encoding("utf-8", "UTF-8")
+WINDOWS_1252 = Encoding("cp1252", "Windows-1252")
+UTF_16_LE = Encoding("utf-16-le", "UTF-16")
+UTF_16_BE = Encoding("utf-16-be", "UTF-16")
+
+_MARKS = (
+    (codecs.BOM_UTF8, UTF_8),
+    (codecs.BOM_UTF16_LE, UTF_16_LE),
+    (codecs.BOM_UTF16_BE, UTF_16_BE),
+)
+
+
+def _mark_undecodable(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return UNDECODABLE, error.end
+
+
+codecs.register_error(MARK_UNDECODABLE, _mark_undecodable)
+
+
+class Survey:
+    """Looks at all bytes of a file, piece by piece, and then names its encoding."""
+
+    def __init__(self) -> None:
+        self._settled: Encoding | None = None
+        self._started = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._mid_character = False
+        self._characters = 0  # outside ASCII, valid in UTF-8
+        self._broken = 0
+
+    def look_at(self, piece: bytes) -> None:
+        """The next piece of the file; the first one has the start of it, some thousand bytes."""
+        if not self._started:
+            self._started = True
+            self._settled = _by_mark(piece) or _by_zeros(piece)
+        if self._settled or (piece.isascii() and not self._mid_character):
+            return
+        self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
+        self._mid_character = bool(self._decoder.getstate()[0])
+
+    def encoding(self) -> Encoding:
+        """The encoding, once all pieces were looked at."""
+        if self._settled:
+            return self._settled
+        self._count(self._decoder.decode(b"", final=True), 0)
+        return UTF_8 if self._characters >= self._broken else WINDOWS_1252
+
+    def _count(self, text: str, meant: int) -> None:
+        broken = text.count(_REPLACEMENT) - meant
+        self._broken += broken
+        self._characters += len(text) - len(text.encode("ascii", "ignore")) - broken
+
+
+def _by_mark(start: bytes) -> Encoding | None:
+    return next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
+
+
+def _by_zeros(start: bytes) -> Encoding | None:
+    pairs = len(start) // 2
+    even, odd = start[0::2].count(0), start[1::2].count(0)
+    for more, fewer, encoding in ((odd, even, UTF_16_LE), (even, odd, UTF_16_BE)):
+        if 100 * more > _LEAST_ZEROS * pairs and more > _LEAST_RATIO * fewer:
+            return encoding
+    return None
