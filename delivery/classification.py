@@ -52,6 +52,8 @@ LONGEST_MESSAGE_ID = 100
 # What a text field of the database cannot hold, or a log line should not.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
+# A reader's address stands on their copy alone, where it is found when they are erased.
+_ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
@@ -169,7 +171,7 @@ def classify_message(item: object, address: str) -> MessageAnswer:
     if code == INACTIVE:
         return Inactive("Postmark will not mail this address (code 406): it is inactive there.")
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
-        return Refused(_quoted(code, text))
+        return Refused(_quoted(code, _ADDRESS.sub("…", text)))
     if code in {MAINTENANCE, RATE_LIMIT}:
         return NotNow(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
@@ -273,7 +275,8 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallAns
     if len(addresses) == 1:
         return Answered((message,))
     # The whole call was refused for one recipient's sake; alone, the others will pass.
-    return TooLarge(f"Postmark refused the whole call: {_quoted(code, text)}")
+    told = _quoted(code, _ADDRESS.sub("…", text))
+    return TooLarge(f"Postmark refused the whole call: {told}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.queue.forget import MAKE_COPIES
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.
@@ -49,6 +50,8 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)
     with connection.cursor() as cursor:
+        # A statement of its own: the next one must see who was erased while this one waited.
+        cursor.execute(MAKE_COPIES)
         cursor.execute(
             f"""
             INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -12,7 +14,33 @@ from delivery.models.newsletter import Newsletter
 from subscribers.leaving import leave
 from subscribers.masking import masked
 from subscribers.models import Subscriber
+from subscribers.models.consent_record import How
+from subscribers.network import network_of
 from subscribers.unsubscribe_token import read
+
+# RFC 8058 prescribes a body of 26 bytes, or some two hundred as multipart/form-data.
+LONGEST_ONE_CLICK = 4096  # bytes
+
+
+def way_of(request: HttpRequest) -> How:
+    """
+    Whether a mail program posts, which says so in the body (RFC 8058), or a person on the page.
+
+    It only goes on record, so a body that cannot be read is no reason to keep anybody.
+    """
+    try:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
+            return How.LINK
+        said = request.POST.get("List-Unsubscribe")
+    except (
+        BadRequest,
+        MultiPartParserError,
+        SuspiciousOperation,
+        UnreadablePostError,
+        ValueError,
+    ):
+        return How.LINK
+    return How.ONE_CLICK if said == "One-Click" else How.LINK
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -22,7 +50,8 @@ class Unsubscribe(View):
 
     GET changes nothing, because link scanners fetch it. POST unsubscribes, whatever its body
     says: mail programs post as a form of either kind, without cookies, and the token alone says
-    who leaves. That is also why there is no CSRF token; whoever holds the link may leave.
+    who leaves. That is also why there is no CSRF token; whoever holds the link may leave. Requests
+    are not counted by network: those of many readers come from one mailbox provider.
     """
 
     http_method_names = ["get", "head", "post"]
@@ -42,7 +71,7 @@ class Unsubscribe(View):
         subscriber_id = read(token)
         if subscriber_id is None:
             return self._page(request, "link_does_not_work", status=404)
-        leave(subscriber_id)
+        leave(subscriber_id, way_of(request), network=network_of(request))
         return self._page(request, "left", Subscriber.objects.filter(id=subscriber_id).first())
 
     def _page(

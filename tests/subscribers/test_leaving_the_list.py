@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from delivery.models.newsletter import Newsletter
-from subscribers.models import Subscriber
+from subscribers import consent
+from subscribers.models import ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
 from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
@@ -174,17 +175,107 @@ def test_a_pending_reader_can_leave_too(visitor: Client) -> None:
     assert state_of(reader) == "unsubscribed"
 
 
-@pytest.mark.parametrize("state", ["bounced", "complained"])
-def test_a_reader_who_bounced_or_complained_keeps_that_state_and_their_wish_is_recorded(
-    visitor: Client, state: str
-) -> None:
+@pytest.mark.parametrize("state", ["pending", "confirmed", "bounced"])
+def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client, state: str) -> None:
     reader = SubscriberFactory(state=state)
+
+    visitor.post(link_of(reader))
+
+    assert state_of(reader) == "unsubscribed"
+    assert reader.unsubscribed_at is not None
+
+
+def test_who_complained_keeps_that_state_and_their_wish_is_recorded(visitor: Client) -> None:
+    reader = SubscriberFactory(state="complained")
 
     page = visitor.post(link_of(reader))
 
     assert b"You have left the list" in page.content
-    assert state_of(reader) == state
+    assert state_of(reader) == "complained"
     assert reader.unsubscribed_at is not None
+
+
+def lines_of(reader: Subscriber) -> list[tuple[str, str, str]]:
+    """What the ledger says of a reader."""
+    return list(
+        ConsentRecord.objects.filter(subscriber=reader)
+        .order_by("id")
+        .values_list("act", "how", "network")
+    )
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "how"),
+    [
+        ("application/x-www-form-urlencoded", ONE_CLICK, "one-click"),
+        ("multipart/form-data; boundary=frontier", ONE_CLICK_IN_PARTS, "one-click"),
+        ("application/x-www-form-urlencoded", b"", "link"),
+        ("application/x-www-form-urlencoded", b"List-Unsubscribe=Maybe", "link"),
+        ("multipart/form-data; boundary=frontier", b"no parts", "link"),
+        ("multipart/form-data", b"no boundary", "link"),
+        ("application/x-www-form-urlencoded", ONE_CLICK + b"&" + b"x" * 5_000, "link"),
+    ],
+)
+def test_the_ledger_says_by_which_way_and_from_which_network(
+    visitor: Client, content_type: str, body: bytes, how: str
+) -> None:
+    reader = SubscriberFactory()
+
+    visitor.generic(
+        "POST", link_of(reader), body, content_type=content_type, REMOTE_ADDR="203.0.113.77"
+    )
+
+    assert lines_of(reader) == [("left", how, "203.0.113.0/24")]
+
+
+def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> None:
+    reader = SubscriberFactory(state="complained")
+
+    for _ in range(3):
+        visitor.post(link_of(reader))
+
+    assert len(lines_of(reader)) == 1
+
+
+def test_looking_puts_nothing_into_the_ledger(visitor: Client) -> None:
+    reader = SubscriberFactory()
+
+    visitor.get(link_of(reader))
+    visitor.head(link_of(reader))
+
+    assert lines_of(reader) == []
+
+
+def test_who_came_back_can_leave_again(visitor: Client) -> None:
+    reader = SubscriberFactory()
+    visitor.post(link_of(reader))
+    consent.record(reader.pk, "asked", "form", request=1)
+    opt_in = consent.record(reader.pk, "confirmed", "link", request=1)
+    Subscriber.objects.filter(pk=reader.pk).update(
+        state="confirmed", unsubscribed_at=None, opt_in_id=opt_in
+    )
+
+    assert b"<button" in visitor.get(link_of(reader)).content
+    visitor.post(link_of(reader))
+
+    assert state_of(reader) == "unsubscribed"
+    assert [act for act, *_ in lines_of(reader)] == ["left", "asked", "confirmed", "left"]
+
+
+def test_many_requests_of_one_mailbox_provider_are_all_heard(visitor: Client) -> None:
+    readers = [SubscriberFactory() for _ in range(40)]
+
+    pages = [visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1") for reader in readers]
+
+    assert {page.status_code for page in pages} == {200}
+    assert {state_of(reader) for reader in readers} == {"unsubscribed"}
+
+
+def test_the_page_says_how_to_come_back(visitor: Client) -> None:
+    reader = SubscriberFactory()
+
+    for page in (visitor.get(link_of(reader)), visitor.post(link_of(reader))):
+        assert b"You can come back whenever you like" in page.content
 
 
 def test_an_earlier_time_of_leaving_is_kept(visitor: Client) -> None:

@@ -1,0 +1,49 @@
+"""
+Forgets a person: takes their address and name off everything that delivery keeps about them.
+
+The copies stay, as numbers: that somebody was sent an issue is part of its books, and who it was is
+not. A copy that still waits is withdrawn when its call starts, because nobody by that number is on
+the list any more; one whose call is in the air is settled by its number, as any other.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from delivery.models import Edition
+
+ERASED = "The reader had themselves erased."
+
+_TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
+# Held to the end of the transaction, so that both also hold behind a connection pooler.
+MAKE_COPIES = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
+FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
+
+# The reason is the provider's own sentence, and may quote the address.
+_BLANK = """
+    UPDATE delivery SET address = '', name = '',
+           reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
+    WHERE issue_id = ANY(%s) AND recipient_id = %s AND (address <> '' OR name <> '')
+"""
+
+
+def wait_for_copies_being_made() -> None:
+    """
+    Have no edition be published until the caller's transaction ends, and wait for those that are.
+
+    What is being published now has its audience already, and is not to be seen yet: it would bring
+    the address back.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET)
+
+
+def forget_recipient(recipient: int, address_key: str) -> None:
+    """
+    Blank address and name on every copy of this reader. `address_key` is the case-folded address.
+
+    Runs in the caller's transaction. One look into the primary key for each issue there is.
+    """
+    issues = list(Edition.objects.order_by().values_list("issue_id", flat=True).distinct())
+    with connection.cursor() as cursor:
+        cursor.execute(_BLANK, [address_key, ERASED, issues, recipient])

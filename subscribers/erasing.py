@@ -1,0 +1,47 @@
+"""
+Erasing a person: the only place that takes everything away that is held about somebody.
+
+What stays is a keyed hash of the address, by which an import knows to leave it out
+(`erasure_hash.py`), and numbers: how many were sent an issue, not who.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import connection, transaction
+from django.db.models.functions import Lower
+
+from delivery.queue.forget import forget_recipient, wait_for_copies_being_made
+from subscribers.erasure_hash import hash_of
+from subscribers.models import LeftOutRow, Subscriber
+
+logger = logging.getLogger(__name__)
+
+
+def erase(subscriber_id: int) -> bool:
+    """
+    Erase this person, all of it or nothing; False if nobody by this id is held.
+
+    Their copies that wait do not go. The provider is told nothing: it would have to be told the
+    address, and what it holds itself is for its own retention to end. Of the log and the caller's
+    audit trail it is said by number alone.
+    """
+    with transaction.atomic():
+        key = (
+            Subscriber.objects.filter(id=subscriber_id).values_list("email_key", flat=True).first()
+        )
+        if key is None:
+            return False
+        wait_for_copies_being_made()
+        # Copies before the person: that is the order in which a worker settles them.
+        forget_recipient(subscriber_id, key)
+        LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
+            (erased,) = cursor.fetchone()
+        # What came about while somebody else held the person's row, such as a mail on request.
+        forget_recipient(subscriber_id, key)
+    if erased:
+        logger.info("reader %d was erased", subscriber_id)
+    return bool(erased)

@@ -1,0 +1,23 @@
+"""Where in the database a text stands: every column of every table is looked at."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+
+def tables_that_hold(text: str) -> list[str]:
+    """The tables with a row that holds `text`, in letters of either kind or as bytes."""
+    found = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(
+                f"""
+                SELECT EXISTS (SELECT FROM "{table}" AS looked_at
+                               WHERE strpos(lower(looked_at::text), lower(%s)) > 0
+                                  OR strpos(looked_at::text, %s) > 0)
+                """,
+                [text, text.encode().hex()],
+            )
+            if cursor.fetchone()[0]:
+                found.append(table)
+    return found

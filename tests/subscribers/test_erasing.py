@@ -1,0 +1,303 @@
+"""Erasing a person: nothing stays but a keyed hash, and numbers that say nobody's name."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection, transaction
+from django.test import Client
+
+from delivery.models import Delivery
+from postmark_sandbox.server import SandboxServer
+from subscribers import consent
+from subscribers.erasing import erase
+from subscribers.erasure_hash import erased_among, hash_of
+from subscribers.models import Bounce, ConsentRecord, Erasure, LeftOutRow, Subscriber
+from subscribers.unsubscribe_token import token_for
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.subscribers.everywhere import tables_that_hold
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+
+__all__ = ["newsroom", "provider"]
+
+ADDRESS = "Miriam.Arroia@posthouse.example.org"
+NAME = "Miriam Arroia"
+NOBODY_IN_PARTICULAR = "reader1@example.net"
+
+
+def somebody_with_a_past() -> Subscriber:
+    """A reader about whom there is something to be found in many places."""
+    reader = SubscriberFactory(email=ADDRESS, name=NAME)
+    consent.record(reader.pk, "asked", "form", request=1, name=NAME, wording="One letter a week.")
+    consent.record(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
+    SuppressionFactory(address_key=ADDRESS.lower(), reason="complaint")
+    Bounce.objects.create(
+        subscriber=reader, type="HardBounce", inactive=True, at=SOME_DAY, description=ADDRESS
+    )
+    for line, (result, email) in enumerate(
+        [("skipped", ADDRESS.upper()), ("rejected", f"{NAME} <{ADDRESS}")]
+    ):
+        LeftOutRow.objects.create(
+            subscriber_import=SubscriberImportFactory(),
+            line=line,
+            result=result,
+            email=email,
+            reason="Left out.",
+        )
+    return reader
+
+
+@pytest.mark.django_db
+def test_nothing_of_them_is_found_anywhere_in_the_database() -> None:
+    reader = somebody_with_a_past()
+    # The look itself works: it finds them while they are there.
+    assert {"subscriber", "consent_record", "suppression", "bounce", "left_out_row"} <= set(
+        tables_that_hold(ADDRESS)
+    )
+    assert tables_that_hold(NAME)
+
+    assert erase(reader.pk)
+
+    assert tables_that_hold(ADDRESS) == []
+    assert tables_that_hold(NAME) == []
+    assert not ConsentRecord.objects.exists()
+
+
+@pytest.mark.django_db
+def test_somebody_else_is_left_alone() -> None:
+    somebody_with_a_past()
+    other = SubscriberFactory(email="miriam@posthouse.example.org")
+    consent.record(other.pk, "asked", "form", request=1)
+    LeftOutRow.objects.create(
+        subscriber_import=SubscriberImportFactory(),
+        line=9,
+        result="skipped",
+        email=other.email,
+        reason="Left out.",
+    )
+
+    erase(Subscriber.objects.get(email=ADDRESS).pk)
+
+    assert set(tables_that_hold(other.email)) == {"subscriber", "left_out_row"}
+    assert ConsentRecord.objects.filter(subscriber=other).count() == 1
+
+
+@pytest.mark.django_db
+def test_the_counts_of_an_import_stay_what_they_were() -> None:
+    reader = somebody_with_a_past()
+
+    erase(reader.pk)
+
+    assert LeftOutRow.objects.filter(email="", reason="Left out.").count() == 2
+
+
+@pytest.mark.django_db
+def test_what_is_left_is_a_hash_that_needs_the_key(settings: LazySettings) -> None:
+    reader = SubscriberFactory(email=ADDRESS)
+    settings.SECRET_KEY = "one key, long enough for a test of its own: 0123456789"
+
+    erase(reader.pk)
+
+    kept = bytes(Erasure.objects.get().address_hash)
+    assert kept == hash_of(ADDRESS.upper())
+    settings.SECRET_KEY = "another key, long enough for a test of its own: 987654"
+    assert hash_of(ADDRESS) != kept
+
+
+@pytest.mark.django_db
+def test_erasing_twice_erases_once() -> None:
+    reader = SubscriberFactory()
+
+    assert erase(reader.pk)
+    assert not erase(reader.pk)
+    assert Erasure.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["pending", "confirmed", "unsubscribed", "bounced", "complained"])
+def test_anybody_may_be_erased_wherever_they_stand(state: str) -> None:
+    assert erase(SubscriberFactory(state=state).pk)
+    assert not Subscriber.objects.exists()
+
+
+@pytest.mark.django_db
+def test_who_was_erased_is_recognised_also_under_an_earlier_key(settings: LazySettings) -> None:
+    erase(SubscriberFactory(email=ADDRESS).pk)
+    earlier = settings.SECRET_KEY
+    settings.SECRET_KEY = "another key, long enough for a test of its own: 987654"
+    asked = [ADDRESS.lower(), "somebody.else@posthouse.example.org"]
+    assert erased_among(asked) == set()
+
+    settings.SECRET_KEY_FALLBACKS = [earlier]
+
+    assert erased_among(asked) == {ADDRESS.lower()}
+
+
+@pytest.mark.django_db
+def test_where_nobody_was_erased_nothing_is_hashed(
+    django_assert_num_queries: Callable[..., object],
+) -> None:
+    with django_assert_num_queries(1):
+        assert erased_among(["a@example.org", "b@example.org"]) == set()
+
+
+@pytest.mark.django_db
+def test_who_was_erased_may_sign_up_as_anybody_new() -> None:
+    erase(SubscriberFactory(email=ADDRESS, state="complained").pk)
+
+    SubscriberFactory(email=ADDRESS, state="pending")
+
+    assert Subscriber.objects.get().gone_at is None
+
+
+@pytest.mark.django_db
+def test_the_log_says_it_without_the_address(caplog: pytest.LogCaptureFixture) -> None:
+    reader = SubscriberFactory(email=ADDRESS, name=NAME)
+
+    with caplog.at_level(logging.DEBUG):
+        erase(reader.pk)
+
+    assert f"reader {reader.pk} was erased" in caplog.text
+    assert "posthouse" not in caplog.text
+    assert NAME not in caplog.text
+
+
+@pytest.mark.django_db
+def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
+    reader = SubscriberFactory(email=ADDRESS)
+    link = f"/unsubscribe/{token_for(reader.pk)}/"
+    erase(reader.pk)
+
+    for page in (Client().get(link), Client().post(link)):
+        assert page.status_code == 200
+        assert b"You have left the list" in page.content
+        assert b"posthouse" not in page.content
+
+
+# --- Their copies ---------------------------------------------------------------------------------
+
+
+def reader_one() -> Subscriber:
+    return Subscriber.objects.get(email=NOBODY_IN_PARTICULAR)
+
+
+def test_a_copy_that_waits_is_withdrawn_and_the_books_balance(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    erase(reader_one().pk)
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
+    assert newsroom.books(edition).balanced
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+def test_the_copies_of_every_issue_and_version_lose_address_and_name(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    for _ in range(3):
+        newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    reader = reader_one()
+
+    erase(reader.pk)
+
+    assert set(
+        Delivery.objects.filter(recipient=reader.pk).values_list("outcome", "address", "name")
+    ) == {("sent", "", "")}
+    assert not Delivery.objects.exclude(recipient=reader.pk).filter(address="").exists()
+
+
+def test_a_call_in_the_air_is_settled_for_somebody_who_is_erased_meanwhile(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    with a_call_held_by(provider, newsroom, "after_accept"):
+        erase(reader_one().pk)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert newsroom.books(edition).sent == 3
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+def test_a_refusal_of_the_address_does_not_write_it_back(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    refused = SubscriberFactory(email="two..dots@example.net")
+    edition = newsroom.publish(readers=1)
+
+    with a_call_held_by(provider, newsroom, "before_accept"):
+        erase(refused.pk)
+
+    assert sorted(newsroom.outcomes(edition)) == ["failed", "sent"]
+    assert "Invalid 'To' address" in Delivery.objects.get(outcome="failed").reason
+    assert tables_that_hold("two..dots") == []
+
+
+def test_a_reason_that_quotes_the_address_goes_with_it(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(readers=2)
+    Delivery.objects.filter(address=NOBODY_IN_PARTICULAR).update(
+        outcome="failed", reason=f"Refused: {NOBODY_IN_PARTICULAR.upper()} is nobody."
+    )
+
+    erase(reader_one().pk)
+
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+def test_no_issue_that_is_being_published_names_who_is_erased(
+    newsroom: Newsroom,
+) -> None:
+    """The publication has its audience and is not to be seen yet: erasing waits for it."""
+    newsroom.confirm(2)
+    reader = reader_one()
+
+    def erase_meanwhile() -> None:
+        erase(reader.pk)
+        connection.close()
+
+    erasing = threading.Thread(target=erase_meanwhile)
+    with transaction.atomic():
+        newsroom.publish()
+        erasing.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    erasing.join(timeout=60)
+
+    assert not erasing.is_alive()
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+    assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
+
+
+def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
+    reader = newsroom.confirm(1)[0]
+    newsroom.publish()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'no'; END $$; "
+            "CREATE TRIGGER no BEFORE DELETE ON subscriber FOR EACH ROW EXECUTE FUNCTION no()"
+        )
+        try:
+            with pytest.raises(Exception, match="no"):
+                erase(reader.pk)
+        finally:
+            cursor.execute("DROP FUNCTION no() CASCADE")
+
+    assert Delivery.objects.get().address == reader.email
+    assert not Erasure.objects.exists()
