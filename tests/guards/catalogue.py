@@ -8,6 +8,7 @@ from tests.guards import (
     on_control,
     on_doubt,
     on_evidence,
+    on_leaving_and_erasing,
     on_pace,
     on_publishing,
     on_restored_backups,
@@ -25,6 +26,7 @@ GUARDS: tuple[Guard, ...] = (
     *on_control.GUARDS,
     *on_pace.GUARDS,
     *on_publishing.GUARDS,
+    *on_leaving_and_erasing.GUARDS,
     *on_restored_backups.GUARDS,
     *on_the_database.GUARDS,
 )

@@ -1,0 +1,59 @@
+"""Guards of what people want for themselves: who leaves has left, who is erased is gone."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+LEAVING = "subscribers/leaving.py"
+ERASING = "subscribers/erasing.py"
+FORGET = "delivery/queue/forget.py"
+CLASSIFICATION = "delivery/classification.py"
+
+LEAVES = "tests/subscribers/test_leaving_the_list.py::"
+ERASES = "tests/subscribers/test_erasing.py::"
+
+GUARDS = [
+    guard(
+        "who has left leaves once, and the ledger says so once",
+        LEAVING,
+        "filter(id=subscriber_id, unsubscribed_at=None)",
+        "filter(id=subscriber_id)",
+        f"{LEAVES}test_the_ledger_has_one_line_however_often_they_press",
+        f"{LEAVES}test_an_earlier_time_of_leaving_is_kept",
+    ),
+    guard(
+        "whoever is erased loses address and name on every copy",
+        FORGET,
+        "UPDATE delivery SET address = '', name = '',",
+        "UPDATE delivery SET address = address, name = '',",
+        f"{ERASES}test_the_copies_of_every_issue_and_version_lose_address_and_name",
+    ),
+    guard(
+        "erasing waits for what is being published",
+        ERASING,
+        "        wait_for_copies_being_made()\n",
+        "",
+        f"{ERASES}test_no_issue_that_is_being_published_names_who_is_erased",
+    ),
+    guard(
+        "publishing holds off those who erase until it is to be seen",
+        "delivery/queue/enqueue.py",
+        "        cursor.execute(MAKE_COPIES)\n",
+        "",
+        f"{ERASES}test_no_issue_that_is_being_published_names_who_is_erased",
+    ),
+    guard(
+        "a reason that quotes the address is erased with it",
+        FORGET,
+        "strpos(lower(reason), %s) > 0",
+        "strpos(lower(reason), %s) > 9999",
+        f"{ERASES}test_a_reason_that_quotes_the_address_goes_with_it",
+    ),
+    guard(
+        "a refusal does not quote the address",
+        CLASSIFICATION,
+        'return Refused(_quoted(code, _ADDRESS.sub("…", text)))',
+        "return Refused(_quoted(code, text))",
+        f"{ERASES}test_a_refusal_of_the_address_does_not_write_it_back",
+    ),
+]

@@ -1,0 +1,195 @@
+"""Leaving takes effect at once, also for an issue that is being sent: real mail, real servers."""
+
+from __future__ import annotations
+
+import email
+import http.client
+import uuid
+from email.message import Message
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from django.conf import LazySettings
+from django.test import Client
+from pytest_django.live_server_helper import LiveServer
+
+from delivery.models import Delivery, Edition
+from delivery.queue.claim import claim
+from delivery.queue.start import Started, start
+from postmark_sandbox.server import SandboxServer
+from subscribers.models import ConsentRecord, Subscriber
+from subscribers.unsubscribe_token import token_for
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.delivery.test_worker_processes import StartWorker, held, start_worker
+
+__all__ = ["newsroom", "provider", "start_worker"]
+
+URLENCODED = ("application/x-www-form-urlencoded", b"List-Unsubscribe=One-Click")
+PARTS = (
+    b'--frontier\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\n'
+    b"One-Click\r\n--frontier--\r\n"
+)
+MULTIPART = ("multipart/form-data; boundary=frontier", PARTS)
+
+
+def reader(number: int) -> Subscriber:
+    return Subscriber.objects.get(email=f"reader{number}@example.net")
+
+
+def leaves(who: Subscriber) -> None:
+    """By their mail program's button."""
+    kind, body = URLENCODED
+    page = Client().generic("POST", f"/unsubscribe/{token_for(who.pk)}/", body, content_type=kind)
+    assert page.status_code == 200
+
+
+def outcome(edition: Edition, who: Subscriber) -> str:
+    return Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).outcome
+
+
+def test_who_leaves_after_their_batch_was_claimed_is_taken_out_of_the_call(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(readers=3)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+
+    leaves(reader(1))
+    started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+
+    assert isinstance(started, Started)
+    assert list(started.recipients) == [reader(0).pk, reader(2).pk]
+    assert outcome(edition, reader(1)) == "withdrawn"
+    assert newsroom.books(edition).withdrawn == 1
+
+
+def test_who_leaves_while_their_copy_is_in_the_air_gets_that_one_and_no_other(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+
+    with a_call_held_by(provider, newsroom, "after_accept"):
+        leaves(reader(1))
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert reader(1).state == "unsubscribed"
+    following = newsroom.publish()
+    newsroom.deliver_all()
+    assert following.audience == 2
+    assert provider.sandbox.summary()["accepted"] == 5
+
+
+def test_who_leaves_while_a_worker_is_at_it_gets_nothing_more_of_that_issue(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    edition = newsroom.publish(readers=100)
+    provider.sandbox.set_fault("hold", moment="before_accept", calls=1)
+    # One call at a time, of as many copies as a batch was cut to when the edition was published.
+    worker = start_worker("--until-empty", "--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
+    held(provider)
+    second = newsroom.publish()
+
+    leaves(reader(99))
+    provider.sandbox.gate.release()
+
+    assert worker.end() == 0, worker.errors
+    assert outcome(edition, reader(99)) == "sent"
+    assert outcome(second, reader(99)) == "withdrawn"
+    assert newsroom.books(second).sent == 99
+
+
+# --- As a mailbox provider sees it ----------------------------------------------------------------
+
+
+def mail_from_the_inbox(provider: SandboxServer, edition: Edition, who: Subscriber) -> Message:
+    """The raw mail to this reader, as it left the provider."""
+    message_id = Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).provider_message_id
+    dump = requests.get(
+        f"{provider.url}/messages/outbound/{message_id}/dump",
+        headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
+        timeout=10,
+    )
+    return email.message_from_string(dump.json()["Body"])
+
+
+def one_click_address(mail: Message) -> str:
+    """The address of RFC 8058 in a mail, once its two headers are found to be right."""
+    (address,) = mail.get_all("List-Unsubscribe") or []
+    (post,) = mail.get_all("List-Unsubscribe-Post") or []
+    assert post == "List-Unsubscribe=One-Click"
+    assert address.startswith("<https://")
+    assert address.endswith(">")
+    return str(address[1:-1])
+
+
+def knock(server: LiveServer, method: str, address: str, kind: str = "", body: bytes = b"") -> int:
+    """The status of one request without cookies, that follows nothing. Its answer is short."""
+    at = urlsplit(server.url)
+    assert at.hostname is not None
+    line = http.client.HTTPConnection(at.hostname, at.port, timeout=30)
+    try:
+        line.request(method, urlsplit(address).path, body, {"Content-Type": kind} if kind else {})
+        answer = line.getresponse()
+        answer.read()
+        return answer.status
+    finally:
+        line.close()
+
+
+@pytest.mark.parametrize(("kind", "body"), [URLENCODED, MULTIPART], ids=["urlencoded", "multipart"])
+def test_a_mail_out_of_the_inbox_makes_its_reader_leave_by_one_click(
+    newsroom: Newsroom, provider: SandboxServer, live_server: LiveServer, kind: str, body: bytes
+) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    address = one_click_address(mail_from_the_inbox(provider, edition, reader(1)))
+
+    assert knock(live_server, "GET", address) == 200
+    assert knock(live_server, "HEAD", address) == 200
+    assert reader(1).state == "confirmed"
+
+    assert knock(live_server, "POST", address, kind, body) == 200
+    assert knock(live_server, "POST", address, kind, body) == 200
+
+    assert reader(1).state == "unsubscribed"
+    assert reader(0).state == "confirmed"
+    assert ConsentRecord.objects.get().how == "one-click"
+
+
+def test_the_link_in_both_parts_of_the_mail_is_the_same_address(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1, html="<p>Dear {{ name|reader }}</p>")
+    newsroom.deliver_all()
+
+    mail = mail_from_the_inbox(provider, edition, reader(0))
+
+    address = one_click_address(mail)
+    for part in mail.walk():
+        if part.get_content_maintype() == "text":
+            payload = part.get_payload(decode=True)
+            assert isinstance(payload, bytes)
+            assert address in payload.decode()
+
+
+def test_where_the_provider_handles_unsubscribes_the_mail_bears_its_link_and_ours_still_works(
+    newsroom: Newsroom, live_server: LiveServer, settings: LazySettings
+) -> None:
+    settings.UNSUBSCRIBE_HANDLING = "postmark"
+    settings.POSTMARK_SERVER_TOKEN = "sandbox"
+    with SandboxServer(unsubscribe_handling="Postmark") as provider:
+        settings.POSTMARK_BASE_URL = provider.url
+        edition = newsroom.publish(readers=1)
+        newsroom.deliver_all()
+        mail = mail_from_the_inbox(provider, edition, reader(0))
+
+    (header,) = mail.get_all("List-Unsubscribe") or []
+    assert header.startswith(f"<{provider.url}/")  # The provider's own, and no second one.
+    ours = f"/unsubscribe/{token_for(reader(0).pk)}/"
+    assert ours not in mail.as_string()
+    # Somebody may still hold a letter from before the stream was changed.
+    assert knock(live_server, "POST", ours, *URLENCODED) == 200
+    assert reader(0).state == "unsubscribed"
