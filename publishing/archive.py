@@ -79,7 +79,7 @@ def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
 
 def listed_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:
     """Of `published_editions()` those that lists, the feed and other letters lead to."""
-    return published_editions()
+    return published_editions().filter(issue__unlisted=False)
 
 
 def published_editions() -> QuerySet[WithAnnotations[Edition, OnTheShelf]]:

@@ -1,6 +1,6 @@
 """The archive's addresses, below /archive/."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from publishing.views import archive
 
@@ -9,4 +9,5 @@ urlpatterns = [
     path("", archive.index, name="index"),
     path("feed.xml", archive.feed, name="feed"),
     path("<slug:slug>/", archive.issue, name="issue"),
+    re_path(r"^(?P<rest>.+)/$", archive.not_there),
 ]

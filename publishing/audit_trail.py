@@ -15,17 +15,24 @@ from publishing.versions import WORDS_FOR
 logger = logging.getLogger(__name__)
 
 
-def record_publication(author: uuid.UUID, edition: Edition) -> None:
+def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = False) -> None:
     """An edition was published. In the same transaction, so that neither is there alone."""
     readers = f"{edition.audience:,} {'reader' if edition.audience == 1 else 'readers'}"
     # A first version goes to everyone; of any other it has to be said.
     whom = readers if edition.version == 1 else f"{WORDS_FOR[edition.goes_to]}: {readers}"
-    _record(author, edition, ADDITION, f"Published version {edition.version} to {whom}.")
+    listing = ", unlisted" if unlisted else ""
+    sentence = f"Published version {edition.version} to {whom}{listing}."
+    _record(author, edition.issue_id, ADDITION, sentence)
+
+
+def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> None:
+    """A person took an issue out of the archive's lists, or put it in."""
+    _record(author, issue, CHANGE, f"Made {'unlisted' if unlisted else 'listed'}.")
 
 
 def record_action(author: uuid.UUID, edition: Edition, action: str) -> None:
     """A person did something to an edition: `resume` and its like."""
-    _record(author, edition, CHANGE, f"{action.capitalize()}, version {edition.version}.")
+    _record(author, edition.issue_id, CHANGE, f"{action.capitalize()}, version {edition.version}.")
 
 
 def record_action_from_the_command_line(edition: Edition, action: str) -> None:
@@ -41,10 +48,10 @@ def record_action_from_the_command_line(edition: Edition, action: str) -> None:
         record_action(superusers[0].pk, edition, f"{action} from the command line")
 
 
-def _record(author: uuid.UUID, edition: Edition, flag: int, sentence: str) -> None:
+def _record(author: uuid.UUID, issue: uuid.UUID, flag: int, sentence: str) -> None:
     LogEntry.objects.log_actions(
         author,
-        Issue.objects.filter(pk=edition.issue_id),
+        Issue.objects.filter(pk=issue),
         flag,
         change_message=sentence,
         single_object=True,

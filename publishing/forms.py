@@ -10,6 +10,7 @@ from django.forms.boundfield import BoundField
 
 from publishing.content import Content, flaws_of
 from publishing.kept_form import WORDS
+from publishing.listing import is_unlisted
 from publishing.naming_editions import issue_id, version_number
 from publishing.versions import EVERYONE, WORDS_FOR, why_not
 
@@ -19,7 +20,8 @@ class PublishForm(forms.Form):
     Title, text and HTML of a new issue, or of the next version of one.
 
     Once it is valid its `content` is canonical, and `named_issue`, `named_version` and `whom` say
-    as what it is published: None, None and everyone where it is a new issue.
+    as what it is published: None, None and everyone where it is a new issue. `to_be_unlisted` says
+    whether the issue is kept out of the archive's lists.
     """
 
     title = forms.CharField(
@@ -48,11 +50,13 @@ class PublishForm(forms.Form):
     issue = forms.CharField(required=False, widget=forms.HiddenInput)
     version = forms.CharField(required=False, widget=forms.HiddenInput)
     goes_to = forms.CharField(required=False, widget=forms.HiddenInput)
+    unlisted = forms.CharField(required=False, widget=forms.HiddenInput)
 
     content: Content
     named_issue: uuid.UUID | None = None
     named_version: int | None = None
     whom: str = EVERYONE
+    to_be_unlisted: bool = False
 
     def words(self) -> list[BoundField]:
         """The fields that an author writes in."""
@@ -68,11 +72,23 @@ class PublishForm(forms.Form):
         for flaw in flaws_of(self.content):
             if flaw.field not in self.errors or flaw.field in self.cleaned_data:
                 self.add_error(flaw.field, flaw.sentence)
-        try:
-            self._read_place()
-        except ValueError as error:
-            self.add_error(None, str(error))
+        for read in (self._read_place, self._read_listing):
+            try:
+                read()
+            except ValueError as error:
+                self.add_error(None, str(error))
         return self.cleaned_data
+
+    @property
+    def unlisted_is_ticked(self) -> bool:
+        """Whether the box is ticked when the form is shown."""
+        try:
+            return is_unlisted(str(self["unlisted"].value() or ""))
+        except ValueError:
+            return True  # whatever was meant, it was not said to be for everybody
+
+    def _read_listing(self) -> None:
+        self.to_be_unlisted = is_unlisted(self.cleaned_data.get("unlisted", ""))
 
     def _read_place(self) -> None:
         """Read which version of which issue it is. Raises `ValueError` with one sentence."""

@@ -41,7 +41,7 @@ def newest_editions() -> QuerySet[Edition]:
     return (
         editions.filter(~Exists(newer))
         .annotate(corrects=corrects())
-        .select_related("author")
+        .select_related("author", "issue")
         .defer(*BODIES)
         .order_by("-published_at", "-pk")
     )

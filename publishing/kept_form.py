@@ -27,6 +27,8 @@ WRITER_FIELD = "writer"
 WORDS = ("title", "html_content", "text_content")
 # Which version of which issue they are for, and whom it goes to; a new issue has none of these.
 PLACE = ("issue", "version", "goes_to")
+# All that makes two forms the same.
+FIELDS = (*WORDS, *PLACE, "unlisted")
 # Each is at most as large as a request may be (DATA_UPLOAD_MAX_MEMORY_SIZE); of more than these
 # the oldest goes.
 MOST_PER_WRITER = 5
@@ -94,4 +96,4 @@ def forget(writer: uuid.UUID, key: str) -> bool:
 
 def _posted(request: HttpRequest) -> dict[str, str]:
     # No text of the database holds NUL, and nobody sees one.
-    return {name: request.POST.get(name, "").replace("\x00", "") for name in (*WORDS, *PLACE)}
+    return {name: request.POST.get(name, "").replace("\x00", "") for name in FIELDS}

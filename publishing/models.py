@@ -22,6 +22,11 @@ class Issue(models.Model):
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80)
     created_at = models.DateTimeField(db_default=Now())
+    # Its page is there for whoever has the address, and nothing leads to it.
+    unlisted = models.BooleanField(default=False, db_default=False)
+    # What was asked for when it was published: the key of that form stands for it, whatever it is
+    # changed to later.
+    published_unlisted = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "issue"
@@ -48,6 +53,7 @@ class KeptForm(models.Model):
     issue = models.TextField(db_default="")
     version = models.TextField(db_default="")
     goes_to = models.TextField(db_default="")
+    unlisted = models.TextField(db_default="")
     kept_at = models.DateTimeField(db_default=Now())
 
     class Meta:

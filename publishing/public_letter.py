@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from html import unescape
 from urllib.parse import urlsplit
 
 import nh3
@@ -42,6 +43,11 @@ DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
+# Smaller pictures are ornaments, or count readers.
+SMALLEST_PICTURE_PX = 100
+
+_PICTURE = re.compile(r"<img\b[^>]*>")
+_ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
 _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
 _H1 = re.compile(r"<(/?)h1\b")
 
@@ -71,6 +77,25 @@ def public_letter(
         plain = Template(text, html=False).fill(values)
         body = linebreaks(urlize(plain, autoescape=True))
     return PublicLetter(title, mark_safe(_under_title(title, sanitised(body))))  # noqa: S308
+
+
+def first_picture(body: str, site_url: str) -> str:
+    """
+    The absolute address of the first picture worth showing beside a link; empty if there is none.
+
+    `body` is sanitised, so its attributes stand in double quotes.
+    """
+    for picture in _PICTURE.findall(body):
+        facts = {name: unescape(value) for name, value in _ATTRIBUTE.findall(picture)}
+        sizes = [facts[side] for side in ("width", "height") if facts.get(side, "").isdecimal()]
+        if any(int(size[:9]) < SMALLEST_PICTURE_PX for size in sizes):
+            continue
+        address = facts.get("src", "").strip()
+        if address.startswith("https://"):
+            return address
+        if address.startswith("/") and not address.startswith("//"):
+            return f"{site_url}{address}"
+    return ""
 
 
 def sanitised(html: str) -> str:

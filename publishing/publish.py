@@ -48,17 +48,23 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be published: these words, as that version of that issue, to those readers."""
+    """
+    What is to be published: these words, as that version of that issue, to those readers.
+
+    `unlisted` keeps the issue out of the archive's lists. Of a new issue that is part of what its
+    key stands for; a later version can but take the issue out.
+    """
 
     content: Content
     issue: uuid.UUID | None
     version: int | None
     goes_to: str
+    unlisted: bool = False
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Whether this is what was asked for when `edition` was published."""
         same_place = (
-            edition.version == 1
+            edition.version == 1 and edition.issue.published_unlisted == self.unlisted
             if self.issue is None
             else (edition.issue_id, edition.version) == (self.issue, self.version)
         )
@@ -71,6 +77,7 @@ class KeyUsedForOtherContentError(Exception):
     def __init__(self, edition: Edition, asked: Asked) -> None:
         otherwise = (
             f"as version {edition.version} of its issue, to {WORDS_FOR[edition.goes_to]}"
+            f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"
             if has_words(edition, asked.content)
             else "with other content"
         )
@@ -100,19 +107,21 @@ def publish(
     issue: uuid.UUID | None = None,
     version: int | None = None,
     goes_to: str = EVERYONE,
+    unlisted: bool = False,
 ) -> Published:
     """
     Publish `content` as the next `version` of `issue`, or as version 1 of a new one.
 
     It goes to everyone who is confirmed now, or of them (`goes_to` is `reached`) to those who were
-    sent an earlier version. Nothing leaves before `hold_s` seconds are over.
+    sent an earlier version. Nothing leaves before `hold_s` seconds are over. `unlisted` keeps the
+    issue out of the archive's lists (listing.py); without it a version leaves that as it is.
 
     Asking again with the same key returns the edition that exists, and so does asking for a version
     that exists, under whatever key and with whatever content: compare it with `has_words`.
     Raises `KeyUsedForOtherContentError` if the key stands for anything else, and
     `VersionRefusedError` if the version is neither there nor the next.
     """
-    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value)
+    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value, unlisted)
     with transaction.atomic():
         refusal = why_not(issue, version, asked.goes_to)
         earlier = _standing(author, key, asked)
@@ -182,21 +191,22 @@ def _publish_new(author: uuid.UUID, key: str, asked: Asked, hold_s: float) -> Ed
     enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
     if edition.version > 1:
         # After the edition, which is where two who publish one version wait for each other.
-        Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
-    record_publication(author, edition)
+        newer = {"title": content.plain_title} | ({"unlisted": True} if asked.unlisted else {})
+        Issue.objects.filter(pk=issue.pk).update(**newer)
+    record_publication(author, edition, unlisted=asked.unlisted)
     return edition
 
 
 def _issue_of(asked: Asked) -> Issue:
     """The issue that was named, at the address it has had from the start; or a new one."""
     if asked.issue is None:
-        return _new_issue(asked.content.plain_title)
+        return _new_issue(asked.content.plain_title, unlisted=asked.unlisted)
     return Issue.objects.get(pk=asked.issue)
 
 
-def _new_issue(title: str) -> Issue:
+def _new_issue(title: str, *, unlisted: bool) -> Issue:
     """An issue at an address of its own: the title's words, or those and a bit of its id."""
-    issue = Issue(title=title)
+    issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
     words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
     for slug in (words, f"{words}-{issue.pk.hex[:8]}"):
         issue.slug = slug

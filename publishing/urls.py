@@ -5,6 +5,7 @@ from django.urls import path
 from publishing.views.action import action
 from publishing.views.issues import issues
 from publishing.views.kept_letters import delete_kept_letter
+from publishing.views.listing import listing
 from publishing.views.progress import progress, progress_json
 from publishing.views.publishing_form import publishing_form
 
@@ -15,5 +16,6 @@ urlpatterns = [
     path("issues/", issues, name="issues"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
+    path("<uuid:issue>/listing/", listing, name="listing"),
     path("<uuid:issue>/<slug:name>/", action, name="action"),
 ]

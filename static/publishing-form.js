@@ -10,17 +10,23 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   const button = form.querySelector("button");
   const key = form.elements.idempotency_key;
   // Which version it is and whom it goes to belong to the key as much as the words do.
-  const written = ["title", "html_content", "text_content", "issue", "version", "goes_to"]
+  const written = ["title", "html_content", "text_content", "issue", "version", "goes_to", "unlisted"]
     .filter((name) => form.elements[name]);
   let pressed = false;
   let touched = false;
+
+  // A box says whether it is ticked; its value never changes.
+  const said = (field) => (field.type === "checkbox" ? field.checked : field.value);
+  const put = (field, words) => {
+    field[field.type === "checkbox" ? "checked" : "value"] = words;
+  };
 
   const kept = history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
     const words = JSON.parse(kept);
     for (const name of written) {
-      if (name in words) form.elements[name].value = words[name];
+      if (name in words) put(form.elements[name], words[name]);
     }
   } else {
     // Without words of its own an old key is worth nothing, and the page may hold words of its key.
@@ -29,7 +35,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
 
   function keep() {
     try {
-      const words = Object.fromEntries(written.map((name) => [name, form.elements[name].value]));
+      const words = Object.fromEntries(written.map((name) => [name, said(form.elements[name])]));
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
       // The letter is longer than this browser keeps. It still stands in the form.

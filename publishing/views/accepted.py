@@ -14,11 +14,10 @@ from delivery.models import Edition
 from publishing.versions import EVERYONE, WORDS_FOR
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet. It stands in the archive."
-NONE_LEFT = (
-    "This version goes to nobody: whoever was sent an earlier one is no longer confirmed. "
-    "It stands in the archive."
-)
+TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
+NONE_LEFT = "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
+IN_THE_ARCHIVE = "It stands in the archive."
+UNLISTED = "It stands in the archive for whoever has its address."
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
 
@@ -40,7 +39,8 @@ def tag_of(edition: Edition) -> str:
 
 def to_nobody(edition: Edition) -> str:
     """What is said of an edition without an audience."""
-    return TO_NOBODY if edition.goes_to == EVERYONE else NONE_LEFT
+    nobody = TO_NOBODY if edition.goes_to == EVERYONE else NONE_LEFT
+    return f"{nobody} {UNLISTED if edition.issue.unlisted else IN_THE_ARCHIVE}"
 
 
 def there_already(edition: Edition) -> str:

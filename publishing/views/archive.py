@@ -2,66 +2,123 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from django.conf import settings
-from django.contrib.syndication.views import Feed
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.feedgenerator import Atom1Feed
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
+from django.utils.cache import add_never_cache_headers, patch_cache_control
+from django.views.decorators.http import conditional_page, require_safe
 
 from delivery.models import Edition, Newsletter
-from publishing.archive import letters_of, listed_editions, published_editions
+from publishing.archive import latest_letters, letters_of, listed_editions, published_editions
 from publishing.issue_list import plain_title
-from publishing.public_letter import PublicLetter, public_letter
+from publishing.letter_feed import LetterFeed
+from publishing.public_letter import PublicLetter, first_picture, public_letter
 from publishing.status import BODIES
-from publishing.xml_characters import only_xml_characters
+from publishing.summary import summary_of
 
 if TYPE_CHECKING:
-    EditionFeed = Feed[Edition, Newsletter]
-else:
-    EditionFeed = Feed  # it takes no types at run time
+    from django_stubs_ext import WithAnnotations
+
+    from publishing.archive import OnTheShelf
 
 PAGE = 50
-IN_FEED = 20
+INSTEAD = 3
 # A correction should be seen within minutes; a crowd should not ask the database.
-public_for_a_while = cache_control(public=True, max_age=60)
+FRESH_S = 60
+# Words of an author stand on these pages. Beside their being sanitised: nothing here may act.
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-@require_safe
-@public_for_a_while
+def for_everybody(view: View[P]) -> View[P]:
+    """
+    A page that caches may keep for a minute and then ask whether it is still so, by its `ETag`.
+
+    Not by a time: what is taken out of a list leaves an older time behind, and a letter that was
+    held is older than the day it can be read. A view that sets `Cache-Control` itself keeps it.
+    """
+    asked_again = conditional_page(view)
+
+    @require_safe
+    @wraps(view)
+    def page(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        answer: HttpResponse = asked_again(request, *args, **kwargs)
+        answer.headers["Content-Security-Policy"] = POLICY
+        if "Cache-Control" not in answer.headers:
+            patch_cache_control(answer, public=True, max_age=FRESH_S)
+        return answer
+
+    return page
+
+
+@for_everybody
 def index(request: HttpRequest) -> HttpResponse:
     """What was published, newest first."""
     editions = listed_editions()
     page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
-    letters = letters_of(editions, max(page.start_index() - 1, 0), page.end_index())
-    return _public_page(request, "archive/index.html", {"page": page, "letters": letters})
+    address = f"{settings.SITE_URL}{reverse('archive:index')}"
+    return _public_page(
+        request,
+        "archive/index.html",
+        {
+            "page": page,
+            "letters": letters_of(editions, max(page.start_index() - 1, 0), page.end_index()),
+            "address": f"{address}?page={page.number}" if page.number > 1 else address,
+        },
+    )
 
 
-@require_safe
-@public_for_a_while
+@for_everybody
 def issue(request: HttpRequest, slug: str) -> HttpResponse:
     """The newest public edition of one issue."""
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
-        raise Http404("There is no letter at this address, or not yet.")
-    earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
-    return _public_page(
+        return _not_there(request)
+    unlisted = edition.issue.unlisted
+    letter = letter_of(edition)
+    page = _public_page(
         request,
         "archive/issue.html",
         {
             "edition": edition,
-            "letter": letter_of(edition),
-            "earlier": (other := earlier.defer(*BODIES).first()),
+            "letter": letter,
+            "summary": summary_of(edition.html_content, edition.text_content),
+            "picture": first_picture(letter.body, settings.SITE_URL),
+            "unlisted": unlisted,
+            "earlier": (other := None if unlisted else _before(edition)),
             "earlier_title": plain_title(other) if other else "",
         },
     )
+    if unlisted:
+        page.headers["X-Robots-Tag"] = "noindex"
+        add_never_cache_headers(page)
+    return page
+
+
+@for_everybody
+def not_there(request: HttpRequest, rest: str) -> HttpResponse:
+    """No letter can have such an address."""
+    return _not_there(request)
+
+
+@for_everybody
+def feed(request: HttpRequest) -> HttpResponse:
+    """The latest letters as Atom, each whole."""
+    answer: HttpResponse = LetterFeed(letter_of)(request)
+    del answer.headers["Last-Modified"]
+    return answer
 
 
 def letter_of(edition: Edition) -> PublicLetter:
@@ -75,58 +132,23 @@ def letter_of(edition: Edition) -> PublicLetter:
     )
 
 
-def _public_page(request: HttpRequest, template: str, facts: dict[str, Any]) -> HttpResponse:
+def _before(edition: WithAnnotations[Edition, OnTheShelf]) -> Edition | None:
+    earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
+    return earlier.defer(*BODIES).first()
+
+
+def _not_there(request: HttpRequest) -> HttpResponse:
+    """404, in the dress of the newsletter. The letter may be there in a moment: nobody keeps it."""
+    page = _public_page(
+        request, "archive/not_there.html", {"letters": latest_letters(INSTEAD)}, status=404
+    )
+    add_never_cache_headers(page)
+    return page
+
+
+def _public_page(
+    request: HttpRequest, template: str, facts: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     newsletter = Newsletter.objects.the_one()
     with timezone.override(newsletter.zone):
-        return render(request, template, {"newsletter": newsletter, **facts})
-
-
-class LetterFeed(EditionFeed):
-    """The latest letters as Atom, each whole."""
-
-    feed_type = Atom1Feed
-
-    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
-        """The newsletter, which names the feed."""
-        return Newsletter.objects.the_one()
-
-    def title(self, newsletter: Newsletter) -> str:
-        return only_xml_characters(newsletter.name)
-
-    def subtitle(self, newsletter: Newsletter) -> str:
-        return only_xml_characters(newsletter.tagline)
-
-    def link(self, newsletter: Newsletter) -> str:
-        return f"{settings.SITE_URL}{reverse('archive:index')}"
-
-    def feed_url(self, newsletter: Newsletter) -> str:
-        return f"{settings.SITE_URL}{reverse('archive:feed')}"
-
-    def items(self, newsletter: Newsletter) -> Any:
-        # By the day of the version that is shown: a correction of an old letter is news.
-        return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
-
-    def item_title(self, item: Edition) -> str:
-        return plain_title(item)
-
-    def item_description(self, item: Any) -> str:
-        if not item.corrects:
-            return letter_of(item).body
-        with timezone.override(Newsletter.objects.the_one().zone):
-            corrected = render_to_string("archive/corrected.html", {"edition": item})
-        return corrected + letter_of(item).body
-
-    def item_link(self, item: Edition) -> str:
-        return item.archive_url
-
-    def item_guid(self, item: Edition) -> str:
-        return item.issue_id.urn
-
-    def item_pubdate(self, item: Any) -> Any:
-        return item.first_public_at
-
-    def item_updateddate(self, item: Edition) -> Any:
-        return item.published_at
-
-
-feed = public_for_a_while(LetterFeed())
+        return render(request, template, {"newsletter": newsletter, **facts}, status=status)

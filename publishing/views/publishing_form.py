@@ -26,6 +26,7 @@ from publishing import kept_form
 from publishing.content import Content
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
+from publishing.kept_form import FIELDS
 from publishing.models import KeptForm
 from publishing.naming_editions import issue_id, version_number
 from publishing.publish import (
@@ -41,7 +42,6 @@ from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
 
-FIELDS = (*kept_form.WORDS, *kept_form.PLACE)
 LATEST = 5
 
 
@@ -201,7 +201,9 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
 
 def _same_words_elsewhere(form: PublishForm, earlier: Edition) -> bool:
     """Whether nothing differs but which version it is, or whom it goes to."""
-    asked = Asked(form.content, form.named_issue, form.named_version, form.whom)
+    asked = Asked(
+        form.content, form.named_issue, form.named_version, form.whom, form.to_be_unlisted
+    )
     return has_words(earlier, form.content) and not asked.is_answered_by(earlier)
 
 
@@ -248,6 +250,7 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
             issue=form.named_issue,
             version=form.named_version,
             goes_to=form.whom,
+            unlisted=form.to_be_unlisted,
         ).edition
     except KeyUsedForOtherContentError:
         raise OtherContentError from None

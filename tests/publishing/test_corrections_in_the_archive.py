@@ -94,7 +94,7 @@ def test_the_feed_tells_of_the_correction_by_its_time_and_in_words(anybody, firs
     assert entry.find(f"{ATOM}published").text[:10] == f"{first.published_at:%Y-%m-%d}"
     assert entry.find(f"{ATOM}updated").text[:10] == f"{second.published_at:%Y-%m-%d}"
     assert entry.find(f"{ATOM}id").text == first.issue_id.urn
-    words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}summary").text)
+    words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}content").text)
     assert CORRECTED.search(words)
     assert "Fourteen." in words
 

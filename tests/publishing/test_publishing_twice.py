@@ -156,7 +156,7 @@ def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_
 def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key(
     window, three_readers
 ):
-    fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n"}
+    fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n", "unlisted": "on"}
     with connection.cursor() as cursor:  # others sit on every seat of this key
         for seat in seats(window.author.pk, fields["idempotency_key"]):
             cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
@@ -179,7 +179,7 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     assert "looks again by itself in 1 second and" in busy.words
     assert 'data-look-again="1"' in busy.html
     held = busy.form_with("title")
-    for name in ("title", "html_content", "text_content", "idempotency_key"):
+    for name in ("title", "html_content", "text_content", "idempotency_key", "unlisted"):
         assert held.fields[name] == fields[name]
     assert published() == NOTHING
     assert window.post(held.action, **held.fields).status == 303

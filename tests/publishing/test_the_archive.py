@@ -258,7 +258,7 @@ def test_the_feed_has_every_letter_whole_under_the_address_of_the_site(anybody, 
     entries = feed.findall(f"{ATOM}entry")
     links = [entry.find(f"{ATOM}link").get("href") for entry in entries]
     assert links == [f"https://letter.example.org{address}" for address in (second, first)]
-    assert entries[0].find(f"{ATOM}summary").text == "<p>Hello</p>"
+    assert entries[0].find(f"{ATOM}content").text == "<p>Hello</p>"
     assert len({entry.find(f"{ATOM}id").text for entry in entries}) == 2
 
 
@@ -270,7 +270,7 @@ AS_ENTITIES = ("&#11;", "&#12;", "&#7;", "&#x1b;", "&#xfffe;", "&#0;", "&#xd800;
 def entries_of(page):
     assert page.status == 200
     feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
-    return [entry.find(f"{ATOM}summary").text for entry in feed.findall(f"{ATOM}entry")]
+    return [entry.find(f"{ATOM}content").text for entry in feed.findall(f"{ATOM}entry")]
 
 
 @pytest.mark.parametrize("unseen", UNSEEN + AS_ENTITIES, ids=ascii)

@@ -11,6 +11,7 @@ from typing import Any
 from django.test import Client
 
 FORM = "/admin/newsletters/"
+_CHOSEN = ("radio", "checkbox")
 LETTER = {
     "title": "Swifts leave without saying goodbye",
     "html_content": "<p>Dear {{ name|reader }},</p>\n<p>they have gone.</p>",
@@ -73,8 +74,8 @@ class _FormReader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append(Form(given.get("action", ""), given.get("enctype", "")))
-        elif tag == "input" and given.get("type") == "radio" and "checked" not in given:
-            pass  # a browser sends the chosen one alone
+        elif tag == "input" and given.get("type") in _CHOSEN and "checked" not in given:
+            pass  # a browser sends what was chosen alone
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
         elif tag == "textarea":

@@ -52,6 +52,11 @@ class Command(BaseCommand):
             help="everyone confirmed now (the default), or of them those who were sent an earlier "
             "version",
         )
+        parser.add_argument(
+            "--unlisted",
+            action="store_true",
+            help="keep the issue out of the archive's lists and of the feed; its page stays",
+        )
         parser.add_argument("--author", help="username (default: the only superuser)")
         parser.add_argument(
             "--idempotency-key",
@@ -83,11 +88,12 @@ class Command(BaseCommand):
                 issue=issue,
                 version=version,
                 goes_to=goes_to,
+                unlisted=options["unlisted"],
             )
         except (KeyUsedForOtherContentError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
-        for sentence in _worth_knowing(published, content, goes_to):
+        for sentence in _worth_knowing(published, content, goes_to, unlisted=options["unlisted"]):
             self.stderr.write(sentence)
         self.stdout.write(
             json.dumps(
@@ -102,7 +108,9 @@ class Command(BaseCommand):
         sys.stdout.flush()
 
 
-def _worth_knowing(published: Published, content: Content, goes_to: str) -> list[str]:
+def _worth_knowing(
+    published: Published, content: Content, goes_to: str, *, unlisted: bool
+) -> list[str]:
     """What the numbers alone do not say, a sentence each."""
     edition = published.edition
     sentences = []
@@ -113,6 +121,8 @@ def _worth_knowing(published: Published, content: Content, goes_to: str) -> list
         )
     if not published.created and edition.goes_to != goes_to:
         sentences.append(f"Version {edition.version} went to {WORDS_FOR[edition.goes_to]}.")
+    if not published.created and unlisted and not edition.issue.unlisted:
+        sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
     if not edition.audience:
         sentences.append(_to_nobody(edition))
     if published.created and edition.version > 1:

@@ -1,0 +1,354 @@
+"""An issue that is not meant for the public: its mails lead to its page, and nothing else does."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+
+from delivery.models import Edition
+from idempotency.models import PostedForm
+from publishing.archive import latest_letters
+from publishing.models import Issue
+from publishing.publish import publish
+from tests.publishing.ledger import sent
+from tests.publishing.letters import letter
+from tests.publishing.window_of import FORM, LETTER, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FEED = "/archive/feed.xml"
+FOUR_FIELDS = ("title", "text_content", "html_content", "idempotency_key")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_held(settings):
+    """What is published can be read at once."""
+    settings.PUBLISH_HOLD_S = 0
+
+
+@pytest.fixture
+def anybody(transactional_db):
+    """A window of somebody who is not signed in."""
+    return WindowOf(None)
+
+
+@pytest.fixture
+def unlisted(author, three_readers):
+    """An unlisted issue between two that are listed."""
+    publish(author.pk, "k1", letter("Before"), hold_s=0)
+    edition = publish(author.pk, "k2", letter("For members"), hold_s=0, unlisted=True).edition
+    publish(author.pk, "k3", letter("After"), hold_s=0)
+    return Issue.objects.get(pk=edition.issue_id)
+
+
+def page_of(issue):
+    return f"/archive/{issue.slug}/"
+
+
+def progress_of(issue):
+    return f"{FORM}{issue.pk}/"
+
+
+def choose(window, issue, choice):
+    return window.post(f"{progress_of(issue)}listing/", choice=choice)
+
+
+def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(anybody, unlisted):
+    page = anybody.get(page_of(unlisted))
+
+    assert page.status == 200
+    assert "For members" in page.words
+    assert '<meta name="robots" content="noindex">' in page.html
+    assert page.answer["X-Robots-Tag"] == "noindex"
+    for refusal in ("private", "no-store"):
+        assert refusal in page.answer["Cache-Control"]
+    assert "public" not in page.answer["Cache-Control"]
+    assert "ETag" not in page.answer
+
+
+def test_its_mails_carry_its_address(unlisted):
+    edition = Edition.objects.get(issue=unlisted)
+
+    assert edition.archive_url == f"https://letter.example.org{page_of(unlisted)}"
+
+
+def test_no_list_no_feed_and_no_other_letter_leads_to_it(anybody, unlisted):
+    for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
+        assert "members" not in anybody.get(address).html
+    assert [letter.title for letter in latest_letters(9)] == ["After", "Before"]
+    assert "Earlier: Before" in anybody.get("/archive/after/").words
+
+
+def test_it_leads_to_no_other_letter_but_to_the_list(anybody, unlisted):
+    page = anybody.get(page_of(unlisted))
+
+    assert "Earlier:" not in page.words
+    assert "This letter is unlisted" in page.words
+    assert 'href="/archive/">All letters' in page.html
+
+
+def test_a_listed_letter_may_be_found(anybody, unlisted):
+    page = anybody.get("/archive/after/")
+
+    assert "noindex" not in page.html
+    assert "X-Robots-Tag" not in page.answer
+
+
+def test_a_form_posts_it_by_its_box_and_is_listed_unless_the_box_is_ticked(window, three_readers):
+    page = window.get()
+    assert 'type="checkbox" name="unlisted"' in page.html
+    assert "Unlisted: not meant for the public" in page.words
+    assert "unlisted" not in page.form_with("title").fields
+
+    assert window.publish(unlisted="on").status == 303
+    assert window.publish(title="Another").status == 303
+
+    assert list(Issue.objects.order_by("created_at").values_list("unlisted", flat=True)) == [
+        True,
+        False,
+    ]
+    words = window.get(f"{FORM}issues/").words
+    assert words.count("Unlisted.") == 1
+
+
+def test_a_script_that_posts_the_four_fields_works_as_before(window, three_readers):
+    fields = {name: window.open_form()[name] for name in FOUR_FIELDS}
+
+    first, second = window.post(**fields), window.post(**fields)
+
+    assert (first.status, second.status) == (303, 303)
+    assert Edition.objects.count() == 1
+    assert not Issue.objects.get().unlisted
+
+
+@pytest.mark.parametrize(("posted", "is_unlisted"), [("0", False), ("off", False), ("1", True)])
+def test_a_script_may_say_it_in_other_words(window, three_readers, posted, is_unlisted):
+    assert window.publish(unlisted=posted).status == 303
+
+    assert Issue.objects.get().unlisted is is_unlisted
+
+
+def test_what_is_mistyped_is_not_published_and_the_box_is_ticked(window, three_readers):
+    page = window.publish(unlisted="maybe")
+
+    assert page.status == 200
+    assert "'maybe' does not say whether the issue is unlisted" in page.words
+    assert page.form_with("title").fields["unlisted"] == "on"
+    assert not Edition.objects.exists()
+
+
+def test_the_box_stays_ticked_through_a_form_with_errors(window, three_readers):
+    page = window.publish(title="", unlisted="on")
+
+    fields = page.form_with("title").fields
+    assert fields["unlisted"] == "on"
+    assert "unlisted" not in window.publish(title="").form_with("title").fields
+    assert window.post(**{**fields, "title": "Now"}).status == 303
+    assert Issue.objects.get().unlisted
+
+
+def test_the_same_words_with_another_choice_are_another_form(window, three_readers):
+    fields = window.open_form()
+    assert window.post(**fields).status == 303
+
+    page = window.post(**fields, unlisted="on")
+
+    assert page.status == 422
+    assert "with the same words, but" in page.words
+    assert page.form_with("title").fields["unlisted"] == "on"
+    assert not Issue.objects.get().unlisted
+
+
+@pytest.mark.parametrize("first", [{}, {"unlisted": "on"}])
+def test_after_the_saved_answer_has_expired_a_key_still_stands_for_its_choice(
+    window, three_readers, first
+):
+    other = {} if first else {"unlisted": "on"}
+    fields = window.open_form()
+    assert window.post(**fields, **first).status == 303
+    PostedForm.objects.all().delete()
+
+    assert window.post(**fields, **other).status == 422
+    assert window.post(**fields, **first).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_key_stands_for_what_was_asked_for_whatever_was_changed_since(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields, unlisted="on")
+    choose(window, Issue.objects.get(), "list")
+    PostedForm.objects.all().delete()
+
+    assert window.post(**fields, unlisted="on").status == 303
+    assert not Issue.objects.get().unlisted
+
+
+def test_the_choice_is_kept_with_the_words_of_who_was_signed_out(window, three_readers):
+    fields = window.open_form()
+    window.post("/admin/logout/")
+    window.post(**fields, unlisted="on")
+    window.post(
+        f"/admin/login/?next={FORM}", username="edith", password="a long password", next=FORM
+    )
+
+    kept = window.get().form_with("title").fields
+    assert kept["unlisted"] == "on"
+    assert window.post(**kept).status == 303
+    assert Issue.objects.get().unlisted
+
+
+@pytest.fixture
+def corrected(window, unlisted):
+    """The fields of the form for version 2 of the unlisted issue, after version 1 went out."""
+    sent(Edition.objects.get(issue=unlisted))
+    page = window.get(f"{FORM}?issue={unlisted.pk}")
+    assert "The issue is unlisted and stays so." in page.words
+    return {**page.form_with("title").fields, "text_content": "Fourteen."}
+
+
+def test_a_correction_leaves_it_unlisted(window, anybody, unlisted, corrected):
+    assert "unlisted" not in corrected
+    assert window.post(**corrected).status == 303
+
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+    page = anybody.get(page_of(unlisted))
+    assert "corrected on" in page.words
+    assert page.answer["X-Robots-Tag"] == "noindex"
+
+
+def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
+    choose(window, unlisted, "list")
+
+    page = window.post(**{**corrected, "title": ""}, unlisted="on")
+    assert "Publishing this makes the issue unlisted" in page.words
+    fields = {**page.form_with("title").fields, "title": "For members, mended"}
+    assert window.post(**fields).status == 303
+
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+    assert "Published version 2 to everyone confirmed: 3 readers, unlisted." in _trail(unlisted)
+
+
+def test_its_progress_page_says_so_and_changes_it(window, anybody, unlisted):
+    page = window.get(progress_of(unlisted))
+    assert "Unlisted for whoever has its address" in page.words
+    assert "List it in the archive" in page.words
+
+    assert choose(window, unlisted, "list").status == 303
+
+    page = window.get(progress_of(unlisted))
+    assert "The issue is listed now" in page.words
+    assert "Listed in the archive, in the feed" in page.words
+    assert "For members" in anybody.get("/archive/").words
+    answer = anybody.get(page_of(unlisted)).answer
+    assert "X-Robots-Tag" not in answer
+    assert "public" in answer["Cache-Control"]
+
+    choose(window, unlisted, "unlist")
+    assert "The issue is unlisted now." in window.get(progress_of(unlisted)).words
+    assert "For members" not in anybody.get("/archive/").words
+
+
+def _trail(issue):
+    entries = LogEntry.objects.filter(object_id=str(issue.pk)).order_by("pk")
+    return [entry.get_change_message() for entry in entries]
+
+
+def test_the_audit_trail_has_each_change_once_however_often_the_button_is_pressed(window, unlisted):
+    for choice in ("list", "list", "unlist", "unlist"):
+        choose(window, unlisted, choice)
+
+    assert _trail(unlisted) == [
+        "Published version 1 to 3 readers, unlisted.",
+        "Made listed.",
+        "Made unlisted.",
+    ]
+
+
+@pytest.mark.parametrize("choice", ["", "on", "LIST"])
+def test_a_button_that_says_nothing_changes_nothing(window, unlisted, choice):
+    assert choose(window, unlisted, choice).status == 303
+
+    assert "nothing changed" in window.get(progress_of(unlisted)).words
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+
+
+def test_looking_at_the_buttons_address_changes_nothing_and_leads_to_the_issue(window, unlisted):
+    answer = window.get(f"{progress_of(unlisted)}listing/?choice=list").answer
+
+    assert (answer.status_code, answer["Location"]) == (303, progress_of(unlisted))
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+
+
+def test_only_who_may_publish_changes_it(new_author, unlisted):
+    looker = WindowOf(new_author("tomas", "view_issue"))
+
+    assert choose(looker, unlisted, "list").status == 403
+    assert choose(WindowOf(None), unlisted, "list").status == 302
+
+    assert "List it in the archive" not in looker.get(progress_of(unlisted)).words
+    assert Issue.objects.get(pk=unlisted.pk).unlisted
+
+
+def test_there_is_nothing_to_change_of_an_issue_that_is_not_there(window, unlisted):
+    unlisted.pk = "00000000-0000-4000-8000-000000000000"
+
+    assert choose(window, unlisted, "list").status == 404
+
+
+def test_with_nobody_confirmed_the_author_is_told_where_it_stands(window):
+    window.publish(unlisted="on")
+
+    assert "It stands in the archive for whoever has its address." in window.get().words
+
+
+@pytest.fixture
+def publish_by_command(author, three_readers, tmp_path):
+    """Run `manage.py publish`; what its last line says, and what else it says."""
+    (tmp_path / "letter.txt").write_text(LETTER["text_content"])
+
+    def run(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        call_command(
+            "publish",
+            *("--title", "Swifts", "--author", "edith", "--idempotency-key", "k"),
+            *("--text-file", str(tmp_path / "letter.txt"), *arguments),
+            stdout=out,
+            stderr=err,
+        )
+        return json.loads(out.getvalue().splitlines()[-1]), err.getvalue()
+
+    return run
+
+
+def test_a_script_publishes_an_unlisted_issue_by_an_option(publish_by_command):
+    first, _ = publish_by_command("--unlisted")
+    again, _ = publish_by_command("--unlisted")
+
+    assert (first["created"], again["created"]) == (True, False)
+    assert Issue.objects.get().unlisted
+    with pytest.raises(CommandError, match="to everyone confirmed, unlisted; nothing was sent"):
+        publish_by_command()
+
+
+def test_without_the_option_it_is_listed_and_the_key_stands_for_that(publish_by_command):
+    publish_by_command()
+
+    with pytest.raises(CommandError, match="This key was already used"):
+        publish_by_command("--unlisted")
+    assert not Issue.objects.get().unlisted
+
+
+def test_a_script_that_comes_again_after_the_issue_was_listed_is_told_so(
+    publish_by_command, window
+):
+    publish_by_command("--unlisted")
+    choose(window, Issue.objects.get(), "list")
+
+    again, said = publish_by_command("--unlisted")
+
+    assert not again["created"]
+    assert "“Swifts” is listed in the archive and stays so." in said
