@@ -62,7 +62,7 @@ class Aftermath:
             if letter.magic:
                 self._magic(number, letter)
                 away.update((number, h.address) for h in self.of(number) if h.instead)
-        if self._webhooks.active:
+        if self._webhooks.wants("Delivery"):
             self._webhooks.send(self._deliveries(parcel, away))
 
     def _magic(self, number: int, letter: Letter) -> None:
@@ -239,11 +239,12 @@ def delivery_event(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_event(bounce: Bounce) -> dict[str, Any]:
-    """The webhook `Bounce` or `SpamComplaint`."""
+    """The webhook `Bounce` or `SpamComplaint`. `Content` reaches only who asked for it."""
     return {
         **bounce.described(),
         "BouncedAt": utc_text(bounce.at_ns),
         "Metadata": bounce.metadata,
+        "Content": bounce.source,
     }
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from postmark_sandbox.answers import Answer, Refused, ok, plain, refusal
 from postmark_sandbox.faults import Fault, Moment
+from postmark_sandbox.hook_api import (
+    create_hook,
+    edit_hook,
+    list_hooks,
+    remove_hook,
+    show_hook,
+    verify_hook,
+)
 from postmark_sandbox.mime import source
 from postmark_sandbox.request import Request
 from postmark_sandbox.search import dates, described, details, paging, search
@@ -37,6 +46,8 @@ def answer(sandbox: Sandbox, request: Request) -> Answer:
         reply = refusal(refused)
     if fault is None:
         return reply
+    if fault.kind == "webhook_before_reply":
+        sandbox.webhooks.wait_until_told(fault.settings["seconds"])
     if fault.untold and request.parcel is not None:
         sandbox.outbox.mark_untold(request.parcel, fault.kind)
     return tampered(reply, fault)
@@ -151,7 +162,10 @@ def _suppress(sandbox: Sandbox, request: Request, fault: Fault | None, name: str
     for address in addresses_in(request.json()):
         wrong = why_not_an_address(address)
         if wrong is None:
-            sandbox.aftermath.suppress(name, address, "ManualSuppression", "Customer")
+            change = partial(
+                sandbox.aftermath.suppress, name, address, "ManualSuppression", "Customer"
+            )
+            sandbox.later.after(_effect_after_s(fault), change)
         status = "Failed" if wrong else "Suppressed"
         results.append({"EmailAddress": address, "Status": status, "Message": wrong})
     return ok({"Suppressions": results})
@@ -167,10 +181,16 @@ def _reactivate(sandbox: Sandbox, request: Request, fault: Fault | None, name: s
             if held is not None and not held.can_be_lifted():
                 wrong = "You do not have the required authority to change this suppression."
             else:
-                sandbox.aftermath.lift(name, address)
+                change = partial(sandbox.aftermath.lift, name, address)
+                sandbox.later.after(_effect_after_s(fault), change)
         status = "Failed" if wrong else "Deleted"
         results.append({"EmailAddress": address, "Status": status, "Message": wrong})
     return ok({"Suppressions": results})
+
+
+def _effect_after_s(fault: Fault | None) -> float:
+    late = fault is not None and fault.kind == "suppression_delay"
+    return float(fault.settings["seconds"]) if fault is not None and late else 0.0
 
 
 def _bounces(sandbox: Sandbox, request: Request, fault: Fault | None, name: str) -> Answer:
@@ -195,7 +215,8 @@ def _activate(sandbox: Sandbox, request: Request, fault: Fault | None, name: str
     if not bounce.type.can_activate or (held is not None and not held.can_be_lifted()):
         raise Refused(1003, "This bounce cannot be activated.")
     bounce.active_again = True
-    sandbox.aftermath.lift(bounce.stream, bounce.address)
+    lift = partial(sandbox.aftermath.lift, bounce.stream, bounce.address)
+    sandbox.later.after(_effect_after_s(fault), lift)
     return ok({"Message": "OK", "Bounce": bounce.described()})
 
 
@@ -227,9 +248,15 @@ ENDPOINTS: list[tuple[str, re.Pattern[str], Endpoint]] = [
         ("GET", r"/bounces/([^/]+)/dump", _bounce_dump),
         ("PUT", r"/bounces/([^/]+)/activate", _activate),
         ("GET", r"/deliverystats", _statistics),
+        ("GET", r"/webhooks", list_hooks),
+        ("POST", r"/webhooks", create_hook),
+        ("GET", r"/webhooks/([^/]+)", show_hook),
+        ("PUT", r"/webhooks/([^/]+)", edit_hook),
+        ("DELETE", r"/webhooks/([^/]+)", remove_hook),
+        ("POST", r"/webhooks/([^/]+)/verify", verify_hook),
     )
 ]
-BRANCHES = ("/email", "/messages/", "/message-streams", "/bounces", "/deliverystats")
+BRANCHES = ("/email", "/messages/", "/message-streams", "/bounces", "/deliverystats", "/webhooks")
 
 
 def is_api(path: str) -> bool:

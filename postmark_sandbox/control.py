@@ -198,6 +198,19 @@ def _webhooks(sandbox: Sandbox, request: Request, rest: str) -> Answer:
     return ok(sandbox.webhooks.counts())
 
 
+def _list_webhooks(sandbox: Sandbox, request: Request, rest: str) -> Answer:
+    found = [
+        {**hook.described(), "Verified": sorted(hook.verified)}
+        for hook in sandbox.webhooks.hooks.everyone()
+    ]
+    return ok({**sandbox.webhooks.counts(), "webhooks": found})
+
+
+def _hurry(sandbox: Sandbox, request: Request, rest: str) -> Answer:
+    changes = sandbox.later.hurry()
+    return ok({"changes": changes, "webhooks": sandbox.webhooks.hurry()})
+
+
 PAGES = {
     ("GET", "summary"): _summary,
     ("GET", "messages"): _messages,
@@ -213,7 +226,9 @@ PAGES = {
     ("POST", "account"): _account,
     ("POST", "events"): _events,
     ("POST", "one-click"): _one_click,
+    ("GET", "webhooks"): _list_webhooks,
     ("POST", "webhooks"): _webhooks,
+    ("POST", "hurry"): _hurry,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from postmark_sandbox.answers import Answer, see_other
-from postmark_sandbox.faults import KINDS, BadFault, Rule
+from postmark_sandbox.faults import EVERY_EVENT, KINDS, BadFault, Moment, Rule
 from postmark_sandbox.frame import framed, glyph
 from postmark_sandbox.markup import Markup, counted, fill, joined
 from postmark_sandbox.request import Request
@@ -20,7 +20,7 @@ FIELDS = (
     ("seed", "Seed", "(the same seed, the same faults)", "1789"),
     ("recipient", "Only with this recipient", "", ""),
     ("seconds", "Seconds", "(for slow, stalled and late)", ""),
-    ("k", "k", "(for the first k)", ""),
+    ("k", "k", "(the first k, k more, k in another order)", ""),
     ("code", "ErrorCode", "(for refusals)", ""),
     ("retry_after", "Retry-After", "(for 429, in seconds)", ""),
 )
@@ -120,20 +120,24 @@ def _rules(rules: list[Rule], label: str) -> Markup:
 
 def _when(rule: Rule) -> str:
     words = []
+    of_events = KINDS[rule.kind].moment is Moment.EVENT
+    one, many = ("event", "events") if of_events else ("call", "calls")
     if rule.nth is not None:
-        words.append(f"call number {rule.nth}")
+        words.append(f"{one} number {rule.nth}")
     elif rule.every is not None:
-        words.append(f"every {rule.every}. call")
+        words.append(f"every {rule.every}. {one}")
     if rule.probability is not None:
         words.append(f"chance {rule.probability:g}, seed {rule.seed}")
     if rule.calls is not None:
-        words.append(f"{counted(rule.calls, 'call', 'calls')} at most")
+        words.append(f"{counted(rule.calls, one, many)} at most")
     elif not words:
-        words.append("every call")
+        words.append(f"every {one}")
     words += [f"{name} {value}" for name, value in rule.settings.items() if value not in (None, "")]
     if rule.recipient:
         words.append(f"to {rule.recipient}")
-    return "; ".join([*words, " and ".join(rule.paths)])
+    if rule.paths != EVERY_EVENT:
+        words.append(" and ".join(rule.paths))
+    return "; ".join(words)
 
 
 def _release(held: int) -> Markup:

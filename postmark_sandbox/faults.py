@@ -1,14 +1,15 @@
 """The only place for faults on request: which kinds there are, and when a rule fires.
 
-A rule watches the calls to its path and fires on some of them. Chance is drawn from the rule's own
-seed, once for each call it watches, so the same seed and the same order of calls give the same
-faults.
+A rule watches the calls to its path and fires on some of them; a rule for webhooks watches events,
+their type in place of the path. Chance is drawn from the rule's own seed, once for each call or
+event it watches, so the same seed and the same order of calls give the same faults.
 """
 
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from fnmatch import fnmatchcase
 from random import Random
 from typing import Any
 
@@ -20,21 +21,30 @@ class Moment(Enum):
     INSTEAD = "instead of judging the request"
     REPLY = "after the messages were accepted"
     SEARCH = "in the search index"
+    EVENT = "when a webhook is told"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One thing that can go wrong. `untold`: the caller does not properly learn of what was
-    accepted. `takes`: the parameters it reads, with their defaults."""
+    accepted. `takes`: the parameters it reads, with their defaults. `lasting`: it stays until it
+    is cleared unless told otherwise."""
 
     moment: Moment
     label: str
     untold: bool = False
+    lasting: bool = False
     takes: dict[str, Any] = field(default_factory=dict)
     paths: tuple[str, ...] = ("/email", "/email/batch")
 
 
 SEARCH_PATHS = ("/messages/*",)
+SUPPRESSION_PATHS = (
+    "/message-streams/*/suppressions",
+    "/message-streams/*/suppressions/delete",
+    "/bounces/*/activate",
+)
+EVERY_EVENT = ("*",)
 KINDS = {
     "accept_then_close": Kind(Moment.REPLY, "Accept, then drop the connection", untold=True),
     "accept_then_500": Kind(Moment.REPLY, "Accept, then answer 500", untold=True),
@@ -72,11 +82,49 @@ KINDS = {
     "close_before_reading": Kind(Moment.ARRIVAL, "Hang up before reading"),
     "reset": Kind(Moment.ARRIVAL, "Reset the connection before reading"),
     "search_delay": Kind(
-        Moment.SEARCH, "Search index late", takes={"seconds": 60.0}, paths=SEARCH_PATHS
+        Moment.SEARCH,
+        "Search index late",
+        lasting=True,
+        takes={"seconds": 60.0},
+        paths=SEARCH_PATHS,
     ),
     "search_503": Kind(Moment.INSTEAD, "Search answers 503", paths=SEARCH_PATHS),
     "search_429": Kind(
         Moment.INSTEAD, "Search answers 429", takes={"retry_after": None}, paths=SEARCH_PATHS
+    ),
+    "suppression_delay": Kind(
+        Moment.REPLY,
+        "Suppressions take effect late",
+        lasting=True,
+        takes={"seconds": 60.0},
+        paths=SUPPRESSION_PATHS,
+    ),
+    "webhook_before_reply": Kind(
+        Moment.REPLY, "Tell the webhooks before the reply", takes={"seconds": 10.0}
+    ),
+    "webhook_duplicate": Kind(
+        Moment.EVENT,
+        "Tell an event again",
+        takes={"k": 1, "seconds": 0.0},
+        paths=EVERY_EVENT,
+    ),
+    "webhook_reorder": Kind(
+        Moment.EVENT,
+        "Tell events in another order",
+        takes={"k": 10, "seconds": 1.0},
+        paths=EVERY_EVENT,
+    ),
+    "webhook_delay": Kind(
+        Moment.EVENT, "Tell an event late", takes={"seconds": 5.0}, paths=EVERY_EVENT
+    ),
+    "webhook_very_late": Kind(
+        Moment.EVENT, "Tell an event very late", takes={"seconds": 3600.0}, paths=EVERY_EVENT
+    ),
+    "webhook_unknown_message": Kind(
+        Moment.EVENT, "Tell of a message that nobody sent", paths=EVERY_EVENT
+    ),
+    "webhook_delivery_after_bounce": Kind(
+        Moment.EVENT, "Tell a Delivery after the Bounce", paths=("Bounce",)
     ),
 }
 HOLD_MOMENTS = ("before_accept", "after_accept")
@@ -89,8 +137,8 @@ class BadFault(ValueError):  # noqa: N818
 
 @dataclass(slots=True)
 class Rule:
-    """One fault and when it fires. `calls` None: without end. `paths` end in `*` for a whole
-    branch. `settings` are the parameters of the kind."""
+    """One fault and when it fires. `calls` None: without end. In `paths` a `*` stands for anything.
+    `settings` are the parameters of the kind."""
 
     id: int
     kind: str
@@ -107,10 +155,8 @@ class Rule:
     fired: int = 0
 
     def watches(self, path: str) -> bool:
-        """Whether calls to this path are this rule's business."""
-        return any(
-            path == own or (own.endswith("*") and path.startswith(own[:-1])) for own in self.paths
-        )
+        """Whether calls to this path, or events of this type, are this rule's business."""
+        return any(path == own or ("*" in own and fnmatchcase(path, own)) for own in self.paths)
 
     def spent(self) -> bool:
         """Whether it can never fire again."""
@@ -206,6 +252,20 @@ class Faults:
         """The fault that hits this call, if any: the first rule that fires."""
         return self._draw(path, (Moment.INSTEAD, Moment.REPLY, Moment.SEARCH), recipients)
 
+    def on_event(self, record_type: str, address: str) -> list[Rule]:
+        """Every rule for webhooks that hits this event: they all act. `address` in lower case."""
+        if not self._rules:
+            return []
+        with self._lock:
+            return [
+                rule
+                for rule in self._rules
+                if KINDS[rule.kind].moment is Moment.EVENT
+                and rule.watches(record_type)
+                and rule.recipient in (None, address)
+                and rule.fires()
+            ]
+
     def watch_for_recipients(self) -> bool:
         """Whether any rule asks for a recipient, so that the request must be looked into."""
         return any(rule.recipient for rule in self._rules)
@@ -229,8 +289,8 @@ class Faults:
 def read_rule(data: dict[str, Any], number: int, seed: int) -> Rule:
     """A rule from its JSON form: `kind`, the parameters of that kind, and when it fires.
 
-    Without `calls`, `nth`, `every` or `probability` it fires on the next call only (a late search
-    index: on every one); with `"calls": null` on every call.
+    Without `calls`, `nth`, `every` or `probability` it fires on the next call only (what is late
+    as a whole, index or suppressions: on every one); with `"calls": null` on every call.
     """
     kind = data.get("kind")
     if kind not in KINDS:
@@ -242,7 +302,7 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> Rule:
         raise BadFault(f"The fault {kind} has no '{unknown[0]}'. It takes: {known}.")
     settings = {name: _setting(name, data.get(name, default)) for name, default in takes.items()}
     once = not any(data.get(name) is not None for name in ("nth", "every", "probability"))
-    once = once and KINDS[kind].moment is not Moment.SEARCH
+    once = once and not KINDS[kind].lasting
     own_seed = _whole(data.get("seed", seed), "seed", least=None)
     probability = data.get("probability")
     if probability is not None:

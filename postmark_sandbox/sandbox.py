@@ -11,6 +11,7 @@ from postmark_sandbox.bounces import Bounces
 from postmark_sandbox.calls import Calls
 from postmark_sandbox.faults import Fault, Faults, Rule
 from postmark_sandbox.gate import Gate
+from postmark_sandbox.later import Later
 from postmark_sandbox.mime import headers_of
 from postmark_sandbox.one_click import Offer, Tried, offer_of, try_it
 from postmark_sandbox.outbox import Message, Outbox
@@ -55,7 +56,8 @@ class Sandbox:
         self.faults = Faults(seed)
         self.gate = Gate()
         self.calls = Calls()
-        self.webhooks = Webhooks(webhook_url, webhook_waits_s)
+        self.later = Later()
+        self.webhooks = Webhooks(webhook_url, webhook_waits_s, self.faults)
         self.aftermath = Aftermath(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
     # --- for whoever runs it in process
@@ -77,6 +79,7 @@ class Sandbox:
     def reset(self) -> None:
         """Back to how it started, also the account; what is held is let go and hung up on."""
         self.faults.clear()
+        self.later.clear()
         self.gate.release("close")
         self.webhooks.clear()
         self.outbox.clear()
@@ -180,6 +183,7 @@ class Sandbox:
     def stop(self) -> None:
         """Lets go of everything that waits."""
         self.gate.stop()
+        self.later.stop()
         self.webhooks.stop()
 
 

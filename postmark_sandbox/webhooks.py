@@ -1,96 +1,161 @@
-"""The only place that posts webhooks: one event a request, in the background, with retries.
+"""The only place that tells webhooks what happened: one event a request, in the background, with
+retries.
 
-Off unless there is a URL. The waits between the tries are Postmark's (1, 5, 10, 10, 10, 15
-minutes) with seconds for minutes. Answers 2xx end it; 5xx, 408, 429 and broken connections are
+Off unless somebody wants to be told. The waits between the tries are Postmark's (1, 5, 10, 10, 10,
+15 minutes) with seconds for minutes. Answers 2xx end it; 5xx, 408, 429 and broken connections are
 tried again; any other answer loses the event, as it does at Postmark.
 """
 
 import heapq
 import threading
 import time
-from base64 import b64encode
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from random import Random
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import uuid4
 
 import orjson
 
+from postmark_sandbox.faults import Faults
+from postmark_sandbox.hooks import FOR_ALL, PAUSED_AFTER, Hook, Hooks
+from postmark_sandbox.posting import TIMEOUT_S, Poster
+from postmark_sandbox.webhook_faults import address_of, shuffled, tellings
+
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
-TIMEOUT_S = 10.0
 
 
 @dataclass(order=True, slots=True)
 class _Post:
+    """One event on its way to one webhook, by its id: it may have moved when its turn comes. Of
+    two that are due at once the older goes first."""
+
     due: float
+    order: int
+    hook: int = field(compare=False)
+    trigger: str = field(compare=False)
     body: bytes = field(compare=False)
     trace: str = field(compare=False)
     tries: int = field(compare=False, default=0)
 
 
+@dataclass(slots=True)
+class _Window:
+    """Posts that wait to be mixed: until there are `size` of them, or until `due`."""
+
+    size: int
+    due: float
+    random: Random
+    posts: list[_Post] = field(default_factory=list)
+
+
 class Webhooks:
     """A queue of events and the one thread that posts them."""
 
-    def __init__(self, url: str | None = None, waits_s: Sequence[float] = WAITS_S) -> None:
+    def __init__(
+        self,
+        url: str | None = None,
+        waits_s: Sequence[float] = WAITS_S,
+        faults: Faults | None = None,
+    ) -> None:
+        self.hooks = Hooks()
+        self._faults = faults or Faults()
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
-        # Event and trace id; the same pair again is the same event, told once more.
-        self._events: deque[Iterator[tuple[dict[str, Any], str]]] = deque()
-        self._retries: list[_Post] = []
-        # Only the thread touches the connection; others tell it that the URL has moved.
-        self._connection: HTTPConnection | None = None
+        # Events, and how often each is told.
+        self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
+        self._now: deque[_Post] = deque()
+        self._later: list[_Post] = []
+        self._window: _Window | None = None
+        # Only the thread touches the connections; others tell it that a webhook has moved.
+        self._poster = Poster()
         self._moved = False
         self._thread: threading.Thread | None = None
         self._stopped = False
         self._busy = False
-        self._url: SplitResult | None = None
+        self._made = 0
+        self._queued, self._done = 0, 0
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
         self.point_at(url)
 
     @property
     def active(self) -> bool:
         """Whether there is anyone to tell."""
-        return self._url is not None
+        return bool(self.hooks.everyone())
+
+    def wants(self, trigger: str) -> bool:
+        """Whether anyone is told of events of this type."""
+        return any(trigger in hook.verified for hook in self.hooks.everyone())
 
     def point_at(self, url: str | None) -> None:
-        """Sends events to this URL from now on, None for nowhere; Basic auth from the URL."""
-        parts = urlsplit(url) if url else None
-        if parts is not None and (parts.scheme not in ("http", "https") or not parts.hostname):
-            raise ValueError(
-                "The webhook URL must look like http://user:password@127.0.0.1:8000/path/."
-            )
+        """Sends every event to this URL from now on, None for nowhere; Basic auth from the URL.
+        The webhooks that were set up by API stay as they are."""
         with self._changed:
-            self._url = parts
+            self.hooks.for_all(url)
             self._moved = True
+
+    def keep(self, hook: Hook) -> None:
+        """Adds a webhook, or replaces the one with its id."""
+        with self._changed:
+            self.hooks.keep(hook)
+            self._moved = True
+
+    def remove(self, key: str) -> Hook:
+        """Takes a webhook away; what it was still to be told is not told."""
+        with self._changed:
+            gone = self.hooks.remove(key)
+            self._moved = True
+            return gone
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
         """Queues events; they are made only when their turn comes. With `times` each is posted
         as often, under one trace id, as if an answer had been lost."""
         if not self.active:
             return
-        traced = ((event, str(uuid4())) for event in events)
         with self._changed:
-            self._events.append(pair for pair in traced for _ in range(times))
+            self._events.append((iter(events), times))
+            self._queued += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="webhooks")
                 self._thread.start()
             self._changed.notify_all()
 
+    def wait_until_told(self, timeout_s: float) -> bool:
+        """Waits until all that is queued now was posted once, apart from what is late on request;
+        whether it was, within so many seconds."""
+        with self._changed:
+            last = self._queued
+            return self._changed.wait_for(lambda: self._stopped or self._done >= last, timeout_s)
+
+    def hurry(self) -> int:
+        """Posts everything that waits (late, to be mixed, to be tried again) now; how many."""
+        with self._changed:
+            self._close_window()
+            count = len(self._later)
+            self._now.extend(sorted(self._later))
+            self._later.clear()
+            self._changed.notify_all()
+            return count
+
     def counts(self) -> dict[str, Any]:
         """What was posted, tried again and lost, and whether the queue is empty."""
         with self._changed:
-            idle = not self._events and not self._retries and not self._busy
+            queued = self._events or self._now or self._later or self._window
+            idle = not queued and not self._busy
             return {**self._counts, "idle": idle, "active": self.active}
 
     def clear(self) -> None:
-        """Drops what is queued."""
+        """Drops what is queued, and the webhooks that were set up by API."""
         with self._changed:
             self._events.clear()
-            self._retries.clear()
+            self._now.clear()
+            self._later.clear()
+            self._window = None
+            self._done = self._queued
             self._counts = dict.fromkeys(self._counts, 0)
+            self.hooks.clear()
+            self._changed.notify_all()
 
     def stop(self) -> None:
         """Ends the thread after the post it is at."""
@@ -105,70 +170,114 @@ class Webhooks:
             self._attempt(post)
             with self._changed:
                 self._busy = False
-        self._hang_up()
+        self._poster.hang_up()
 
     def _next(self) -> _Post | None:
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
-                if self._retries and self._retries[0].due <= now:
+                if self._window is not None and self._window.due <= now:
+                    self._close_window()
+                if self._later and self._later[0].due <= now:
                     self._busy = True
-                    return heapq.heappop(self._retries)
+                    return heapq.heappop(self._later)
+                if self._now:
+                    self._busy = True
+                    return self._now.popleft()
                 if self._events:
-                    pair = next(self._events[0], None)
-                    if pair is None:
-                        self._events.popleft()
+                    events, times = self._events[0]
+                    event = next(events, None)
+                    if event is not None:
+                        self._plan(event, times, now)
                         continue
-                    self._busy = True
-                    event, trace = pair
-                    return _Post(now, orjson.dumps(event), trace)
-                self._changed.wait(self._retries[0].due - now if self._retries else None)
+                    self._events.popleft()
+                    self._done += 1
+                    self._changed.notify_all()
+                    continue
+                dues = [post.due for post in self._later[:1]]
+                dues += [self._window.due] if self._window is not None else []
+                self._changed.wait(min(dues) - now if dues else None)
             return None
 
+    def _plan(self, event: dict[str, Any], times: int, now: float) -> None:
+        rules = self._faults.on_event(event["RecordType"], address_of(event))
+        if not rules and self._window is None:
+            for post in self._posts(event, now):
+                self._now.extend([post] * times if times > 1 else (post,))
+            return
+        for telling in tellings(event, rules):
+            if telling.window is not None and self._window is None:
+                settings = telling.window.settings
+                self._window = _Window(
+                    settings["k"] or 2, now + settings["seconds"], telling.window.random
+                )
+            for post in self._posts(telling.event, now + telling.after_s):
+                afters = [0.0] * times + telling.again
+                for after_s in afters:
+                    self._put(self._copy(post, post.due + after_s), now)
+
+    def _put(self, post: _Post, now: float) -> None:
+        if post.due > now:
+            heapq.heappush(self._later, post)
+        elif self._window is None:
+            self._now.append(post)
+        else:
+            self._window.posts.append(post)
+            if len(self._window.posts) >= self._window.size:
+                self._close_window()
+
+    def _close_window(self) -> None:
+        if self._window is not None:
+            self._now.extend(shuffled(self._window.posts, self._window.random))
+            self._window = None
+
+    def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
+        trigger = event["RecordType"]
+        for hook in self.hooks.wanting(event):
+            told = event
+            if "Content" in event and not hook.wants_content(trigger):
+                told = {name: value for name, value in event.items() if name != "Content"}
+            self._made += 1
+            yield _Post(due, self._made, hook.id, trigger, orjson.dumps(told), str(uuid4()))
+
+    def _copy(self, post: _Post, due: float) -> _Post:
+        self._made += 1
+        return _Post(due, self._made, post.hook, post.trigger, post.body, post.trace)
+
     def _attempt(self, post: _Post) -> None:
-        status = self._post(post)
+        hook = self.hooks.now(post.hook)
+        status = None if hook is None else self._posted(post, hook)
         with self._changed:
-            if 200 <= status < 300:
+            if hook is None or status is None:
+                self._counts["lost"] += 1
+            elif 200 <= status < 300:
                 self._counts["posted"] += 1
+                hook.lost.pop(post.trigger, None)
             elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
-                post.due = time.monotonic() + self._waits_s[post.tries]
-                post.tries += 1
-                heapq.heappush(self._retries, post)
+                again = self._copy(post, time.monotonic() + self._waits_s[post.tries])
+                again.tries = post.tries + 1
+                heapq.heappush(self._later, again)
             else:
                 self._counts["lost"] += 1
+                hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
+                if hook.id != FOR_ALL and hook.lost[post.trigger] >= PAUSED_AFTER:
+                    hook.verified.discard(post.trigger)
 
-    def _post(self, post: _Post) -> int:
-        """The HTTP status, 0 if there was none."""
-        url = self._url
-        if url is None:
-            return 0
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "Postmark",
-            "X-PM-Webhook-Trace-Id": post.trace,
-            "X-PM-Retries-Remaining": str(len(self._waits_s) - post.tries),
-        }
-        if url.username is not None:
-            pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
-            headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    def _posted(self, post: _Post, hook: Hook) -> int:
         if self._moved:
             self._moved = False
-            self._hang_up()
-        try:
-            if self._connection is None:
-                make = HTTPSConnection if url.scheme == "https" else HTTPConnection
-                self._connection = make(url.hostname or "", url.port, timeout=TIMEOUT_S)
-            self._connection.request("POST", path, post.body, headers)
-            reply = self._connection.getresponse()
-            reply.read()
-            return reply.status
-        except (OSError, HTTPException):
-            self._hang_up()
-            return 0
+            self._poster.hang_up()
+        remaining = len(self._waits_s) - post.tries
+        return self._poster.post(hook.url, post.body, event_headers(hook, post.trace, remaining))
 
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+
+def event_headers(hook: Hook, trace: str, remaining: int) -> dict[str, str]:
+    """What goes with every event: the webhook's own headers, and Postmark's over them."""
+    return {
+        **hook.sent_headers(),
+        "Content-Type": "application/json",
+        "User-Agent": "Postmark",
+        "X-PM-Webhook-Trace-Id": trace,
+        "X-PM-Retries-Remaining": str(remaining),
+    }
