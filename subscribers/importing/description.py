@@ -39,8 +39,8 @@ class Description:
     def columns(self) -> str:
         """Such as: “E-Mail” is the address, “Nome” the name."""
         name = " and ".join(self.name_columns)
-        said = f"{self.address_column} is the address, " + (f"{name} the name" if name else "")
-        return _sentence_start(said if name else said + "there are no names")
+        said = f", {name} the name" if name else "; there are no names"
+        return _sentence_start(f"{self.address_column} is the address{said}")
 
     @property
     def not_used(self) -> str:

@@ -11,6 +11,7 @@ their own rows.
 from __future__ import annotations
 
 import codecs
+from operator import itemgetter
 from typing import NamedTuple
 
 # What stands in the text for bytes that are no character. No file can hold it: a lone surrogate
@@ -18,8 +19,9 @@ from typing import NamedTuple
 UNDECODABLE = "\udc80"
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
 _REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
-_LEAST_ZEROS = 10  # of a hundred bytes of one parity; a list with long Chinese names has 20
-_LEAST_RATIO = 10  # zero bytes of one parity for each of the other
+_START = 64 * 1024  # bytes at the start of a file that are searched for UTF-16
+_LEAST_ASCII = 10  # of a hundred characters; a list with long Chinese names has 40
+_END_OF_ASCII = 0x80
 
 
 class Encoding(NamedTuple):
@@ -89,9 +91,20 @@ def _by_mark(start: bytes) -> Encoding | None:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    pairs = len(start) // 2
-    even, odd = start[0::2].count(0), start[1::2].count(0)
-    for more, fewer, encoding in ((odd, even, UTF_16_LE), (even, odd, UTF_16_BE)):
-        if 100 * more > _LEAST_ZEROS * pairs and more > _LEAST_RATIO * fewer:
-            return encoding
-    return None
+    """
+    UTF-16, if enough pairs of bytes are an ASCII character in it. Of the two orders that with more
+    @-signs, because some ideographs are ASCII characters when they are read the wrong way round.
+    """
+    even, odd = start[0:_START:2], start[1:_START:2]
+    if 0 not in even and 0 not in odd:
+        return None
+    found = []
+    for characters, zeros, encoding in ((even, odd, UTF_16_LE), (odd, even, UTF_16_BE)):
+        plain = bytes(
+            character
+            for character, zero in zip(characters, zeros, strict=False)
+            if not zero and 0 < character < _END_OF_ASCII
+        )
+        found.append((plain.count(b"@"), len(plain), encoding))
+    _, plain_characters, encoding = max(found, key=itemgetter(0, 1))
+    return encoding if 100 * plain_characters > _LEAST_ASCII * len(odd) else None

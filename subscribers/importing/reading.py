@@ -80,7 +80,7 @@ class ReaderFile:
                 else self.source
             )
             self._encoding = self._survey()
-            self._understand(self._sample())
+            self._understand(*self._sample())
             self._stack = stack.pop_all()
         return self
 
@@ -137,10 +137,14 @@ class ReaderFile:
         self.size, self.content_hash = size, digest.digest()
         return survey.encoding()
 
-    def _sample(self) -> list[str]:
+    def _sample(self) -> tuple[int, list[str]]:
+        """How many blank lines there are at the start, and the first lines after them."""
         sample: list[str] = []
-        saying = characters = 0
+        blank = saying = characters = 0
         for line in lines_of(Watched(self._file), self._encoding):
+            if not sample and line.isspace():
+                blank += 1
+                continue
             sample.append(line)
             saying += not line.isspace()
             characters += len(line)
@@ -150,17 +154,17 @@ class ReaderFile:
                 or characters > _MOST_CHARACTERS
             ):
                 break
-        return sample
+        return blank, sample
 
-    def _understand(self, sample: list[str]) -> None:
+    def _understand(self, blank: int, sample: list[str]) -> None:
         stated = stated_in(sample[0]) if sample else None
-        self._separator_line = 1 if stated else 0
+        self._separator_line = blank + 1 if stated else 0
         self._delimiter = stated or delimiter_of(sample)
         found = [
-            record
+            (blank + record[0], record[1])
             for record in records(iter(sample), self._delimiter)
             if not isinstance(record, BadRow)
-            and record[0] > self._separator_line
+            and blank + record[0] > self._separator_line
             and any(map(str.strip, record[1]))
         ]
         layout = layout_of(found)
