@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from delivery import merge_fields
+from delivery.mail_on_request import Words
 from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
@@ -48,6 +49,23 @@ def compose(
     html = _compose_html(title, html_content, newsletter) if html_content.strip() else ""
     text = _compose_text(text_content, newsletter) if text_content.strip() else ""
     return Mail(_ROOTED_ADDRESS.sub(rf"\g<1>{site_url}/", html), text)
+
+
+def compose_on_request(words: Words) -> Mail:
+    """A mail on request: its words in the letter's frame, under a foot of its own."""
+    facts = {
+        "title": escape(words.title),
+        "words": words,
+        # Merge fields stand where a letter has the newsletter's values of the day.
+        "newsletter": {"name": "{{ newsletter }}", "language": "{{ language }}"},
+        "needs_title": True,
+        "foot": "mail/on_request_foot.html",
+    }
+    facts["content"] = mark_safe(render_to_string("mail/on_request.html", facts).strip())  # noqa: S308
+    return Mail(
+        render_to_string("mail/letter.html", facts),
+        f"{render_to_string('mail/on_request.txt', facts).strip()}\n",
+    )
 
 
 def _compose_html(title: str, content: str, newsletter: Newsletter) -> str:

@@ -13,12 +13,24 @@ from typing import Protocol
 class Readers(Protocol):
     """The answers that delivery needs about recipients, by their ids."""
 
-    def no_longer_mailable(self, recipients: Sequence[int]) -> Mapping[int, str]:
-        """Who may not be mailed now: recipient → `withdrawn` or `suppressed`. One query."""
+    def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
+        """
+        Who may not be sent mail of this kind now: recipient → `withdrawn` or `suppressed`.
+
+        `kind` is that of the edition: who left the newsletter may still ask for a confirmation,
+        which is their only way back. One query.
+        """
         ...
 
-    def mark_refused(self, recipients: Sequence[int]) -> None:
-        """The provider refused these addresses for good. Runs in the settling transaction."""
+    def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
+        """
+        The provider refused these addresses for good, on the stream that mail of this kind goes
+        over. Runs in the settling transaction.
+        """
+        ...
+
+    def mail_link(self, kind: str, recipient: int, version: int) -> str:
+        """Where a mail on request leads this reader, whose `version`-th it is; absolute."""
         ...
 
     def unsubscribe_url(self, recipient: int) -> str:

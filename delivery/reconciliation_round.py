@@ -16,6 +16,7 @@ from datetime import datetime
 from django.db import DatabaseError, OperationalError
 
 from delivery.delivery_key import DeliveryKey, read
+from delivery.mail_on_request import tag_of
 from delivery.outcomes import Listed
 from delivery.queue import reconcile
 from delivery.queue.reconcile import Walked
@@ -148,8 +149,7 @@ class Round:
 
     def _walk(self, now: datetime) -> None:
         first = min(walked.published_at for walked in self._editions.values())
-        tag = f"issue-{self._issue.hex}"
-        for messages, total in pages_of(self._search, tag, span_of(first, now)):
+        for messages, total in pages_of(self._search, tag_of(self._issue), span_of(first, now)):
             self._total = total
             by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
             for listed in messages:

@@ -8,8 +8,11 @@ from collections.abc import Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
+from delivery.models import Edition
 from delivery.models.delivery import Outcome
+from subscribers import request_token
 from subscribers.models import Subscriber
+from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
 
 logger = logging.getLogger(__name__)
@@ -31,6 +34,19 @@ NO_LONGER_MAILABLE = """
 """
 
 
+# Mail on request goes to whoever asked for it: for somebody who left, bounced or complained it is
+# the only way back, and for anybody the way to what is held about them. Only an operator's word
+# keeps it from an address; the provider keeps a list of its own for the stream it goes over.
+NOT_TO_BE_MAILED_ON_REQUEST = """
+    SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
+      FROM unnest(%s::bigint[]) AS recipient
+      LEFT JOIN subscriber ON subscriber.id = recipient AND subscriber.id BETWEEN %s AND %s
+     WHERE subscriber.id IS NULL
+        OR EXISTS (SELECT FROM suppression
+                   WHERE address_key = subscriber.email_key AND lifted_at IS NULL
+                     AND origin = 'operator')
+"""
+
 # No list grows by so many between a backup and its restore.
 IDS_APART = 100_000_000
 
@@ -38,19 +54,21 @@ IDS_APART = 100_000_000
 class RegisteredReaders:
     """Implements `delivery.readers.Readers`; `newsletter_site` registers it."""
 
-    def no_longer_mailable(self, recipients: Sequence[int]) -> Mapping[int, str]:
+    def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
         """
-        Who of `recipients` may not be mailed now, in one query: id → outcome.
+        Who of `recipients` may not be sent mail of this kind now, in one query: id → outcome.
 
-        `withdrawn`: left, or is no longer held here. `suppressed`: bounced, complained, or the
-        address stands on the suppression list. A pending reader is not named: a confirmation
-        mail is for them.
+        `withdrawn`: is no longer held here, or of the newsletter: left. `suppressed`: an operator
+        shut the address out, or of the newsletter: it bounced, complained, or stands on the
+        suppression list at all. A pending reader is not named: nobody publishes to them.
         """
         if not recipients:
             return {}
         with connection.cursor() as cursor:
             cursor.execute(
-                NO_LONGER_MAILABLE,
+                NO_LONGER_MAILABLE
+                if kind == Edition.Kind.NEWSLETTER
+                else NOT_TO_BE_MAILED_ON_REQUEST,
                 [
                     Outcome.WITHDRAWN.value,
                     Outcome.SUPPRESSED.value,
@@ -61,12 +79,17 @@ class RegisteredReaders:
             )
             return dict(cursor.fetchall())
 
-    def mark_refused(self, recipients: Sequence[int]) -> None:
+    def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
         """
         Mark readers `bounced` whose address the provider refuses. Runs in the caller's
         transaction; who left or complained keeps that state.
+
+        Where mail on request was refused, only who never confirmed: a confirmed reader gets the
+        newsletter at that address, over another stream, and loses it only by what happens there.
         """
-        mailable = (Subscriber.State.CONFIRMED, Subscriber.State.PENDING)
+        mailable = [Subscriber.State.PENDING]
+        if kind == Edition.Kind.NEWSLETTER:
+            mailable.append(Subscriber.State.CONFIRMED)
         # Locked in one order, so that two batches that settle at once cannot block each other.
         refused = (
             Subscriber.objects.select_for_update()
@@ -82,6 +105,13 @@ class RegisteredReaders:
         """Where this reader leaves with one click: an absolute address that never redirects."""
         # Not reverse(): it is called once for every copy of an issue. A test holds them equal.
         return f"{settings.SITE_URL}/unsubscribe/{token_for(recipient)}/"
+
+    def mail_link(self, kind: str, recipient: int, version: int) -> str:
+        """Where a mail on request leads: the page to confirm on, or the one of the record."""
+        token = request_token.token_for(kind, Request(recipient, version))
+        if kind == Edition.Kind.CONFIRMATION:
+            return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"
+        return f"{settings.SITE_URL}/record/{token}/"
 
     def leave_a_gap_in_ids(self) -> None:
         """

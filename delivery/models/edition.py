@@ -20,7 +20,8 @@ class Edition(models.Model):
 
     class Kind(models.TextChoices):
         NEWSLETTER = "newsletter"
-        CONFIRMATION = "confirmation"
+        CONFIRMATION = "confirmation", "asks who signed up whether it was them"
+        RECORD = "record", "leads somebody to what is held about them"
 
     class Control(models.TextChoices):
         """Who holds the edition back, if anyone."""
@@ -68,7 +69,9 @@ class Edition(models.Model):
 
     published_at = models.DateTimeField(db_default=Now())
     held_until = models.DateTimeField(db_default=Now())
-    audience = models.PositiveIntegerField(default=0)
+    audience = models.PositiveIntegerField(
+        default=0, help_text="Of mail on request 0 and not read: there the batches' sizes count."
+    )
 
     goes_to = models.CharField(
         max_length=10,
@@ -107,6 +110,15 @@ class Edition(models.Model):
             models.CheckConstraint(
                 name="an_edition_is_not_held_before_it_is_published",
                 condition=Q(held_until__gte=F("published_at")),
+            ),
+            models.CheckConstraint(
+                name="edition_kind_is_known",
+                condition=Q(kind__in=["newsletter", "confirmation", "record"]),
+            ),
+            # The next person who asks would get nothing.
+            models.CheckConstraint(
+                name="mail_on_request_never_ends",
+                condition=Q(kind="newsletter") | ~Q(control__in=["cancelled", "closed"]),
             ),
             models.CheckConstraint(
                 name="edition_control_is_known",

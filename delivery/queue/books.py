@@ -25,7 +25,8 @@ _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
     SELECT edition.id, issue_id, version, title, control, control_reason, control_at,
-           unreconciled_since IS NOT NULL, published_at, held_until, audience,
+           unreconciled_since IS NOT NULL, published_at, held_until,
+           CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
            coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
            coalesce(count.failed, 0), coalesce(count.unknown, 0), coalesce(count.waiting, 0),
            coalesce(count.missed, 0),
@@ -44,9 +45,9 @@ _BOOKS = f"""
            clock_timestamp(), slowing.*
     FROM edition
     LEFT JOIN LATERAL (
-        SELECT sum(sent) AS sent, sum(suppressed) AS suppressed, sum(withdrawn) AS withdrawn,
-               sum(failed) AS failed, sum(unknown) AS unknown, sum(waiting) AS waiting,
-               sum(missed) AS missed,
+        SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
+               sum(withdrawn) AS withdrawn, sum(failed) AS failed, sum(unknown) AS unknown,
+               sum(waiting) AS waiting, sum(missed) AS missed,
                count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
                count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
                count(*) FILTER (WHERE state = 'parked') AS parked,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.enqueue import SERVED_NOW, first_batch_id
+from delivery.queue.batch_numbers import NEXT_BATCH_ID
+from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -301,12 +301,11 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
             return None
-        first = first_batch_id(edition)
         cursor.execute(
             f"""
             WITH again AS (
                 SELECT recipient_id, batch_id AS old_batch,
-                       (SELECT max(id) + 1 FROM batch WHERE id >= %(first)s AND id < %(end)s)
+                       {NEXT_BATCH_ID}
                        + (row_number() OVER (ORDER BY recipient_id) - 1) / %(most)s AS new_batch
                 FROM delivery
                 WHERE batch_id IN (SELECT id FROM batch WHERE edition_id = %(edition)s
@@ -339,8 +338,6 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
             """,  # noqa: S608 -- constants
             {
                 "edition": edition,
-                "first": first,
-                "end": first + BATCHES_PER_EDITION,
                 "most": most,
                 "running": control == "running",
             },

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.queue.batch_numbers import first_batch_id
 from delivery.queue.forget import MAKE_COPIES
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
@@ -21,11 +22,6 @@ SERVED_NOW = """
     SELECT greatest(1, coalesce(min(pos), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND pos > 0
 """
-
-
-def first_batch_id(edition_id: int) -> int:
-    """The id of the first batch of an edition."""
-    return edition_id * BATCHES_PER_EDITION
 
 
 def batch_size_for(edition: Edition, most: int) -> int:
@@ -64,15 +60,14 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
         count = cursor.rowcount
         if count > size * BATCHES_PER_EDITION:
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
-        # 0 is kept free for confirmation mail, which goes ahead of every newsletter.
+        # 0 is kept free for mail that is asked for, which goes ahead (mail_on_request.py).
         cursor.execute(
             f"""
             INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
                                lookups, reason, size, waiting, sent, unknown, suppressed,
                                withdrawn, failed, missed)
-            SELECT %(first)s + number, %(edition)s,
-                   CASE WHEN %(ahead)s THEN 0 ELSE line.served + number END,
-                   'ready', 0, %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
+            SELECT %(first)s + number, %(edition)s, line.served + number, 'ready', 0,
+                   %(held_until)s, 0, 0, 0, 0, '', copies, copies, 0, 0, 0, 0, 0, 0
             FROM generate_series(0, (%(count)s - 1) / %(size)s) AS number,
                  LATERAL (SELECT least(%(size)s, %(count)s - number * %(size)s)) AS cut (copies),
                  ({SERVED_NOW}) AS line (served)
@@ -81,7 +76,6 @@ def enqueue(edition: Edition, audience: QuerySet[Any, tuple[int, str, str]], *, 
             {
                 "first": first,
                 "edition": edition.pk,
-                "ahead": edition.kind == Edition.Kind.CONFIRMATION,
                 "held_until": edition.held_until,
                 "count": count,
                 "size": size,

@@ -152,7 +152,8 @@ def _settle(
         if isinstance(fate, Failed) and fate.refused
     ]
     if refused:
-        readers.registered().mark_refused(refused)
+        cursor.execute("SELECT kind FROM edition WHERE id = %s", [claim.edition])
+        readers.registered().mark_refused(refused, cursor.fetchone()[0])
     if control == "cancelled":
         # It was in the air or in doubt when the edition ended; what was not accepted never goes.
         if settlement.next is not Next.ASK:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.enqueue import first_batch_id
+from delivery.queue.batch_numbers import NEXT_BATCH_ID
 
 
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
@@ -33,19 +32,18 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     The caller holds the edition's lock and the batch's row. Raises `AssertionError` if one of the
     deliveries was not waiting there.
     """
-    first = first_batch_id(edition)
     cursor.execute(
-        """
+        f"""
         INSERT INTO batch (id, edition_id, pos, state, epoch, owner, lease_until, due_at, attempt,
                            tries, setbacks, crashes, doubt_since, lookups, reason, size, waiting,
                            sent, unknown, suppressed, withdrawn, failed, missed)
-        SELECT (SELECT max(id) + 1 FROM batch WHERE id >= %s AND id < %s), edition_id, pos,
+        SELECT {NEXT_BATCH_ID}, edition_id, pos,
                CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, 0, NULL, NULL, due_at,
-               NULL, tries, setbacks, 0, NULL, 0, reason, %s, %s, 0, 0, 0, 0, 0, 0
-        FROM batch JOIN edition ON edition.id = edition_id WHERE batch.id = %s
+               NULL, tries, setbacks, 0, NULL, 0, reason, %(copies)s, %(copies)s, 0, 0, 0, 0, 0, 0
+        FROM batch JOIN edition ON edition.id = edition_id WHERE batch.id = %(batch)s
         RETURNING batch.id
-        """,
-        [first, first + BATCHES_PER_EDITION, len(recipients), len(recipients), batch],
+        """,  # noqa: S608 -- a constant
+        {"edition": edition, "batch": batch, "copies": len(recipients)},
     )
     (new,) = cursor.fetchone()
     cursor.execute(

@@ -16,6 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
 from delivery.message import Copy
+from delivery.models import Edition
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
 from delivery.queue.fates import counts_changed_by, write_fates
@@ -66,7 +67,8 @@ def start(
     """
     Put the attempt on record and hold the batch for the call's deadline and the lease after it.
 
-    Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing.
+    Guarded by the claim's epoch and its lease: a worker that was away too long starts nothing. And
+    by the edition's control: what is held back starts nothing, however it came into line.
     """
     for lock in (claim.probing, True):
         try:
@@ -93,8 +95,10 @@ def _start(
         """
         UPDATE batch SET state = 'sending', attempt = %s,
                lease_until = clock_timestamp() + make_interval(secs => %s)
-        WHERE id = %s AND state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp()
-        RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
+        FROM edition
+        WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
+          AND lease_until > clock_timestamp() AND edition.id = edition_id
+        RETURNING probing, control, kind
         """,
         [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
     )
@@ -102,13 +106,18 @@ def _start(
     if row is None:
         return ClaimLost()
     # As it is now: the edition may have been stopped and resumed since the claim.
-    (probing,) = row
+    probing, control, kind = row
+    if control != "running":
+        if not locked:
+            raise _EditionIsNeededError
+        _hold_back(cursor, claim)
+        return ClaimLost()
     unmarked, marked = _waiting_in(cursor, claim)
     if marked:
         if not locked:
             raise _EditionIsNeededError
         set_aside(cursor, claim.batch, claim.edition, marked)
-    recipients = _still_to_send(cursor, claim, unmarked)
+    recipients = _still_to_send(cursor, claim, unmarked, kind)
     if not recipients:
         if probing and not locked:
             raise _EditionIsNeededError
@@ -162,17 +171,40 @@ def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[in
     return unmarked, marked
 
 
-def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int]) -> list[int]:
-    gone = readers.registered().no_longer_mailable(unmarked)
+def _hold_back(cursor: CursorWrapper, claim: Claim) -> None:
+    """
+    Put a batch of an edition that is held back where the others of it are.
+
+    Mail on request comes into line without the edition's lock, and so past whoever held it back.
+    The caller has locked the edition, so that it cannot go on in between and leave this one behind.
+    """
+    cursor.execute(
+        """
+        UPDATE batch SET state = 'paused', attempt = NULL, owner = NULL, lease_until = NULL
+        WHERE id = %s AND state = 'sending' AND epoch = %s
+        """,
+        [claim.batch, claim.epoch],
+    )
+
+
+def _still_to_send(
+    cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int], kind: str
+) -> list[int]:
+    gone = readers.registered().no_longer_mailable(unmarked, kind)
     if gone:
-        _take_out(cursor, claim, gone)
+        _take_out(cursor, claim, gone, kind)
     return [recipient for recipient in unmarked if recipient not in gone]
 
 
-def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str]) -> None:
+def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str], kind: str) -> None:
     """Write down those who left or may not be mailed; they were never in a call."""
+    left = (
+        "Left before their copy did."
+        if kind == Edition.Kind.NEWSLETTER
+        else "No longer held here when it was to go."
+    )
     fates: dict[int, Fate] = {
-        recipient: Withdrawn("Left before their copy did.")
+        recipient: Withdrawn(left)
         if verdict == "withdrawn"
         else Suppressed("On the list of addresses that may not be mailed.")
         for recipient, verdict in gone.items()

@@ -167,7 +167,7 @@ GUARDS = [
     guard(
         "consent is looked at again when a call starts",
         START,
-        "gone = readers.registered().no_longer_mailable(unmarked)",
+        "gone = readers.registered().no_longer_mailable(unmarked, kind)",
         "gone: Mapping[int, str] = {}",
         f"{STARTING}test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn",
     ),

@@ -12,6 +12,9 @@ from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 
 pytestmark = pytest.mark.django_db
 
+no_longer_mailable = RegisteredReaders().no_longer_mailable
+mark_refused = RegisteredReaders().mark_refused
+
 
 def test_the_list_answers_for_readers() -> None:
     assert isinstance(readers.registered(), RegisteredReaders)
@@ -32,7 +35,7 @@ def test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed(
 ) -> None:
     reader = SubscriberFactory(state=state)
 
-    assert RegisteredReaders().no_longer_mailable([reader.pk]).get(reader.pk) == answer
+    assert no_longer_mailable([reader.pk], "newsletter").get(reader.pk) == answer
 
 
 @pytest.mark.parametrize(
@@ -45,11 +48,11 @@ def test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves(
     reader = SubscriberFactory(email="Ada@example.org", state=state)
     SuppressionFactory(address_key="ada@example.org")
 
-    assert RegisteredReaders().no_longer_mailable([reader.pk]) == {reader.pk: answer}
+    assert no_longer_mailable([reader.pk], "newsletter") == {reader.pk: answer}
 
 
 def test_who_is_no_longer_held_here_is_withdrawn() -> None:
-    assert RegisteredReaders().no_longer_mailable([987_654_321]) == {987_654_321: "withdrawn"}
+    assert no_longer_mailable([987_654_321], "newsletter") == {987_654_321: "withdrawn"}
 
 
 def test_a_whole_batch_is_answered_in_one_query_that_names_only_the_exceptions(
@@ -60,14 +63,14 @@ def test_a_whole_batch_is_answered_in_one_query_that_names_only_the_exceptions(
     everybody = [reader.pk for reader in [*mailable, left]]
 
     with django_assert_num_queries(1):
-        assert RegisteredReaders().no_longer_mailable(everybody) == {left.pk: "withdrawn"}
+        assert no_longer_mailable(everybody, "newsletter") == {left.pk: "withdrawn"}
 
 
 def test_a_refused_address_makes_its_reader_bounced() -> None:
     refused = SubscriberFactory.create_batch(3)
     other = SubscriberFactory()
 
-    RegisteredReaders().mark_refused([reader.pk for reader in refused])
+    mark_refused([reader.pk for reader in refused], "newsletter")
 
     states = dict(Subscriber.objects.values_list("id", "state"))
     assert [states[reader.pk] for reader in refused] == ["bounced"] * 3
@@ -78,7 +81,43 @@ def test_a_refused_address_makes_its_reader_bounced() -> None:
 def test_a_refused_address_changes_nobody_who_is_not_mailed_anyway(state: str) -> None:
     reader = SubscriberFactory(state=state)
 
-    RegisteredReaders().mark_refused([reader.pk])
+    mark_refused([reader.pk], "newsletter")
 
     reader.refresh_from_db()
     assert reader.state == state
+
+
+class TestMailOnRequest:
+    """A confirmation is the only way back, and a record is everybody's to see."""
+
+    @pytest.mark.parametrize("kind", ["confirmation", "record"])
+    @pytest.mark.parametrize(
+        "state", ["pending", "confirmed", "unsubscribed", "bounced", "complained"]
+    )
+    def test_it_goes_to_whoever_asks_for_it(self, state: str, kind: str) -> None:
+        reader = SubscriberFactory(email="ada@example.org", state=state)
+        SuppressionFactory(address_key="ada@example.org", origin="provider")
+
+        assert no_longer_mailable([reader.pk], kind) == {}
+
+    @pytest.mark.parametrize("kind", ["confirmation", "record"])
+    def test_what_an_operator_shut_out_is_suppressed(self, kind: str) -> None:
+        reader = SubscriberFactory(email="ada@example.org", state="pending")
+        SuppressionFactory(address_key="ada@example.org", origin="operator", reason="manual")
+
+        assert no_longer_mailable([reader.pk], kind) == {reader.pk: "suppressed"}
+
+    @pytest.mark.parametrize("kind", ["confirmation", "record"])
+    def test_who_is_no_longer_held_here_is_withdrawn(self, kind: str) -> None:
+        assert no_longer_mailable([987_654_321], kind) == {987_654_321: "withdrawn"}
+
+    @pytest.mark.parametrize("kind", ["confirmation", "record"])
+    def test_an_address_that_is_refused_costs_no_confirmed_reader_the_newsletter(
+        self, kind: str
+    ) -> None:
+        confirmed, pending = SubscriberFactory(), SubscriberFactory(state="pending")
+
+        mark_refused([confirmed.pk, pending.pk], kind)
+
+        states = dict(Subscriber.objects.values_list("id", "state"))
+        assert (states[confirmed.pk], states[pending.pk]) == ("confirmed", "bounced")
