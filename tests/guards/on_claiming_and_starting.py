@@ -19,7 +19,9 @@ FROZEN = "tests/faults/test_frozen_workers.py::"
 
 IN_LINE = "ORDER BY pos, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
 IN_DOUBT = "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
-START_GUARD = "WHERE id = %s AND state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp"
+START_GUARD = """WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
+          AND lease_until > clock_timestamp()"""
+HELD_BACK = Change(START, 'if control != "running":', "if False:")
 
 GUARDS = [
     # --- Claiming ---------------------------------------------------------------------------------
@@ -106,21 +108,21 @@ GUARDS = [
         "a start repeats the claim's epoch",
         START,
         START_GUARD,
-        "WHERE id = %s AND state = 'claimed' AND (epoch = %s OR true) AND lease_until > "
-        "clock_timestamp",
+        START_GUARD.replace("epoch = %s", "(epoch = %s OR true)"),
         f"{STARTING}test_a_worker_whose_batch_was_claimed_by_another_starts_no_call",
     ),
     guard(
         "a start looks at the claim's lease",
         START,
-        f"{START_GUARD}()",
-        "WHERE id = %s AND state = 'claimed' AND epoch = %s",
+        START_GUARD,
+        "WHERE batch.id = %s AND state = 'claimed' AND epoch = %s",
         f"{STARTING}test_a_worker_whose_lease_has_ended_starts_no_call",
     ),
     covered(
         "a start looks at the batch's state",
-        "A pause ends the lease as well as the state, so that the lease alone would notice it.",
-        (Change(START, f"{START_GUARD}()", "WHERE id = %s AND epoch = %s"),),
+        "A pause ends the lease as well as the state, so that the lease alone would notice it; and "
+        "what is held back starts nothing, whatever its batch says.",
+        (Change(START, START_GUARD, "WHERE batch.id = %s AND epoch = %s"), HELD_BACK),
         f"{ENDING}TestPausing::test_a_batch_that_was_claimed_before_the_pause_does_not_start",
         f"{ENDING}TestCancelling::test_a_batch_that_was_claimed_before_it_does_not_start",
     ),
@@ -190,8 +192,8 @@ GUARDS = [
     guard(
         "a suppressed address gets nothing",
         "subscribers/readers.py",
-        "OR EXISTS (SELECT FROM suppression",
-        "OR false AND EXISTS (SELECT FROM suppression",
+        "address_key = subscriber.email_key AND lifted_at IS NULL)",
+        "address_key = subscriber.email_key AND false)",
         "tests/subscribers/test_what_delivery_asks_about_readers.py::"
         "test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves",
     ),

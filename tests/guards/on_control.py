@@ -20,6 +20,10 @@ FIRST = f"{FAULTS}TestTheFirstBatchAfterAFault::"
 EVIDENCE = "tests/delivery/test_evidence_of_acceptance.py::"
 RESTORED = "tests/delivery/test_restored_backup.py::"
 
+_BEGIN = '        cursor.execute(\n            f"""\n            WITH again AS (\n                '
+MISSED_BEGIN = f"{_BEGIN}SELECT"
+DOUBT_BEGIN = f"{_BEGIN}UPDATE"
+
 GUARDS = [
     # --- Holding back -----------------------------------------------------------------------------
     guard(
@@ -194,8 +198,8 @@ GUARDS = [
     guard(
         "of an edition that has ended nobody is sent to again",
         CONTROL,
-        "            return None\n        first = first_batch_id(edition)",
-        "            pass\n        first = first_batch_id(edition)",
+        f"            return None\n{MISSED_BEGIN}",
+        f"            pass\n{MISSED_BEGIN}",
         f"{CLOSING}test_a_person_accepts_who_was_missed",
     ),
     guard(
@@ -258,8 +262,8 @@ GUARDS = [
     guard(
         "doubt about an edition that has ended is not sent again",
         CONTROL,
-        '            return None\n        cursor.execute(\n            f"""',
-        '            pass\n        cursor.execute(\n            f"""',
+        f"            return None\n{DOUBT_BEGIN}",
+        f"            pass\n{DOUBT_BEGIN}",
         f"{PERSON}test_closed_it_is_not_sent_again",
     ),
 ]
