@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from delivery.told import Fact
+
 
 class Readers(Protocol):
     """The answers that delivery needs about recipients, by their ids."""
@@ -31,6 +33,19 @@ class Readers(Protocol):
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Where a mail on request leads this reader, whose `version`-th it is; absolute."""
+        ...
+
+    def told(self, facts: Sequence[Fact]) -> None:
+        """
+        Take in what the provider told about addresses. Runs in the applying transaction.
+
+        Any fact may come again, and in any order; the state in the end must be the same. A fact's
+        `delivery` names a copy of ours, and thereby its reader, or is None.
+        """
+        ...
+
+    def reader_at(self, address: str) -> int | None:
+        """Whose address this is, if anybody's."""
         ...
 
     def unsubscribe_url(self, recipient: int) -> str:

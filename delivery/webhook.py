@@ -27,6 +27,7 @@ from delivery.queue import provider_event
 logger = logging.getLogger(__name__)
 
 LONGEST_BODY = 1024 * 1024
+LONGEST_TRACE = 100
 # Digits of a length that are read: Python refuses to read thousands of them.
 MOST_DIGITS = 18
 
@@ -69,12 +70,12 @@ class PostmarkWebhook(View):
             body = b""
         if len(body) < length:
             return _answer(408, "The event broke off.")
-        return _keep_and_apply(body)
+        return _keep_and_apply(body, _trace(request))
 
 
-def _keep_and_apply(body: bytes) -> HttpResponse:
+def _keep_and_apply(body: bytes, trace: str | None) -> HttpResponse:
     try:
-        event = provider_event.keep(body)
+        event = provider_event.keep(body, trace)
     except AnyDatabaseError as error:
         logger.error("a webhook could not be kept (%s); Postmark tries again", type(error).__name__)
         return _answer(503, "The event could not be kept.")
@@ -101,6 +102,13 @@ def _may_come_in(header: str) -> bool:
     wanted = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
     # Hashed, because the comparison is constant only for texts of the same length.
     return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(wanted).digest())
+
+
+def _trace(request: HttpRequest) -> str | None:
+    """What Postmark's tries of one event share; None where it is missing or cannot be kept."""
+    trace = request.headers.get("X-PM-Webhook-Trace-Id", "").strip()
+    fits = 0 < len(trace) <= LONGEST_TRACE and trace.isascii() and trace.isprintable()
+    return trace if fits else None
 
 
 def _length(request: HttpRequest) -> int | None:

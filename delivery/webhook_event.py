@@ -14,11 +14,14 @@ from uuid import UUID
 
 import orjson
 
-from delivery import delivery_key
+from delivery import delivery_key, told
 from delivery.classification import message_id_in, time_in
 from delivery.delivery_key import DeliveryKey
+from delivery.told import Fact
 
 LONGEST_KIND = 40
+# What stands before an issue's id in the tag of its mail (delivery/message.py).
+ISSUE_TAG = "issue-"
 
 # Every type of event that can only befall a message which the provider has accepted, with the field
 # that says when it did. That moment is later than the acceptance, which no event names: an upper
@@ -51,10 +54,15 @@ class SeenAccepted:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEvent:
-    """Its type, empty if it names none, and what it says about one of our deliveries."""
+    """
+    Its type, empty if it names none; what it says about one of our deliveries, and about an
+    address. `issue` is the one that its tag names: polled bounces bear no other mark of ours.
+    """
 
     kind: str
     accepted: SeenAccepted | None
+    fact: Fact | None = None
+    issue: UUID | None = None
 
 
 def read(body: bytes) -> WebhookEvent:
@@ -69,7 +77,9 @@ def read(body: bytes) -> WebhookEvent:
     if not isinstance(record_type, str) or not record_type.isprintable():
         return WebhookEvent("", None)
     accepted = _accepted(event, _HAPPENED_AT[record_type]) if record_type in _HAPPENED_AT else None
-    return WebhookEvent(record_type[:LONGEST_KIND], accepted)
+    return WebhookEvent(
+        record_type[:LONGEST_KIND], accepted, told.fact_in(event), _issue(event.get("Tag"))
+    )
 
 
 def _accepted(event: dict[str, object], time_field: str) -> SeenAccepted | None:
@@ -81,6 +91,12 @@ def _accepted(event: dict[str, object], time_field: str) -> SeenAccepted | None:
     if delivery is None:
         return None
     return SeenAccepted(delivery, message_id, _attempt(attempt), time_in(event.get(time_field)))
+
+
+def _issue(tag: object) -> UUID | None:
+    if not isinstance(tag, str) or not tag.startswith(ISSUE_TAG):
+        return None
+    return _attempt(tag.removeprefix(ISSUE_TAG))
 
 
 def _attempt(value: object) -> UUID | None:

@@ -89,6 +89,13 @@ class Environment:
             stop(name, repr(found), f"a number of seconds{more}, such as 30 or 0.5")
         return float(found)
 
+    def percent(self, name: str, default: float) -> float:
+        """A number above 0 and at most 100."""
+        found = self.text(name, str(default))
+        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", found) or not 0 < float(found) <= 100:
+            stop(name, repr(found), "per cent, above 0 and at most 100, such as 4 or 0.1")
+        return float(found)
+
     def optional_rate(self, name: str) -> float | None:
         """A number above zero, or None when unset."""
         if name not in self:

@@ -241,6 +241,15 @@ if DELIVERY_RETRY_CAP_S < DELIVERY_RETRY_BASE_S:
         f"at least DELIVERY_RETRY_BASE_S, which is {DELIVERY_RETRY_BASE_S:g}",
     )
 
+# --- What the provider tells -----------------------------------------------------------------
+DELIVERY_POLL_EVERY_S = env.seconds("DELIVERY_POLL_EVERY_S", 3600, least=1)
+DELIVERY_SURGE_BOUNCES_PERCENT = env.percent("DELIVERY_SURGE_BOUNCES_PERCENT", 4)
+DELIVERY_SURGE_BOUNCES_LEAST = env.whole("DELIVERY_SURGE_BOUNCES_LEAST", 10, least=1, most=999999)
+DELIVERY_SURGE_COMPLAINTS_PERCENT = env.percent("DELIVERY_SURGE_COMPLAINTS_PERCENT", 0.1)
+DELIVERY_SURGE_COMPLAINTS_LEAST = env.whole(
+    "DELIVERY_SURGE_COMPLAINTS_LEAST", 3, least=1, most=999999
+)
+
 # --- Posted forms ----------------------------------------------------------------------------
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)

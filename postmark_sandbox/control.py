@@ -207,7 +207,8 @@ def _list_webhooks(sandbox: Sandbox, request: Request, rest: str) -> Answer:
 
 
 def _hurry(sandbox: Sandbox, request: Request, rest: str) -> Answer:
-    return ok(sandbox.hurry())
+    changes = sandbox.later.hurry()
+    return ok({"changes": changes, "webhooks": sandbox.webhooks.hurry()})
 
 
 PAGES = {

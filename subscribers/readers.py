@@ -10,7 +10,8 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
-from subscribers import request_token
+from delivery.told import Fact
+from subscribers import request_token, told
 from subscribers.models import Subscriber
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
@@ -99,6 +100,18 @@ class RegisteredReaders:
         )
         Subscriber.objects.filter(id__in=refused, state__in=mailable).update(
             state=Subscriber.State.BOUNCED
+        )
+
+    def told(self, facts: Sequence[Fact]) -> None:
+        """Take in what the provider told; `subscribers/told.py` says what that comes to."""
+        told.take_in(facts)
+
+    def reader_at(self, address: str) -> int | None:
+        """Whose address this is, however it is written."""
+        return (
+            Subscriber.objects.filter(email_key=address.lower())
+            .values_list("id", flat=True)
+            .first()
         )
 
     def unsubscribe_url(self, recipient: int) -> str:

@@ -6,10 +6,13 @@ from delivery.models.batch import Batch
 from delivery.models.database_identity import DatabaseIdentity
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
+from delivery.models.errand import Errand
 from delivery.models.evidence import Evidence
 from delivery.models.newsletter import Newsletter
 from delivery.models.pace import Pace
 from delivery.models.provider_event import ProviderEvent
+from delivery.models.provider_suppression import ProviderSuppression
+from delivery.models.suppression_change import SuppressionChange
 from delivery.models.worker import Worker
 
 __all__ = [
@@ -19,9 +22,12 @@ __all__ = [
     "DatabaseIdentity",
     "Delivery",
     "Edition",
+    "Errand",
     "Evidence",
     "Newsletter",
     "Pace",
     "ProviderEvent",
+    "ProviderSuppression",
+    "SuppressionChange",
     "Worker",
 ]

@@ -21,6 +21,7 @@ class Alarm(models.Model):
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"
         MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
+        SURGE = "surge", "too many bounces or complaints"
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
@@ -37,7 +38,9 @@ class Alarm(models.Model):
             ),
             models.CheckConstraint(
                 name="alarm_kind_is_known",
-                condition=Q(kind__in=["accepted_twice", "marked_unsettled", "not_at_provider"]),
+                condition=Q(
+                    kind__in=["accepted_twice", "marked_unsettled", "not_at_provider", "surge"]
+                ),
             ),
         ]
 

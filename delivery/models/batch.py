@@ -75,6 +75,12 @@ class Batch(models.Model):
     missed = models.PositiveIntegerField(
         default=0, help_text="Of the failed: tries used up, or parked. A person must decide."
     )
+    bounced = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of its copies, those that came back."
+    )
+    complained = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of its copies, those that were called spam."
+    )
 
     class Meta:
         db_table = "batch"

@@ -55,6 +55,10 @@ class Delivery(models.Model):
         max_length=10, null=True, help_text="What proves it: reply, lookup, webhook, operator."
     )
     reason = models.TextField(null=True, help_text="Why it failed or was not sent.")
+    # What came of it after it was accepted, each the earliest time that was told.
+    delivered_at = models.DateTimeField(null=True, help_text="The receiving server took it.")
+    bounced_at = models.DateTimeField(null=True, help_text="It came back.")
+    complained_at = models.DateTimeField(null=True, help_text="It was called spam.")
     missed = models.BooleanField(
         null=True, help_text="Failed, but not refused: it may be sent to those who were missed."
     )

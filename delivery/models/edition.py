@@ -27,7 +27,7 @@ class Edition(models.Model):
         """Who holds the edition back, if anyone."""
 
         RUNNING = "running"
-        PAUSED = "paused", "paused by a person"
+        PAUSED = "paused", "paused by a person, or by a surge of bounces or complaints"
         STOPPED = "stopped", "stopped by a fault of the account or the content"
         CANCELLED = "cancelled"
         CLOSED = "closed", "closed by a person who accepted what is left"
@@ -91,6 +91,11 @@ class Edition(models.Model):
         null=True,
         help_text="The database was found restored: not resumed before it is reconciled.",
     )
+
+    # As it stood when the edition was last resumed: a surge is counted from here.
+    watched_left = models.PositiveIntegerField(default=0, db_default=0)
+    watched_bounced = models.PositiveIntegerField(default=0, db_default=0)
+    watched_complained = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "edition"

@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 
 class ProviderEvent(models.Model):
     """
-    Stored first, applied second. The same body again is the same event.
+    Stored first, applied second. The same body again is the same event, and so is another under
+    the same trace: Postmark's tries of one event share it.
 
     `applied_at` stays null until its effects are committed, so that a process killed in between
     leaves something to go on with. One that cannot be applied stays as it is; `failures` set to 0
@@ -17,6 +18,16 @@ class ProviderEvent(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     body_hash = models.BinaryField(help_text="SHA-256 of the body; the event's key.")
+    trace = models.CharField(
+        max_length=100, null=True, help_text="X-PM-Webhook-Trace-Id; null where none came."
+    )
+    address_key = models.CharField(
+        max_length=254,
+        blank=True,
+        db_default="",
+        db_collation="C",
+        help_text="Whom it is about, so that it can be shown to them, and erased.",
+    )
     kind = models.CharField(max_length=40, help_text="RecordType, cut; empty if it names none.")
     body = models.BinaryField(help_text="As it came, whatever it is.")
     received_at = models.DateTimeField(db_default=Now())
@@ -28,14 +39,22 @@ class ProviderEvent(models.Model):
     class Meta:
         db_table = "provider_event"
         constraints = [
-            models.UniqueConstraint(name="an_event_is_stored_once", fields=["body_hash"])
+            models.UniqueConstraint(name="an_event_is_stored_once", fields=["body_hash"]),
+            models.UniqueConstraint(
+                name="an_event_has_one_trace",
+                fields=["trace"],
+                condition=models.Q(trace__isnull=False),
+            ),
         ]
         indexes = [
             models.Index(
                 name="event_to_apply",
                 fields=["id"],
                 condition=models.Q(applied_at__isnull=True),
-            )
+            ),
+            models.Index(
+                name="event_about", fields=["address_key"], condition=~models.Q(address_key="")
+            ),
         ]
 
     def __str__(self) -> str:

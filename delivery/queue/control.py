@@ -57,6 +57,22 @@ def pause(edition: int) -> bool:
     return True
 
 
+def pause_by_itself(cursor: CursorWrapper, edition: int, reason: str) -> None:
+    """
+    Hold a running edition back until a person has looked; `reason` says at what. Runs in the
+    caller's transaction, which has locked the edition.
+    """
+    cursor.execute(
+        """
+        UPDATE edition SET control = 'paused', control_reason = %s, control_at = clock_timestamp()
+        WHERE id = %s AND control = 'running'
+        """,
+        [reason, edition],
+    )
+    if cursor.rowcount:
+        _pause_batches(cursor, edition)
+
+
 def _pause_batches(cursor: CursorWrapper, edition: int) -> None:
     cursor.execute(
         """
@@ -107,7 +123,12 @@ def _run(cursor: CursorWrapper, edition: int, *, probing: bool) -> None:
     cursor.execute(
         """
         UPDATE edition SET control = 'running', control_reason = '',
-               control_at = clock_timestamp(), probing = %s
+               control_at = clock_timestamp(), probing = %s,
+               (watched_left, watched_bounced, watched_complained) = (
+                   SELECT coalesce(sum(sent + unknown + CASE state WHEN 'sending' THEN waiting
+                                                                   ELSE 0 END), 0),
+                          coalesce(sum(bounced), 0), coalesce(sum(complained), 0)
+                   FROM batch WHERE edition_id = edition.id)
         WHERE id = %s
         """,
         [probing, edition],

@@ -1,8 +1,10 @@
 """
 Keeps the provider's events as they came, and applies them: first kept, then applied.
 
-Each half is a transaction of its own. A process that dies in between leaves an event that every
-worker's chores pick up. Applying one twice, or in another order, ends the same.
+Each step is a transaction of its own, and each can be done again: a process that dies in between
+leaves an event that every worker's chores pick up. Applying one twice, or in another order, ends
+the same. What it says of a copy is written before what it says of a person, each without holding
+the other: a person who signs up holds their own row and waits for a batch's.
 """
 
 from __future__ import annotations
@@ -10,17 +12,40 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery import webhook_event
+from delivery import readers, webhook_event
+from delivery.delivery_key import DeliveryKey
 from delivery.models import Evidence
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.ledger import (
+    copy_by_message,
+    is_ours,
+    write_bounced,
+    write_complained,
+    write_delivered,
+)
+from delivery.queue.provider_suppression import write_last_word
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
+from delivery.queue.suppression_change import was_asked_by_us
 from delivery.settlement import Sent
-from delivery.webhook_event import SeenAccepted
+from delivery.told import (
+    Bounced,
+    Delivered,
+    Fact,
+    Meaning,
+    Reactivated,
+    Suppressed,
+    told_at,
+)
+from delivery.webhook_event import SeenAccepted, WebhookEvent
 
 logger = logging.getLogger(__name__)
 
@@ -31,22 +56,42 @@ LONGEST_WAIT_S = 3
 TRIES = 5
 
 
-def keep(body: bytes) -> int | None:
+# --- Keeping --------------------------------------------------------------------------------------
+
+
+def keep(body: bytes, trace: str | None = None) -> int | None:
     """
-    Keep an event for good; its id, or None if the same body was kept before.
+    Keep an event for good; its id, or None if the same body, or another under the same `trace`,
+    was kept before.
 
     Raises `django.db.Error` if it could not be kept.
     """
+    kept = keep_all([body], [trace])
+    return kept[0] if kept else None
+
+
+def keep_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None) -> list[int]:
+    """Keep several in one statement; the ids of those that are new, in their order."""
+    read = [webhook_event.read(body) for body in bodies]
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO provider_event (body_hash, kind, body) VALUES (%s, %s, %s)
-            ON CONFLICT (body_hash) DO NOTHING RETURNING id
+            INSERT INTO provider_event (body_hash, kind, body, trace, address_key)
+            SELECT * FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::text[], %s::text[])
+            ON CONFLICT DO NOTHING RETURNING id
             """,
-            [hashlib.sha256(body).digest(), webhook_event.read(body).kind, body],
+            [
+                [hashlib.sha256(body).digest() for body in bodies],
+                [event.kind for event in read],
+                list(bodies),
+                list(traces or [None] * len(bodies)),
+                [event.fact.address_key if event.fact else "" for event in read],
+            ],
         )
-        row = cursor.fetchone()
-    return int(row[0]) if row else None
+        return sorted(row[0] for row in cursor.fetchall())
+
+
+# --- Applying -------------------------------------------------------------------------------------
 
 
 def apply_pending() -> int:
@@ -77,31 +122,102 @@ def apply(event: int) -> bool:
     Raises `OperationalError` if the database was not there or kept it waiting.
     """
     try:
-        with short_transaction() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
-            cursor.execute(
-                """
-                SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL
-                FOR UPDATE SKIP LOCKED
-                """,
-                [event],
-            )
-            row = cursor.fetchone()
-            if row is None:
-                return False
-            body, received_at = row
-            accepted = webhook_event.read(bytes(body)).accepted
-            if accepted is not None:
-                _apply_acceptance(cursor, accepted.told_at(received_at))
-            cursor.execute(
-                "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
-            )
+        return _apply(event)
     except OperationalError:
         raise
     except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
         _count_failure(event, error)
         return False
+
+
+def _apply(event: int) -> bool:
+    with short_transaction() as cursor:
+        told = _lock(cursor, event)
+        if told is None:
+            return False
+        said, received_at = told
+        if said.accepted is not None:
+            _apply_acceptance(cursor, said.accepted.told_at(received_at))
+        fact = _fact(cursor, said, received_at)
+        if fact is not None:
+            _apply_to_the_copy(cursor, fact)
+        if fact is None or isinstance(fact, Delivered):
+            # A person's state does not hang on it, and it comes once for every copy.
+            _mark_applied(cursor, event)
+            return True
+    with short_transaction() as cursor:
+        if _lock(cursor, event) is None:
+            return False
+        readers.registered().told([fact])
+        _mark_applied(cursor, event)
     return True
+
+
+def _lock(cursor: CursorWrapper, event: int) -> tuple[WebhookEvent, datetime] | None:
+    cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+    cursor.execute(
+        """
+        SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL
+        FOR UPDATE SKIP LOCKED
+        """,
+        [event],
+    )
+    row = cursor.fetchone()
+    return (webhook_event.read(bytes(row[0])), row[1]) if row else None
+
+
+def _mark_applied(cursor: CursorWrapper, event: int) -> None:
+    cursor.execute(
+        "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
+    )
+
+
+# --- What it says of an address -------------------------------------------------------------------
+
+
+def _fact(cursor: CursorWrapper, said: WebhookEvent, received_at: datetime) -> Fact | None:
+    """The fact as it is applied: at a time, about a copy of ours or none, and whose wish it was."""
+    if said.fact is None:
+        return None
+    fact = told_at(said.fact, received_at)
+    if not isinstance(fact, Delivered):
+        # Whether a copy of ours is meant: mail of another system may go over the same server.
+        fact = replace(fact, delivery=_copy(cursor, fact, said))
+    if isinstance(fact, Suppressed) and fact.origin == "Customer":
+        fact = replace(fact, is_our_own=was_asked_by_us(cursor, fact))
+    return fact
+
+
+def _copy(cursor: CursorWrapper, fact: Fact, said: WebhookEvent) -> DeliveryKey | None:
+    if fact.delivery is not None:
+        return fact.delivery if is_ours(cursor, fact.delivery) else None
+    if said.issue is None or fact.message_id is None:
+        return None
+    reader = readers.registered().reader_at(fact.address)
+    return copy_by_message(cursor, said.issue, reader, fact.message_id) if reader else None
+
+
+def _apply_to_the_copy(cursor: CursorWrapper, fact: Fact) -> None:
+    """
+    What it says of the copy, and of the provider's own list. The edition's lock comes first: what
+    is counted needs it, and everybody takes it before anything else.
+    """
+    at, key = fact.at, fact.delivery
+    assert at is not None  # noqa: S101 -- told_at sets it
+    match fact:
+        case Delivered() if key is not None:
+            write_delivered(cursor, key, at)
+        case Bounced() | Suppressed() if key is not None:
+            match fact.meaning:
+                case Meaning.BOUNCED | Meaning.COUNTED:
+                    write_bounced(cursor, key, at)
+                case Meaning.COMPLAINED:
+                    write_complained(cursor, key, at)
+    if isinstance(fact, Suppressed | Reactivated):
+        write_last_word(cursor, fact)
+
+
+# --- What it says of an acceptance ----------------------------------------------------------------
 
 
 def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> None:
@@ -150,3 +266,52 @@ def _count_failure(event: int, error: Exception) -> None:
         place.lineno,
         "it is set aside" if failures >= TRIES else "it is tried again",
     )
+
+
+# --- How long it is kept, and for whom ------------------------------------------------------------
+
+
+def prune_applied(*, older_than_days: float, at_a_time: int = 10_000) -> int:
+    """
+    Delete events that were applied and came longer ago than so many days; how many went.
+
+    What was set aside stays until a person has looked. A piece at a time, so that no transaction
+    is long.
+    """
+    gone = 0
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                DELETE FROM provider_event WHERE id IN (
+                    SELECT id FROM provider_event
+                    WHERE applied_at IS NOT NULL
+                      AND received_at < clock_timestamp() - make_interval(secs => %s)
+                    ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED)
+                """,
+                [older_than_days * 86400, at_a_time],
+            )
+            deleted = int(cursor.rowcount)
+        gone += deleted
+        if deleted < at_a_time:
+            return gone
+
+
+def events_about(address: str) -> list[dict[str, Any]]:
+    """What was told about an address, as it came, oldest first: for the person it is about."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT received_at, kind, body FROM provider_event WHERE address_key = %s ORDER BY id",
+            [address.lower()],
+        )
+        return [
+            {"received_at": at, "kind": kind, "body": bytes(body).decode(errors="replace")}
+            for at, kind, body in cursor.fetchall()
+        ]
+
+
+def forget(address: str) -> int:
+    """Delete what was told about an address, applied or not; how many events that were."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM provider_event WHERE address_key = %s", [address.lower()])
+        return int(cursor.rowcount)

@@ -1,0 +1,98 @@
+"""
+Lets one worker at a time go on an errand to the provider, and says when it is due again.
+
+The lease is longer than the errand's calls may take. Whoever loses it does no harm: errands can be
+done twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """An errand that is ours for now. `through_at`: up to when it was done before, if ever."""
+
+    name: str
+    owner: UUID
+    started_at: datetime
+    through_at: datetime | None
+    failures: int
+
+
+def take(
+    name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
+) -> Errand | None:
+    """
+    Take an errand if it is due and nobody is on it; None otherwise.
+
+    `after_publications`: it is also due once after every publication of a newsletter.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE errand SET owner = %(owner)s, started_at = clock_timestamp(),
+                   lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
+            WHERE name = %(name)s AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+              AND (due_at <= clock_timestamp() OR (%(after)s AND EXISTS (
+                    SELECT FROM edition WHERE kind = 'newsletter'
+                                          AND published_at > coalesce(started_at, '-infinity'))))
+            RETURNING started_at, through_at, failures
+            """,
+            {"owner": owner, "lease": lease_s, "name": name, "after": after_publications},
+        )
+        row = cursor.fetchone()
+    return Errand(name, owner, *row) if row else None
+
+
+def have_a_row(name: str) -> None:
+    """See to it that the errand is known."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO errand (name) VALUES (%s) ON CONFLICT (name) DO NOTHING", [name]
+        )
+
+
+def hold_on(errand: Errand, *, lease_s: float) -> bool:
+    """Keep it for so much longer; False if it was lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE errand SET lease_until = clock_timestamp() + make_interval(secs => %s)
+            WHERE name = %s AND owner = %s AND lease_until > clock_timestamp()
+            """,
+            [lease_s, errand.name, errand.owner],
+        )
+        return bool(cursor.rowcount)
+
+
+def done(errand: Errand, *, again_in_s: float) -> None:
+    """It went well; it is due again in so many seconds."""
+    _end(errand, "through_at = started_at, failures = 0, said = ''", again_in_s)
+
+
+def failed(errand: Errand, said: str, *, again_in_s: float) -> None:
+    """It did not; why, and when to try again."""
+    _end(errand, "failures = failures + 1, said = %s", again_in_s, said)
+
+
+def put_off(errand: Errand) -> None:
+    """It was interrupted: another may go at once."""
+    _end(errand, "failures = failures", 0)
+
+
+def _end(errand: Errand, change: str, again_in_s: float, *values: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE errand SET {change}, owner = NULL, lease_until = NULL,
+                   due_at = clock_timestamp() + make_interval(secs => %s)
+            WHERE name = %s AND owner = %s
+            """,  # noqa: S608 -- a constant
+            [*values, again_in_s, errand.name, errand.owner],
+        )
