@@ -166,6 +166,21 @@ def test_who_leaves_an_unfinished_letter_is_asked_and_finds_it_on_coming_back(de
     assert Edition.objects.count() == 1
 
 
+def test_who_comes_back_finds_the_box_as_they_left_it_with_the_words_of_its_key(desk):
+    write(desk)
+    desk.get_by_label("Unlisted: not meant for the public").check()
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+
+    desk.go_back()
+
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
+    expect(desk.get_by_label("Unlisted: not meant for the public")).to_be_checked()
+    press(desk)
+    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    assert Edition.objects.get().issue.unlisted
+
+
 def test_a_second_tab_with_other_words_keeps_the_words_and_publishes_nothing_more(desk):
     write(desk)
     key = desk.locator("[name=idempotency_key]").input_value()

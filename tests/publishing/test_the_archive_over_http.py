@@ -1,0 +1,235 @@
+"""How pages of the archive travel: kept by caches, asked again cheaply, named, and harmless."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+from django.db.models import F
+
+from delivery.models import Edition, Newsletter
+from publishing.models import Issue
+from publishing.public_letter import first_picture, sanitised
+from publishing.publish import publish
+from tests.publishing.ledger import cancelled, sent
+from tests.publishing.letters import letter
+from tests.publishing.window_of import Page, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+XML = "{http://www.w3.org/XML/1998/namespace}"
+FEED = "/archive/feed.xml"
+SITE = "https://letter.example.org"
+META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
+
+
+@pytest.fixture
+def anybody(transactional_db):
+    """A window of somebody who is not signed in."""
+    return WindowOf(None)
+
+
+@pytest.fixture
+def first(author, three_readers):
+    """A letter that went out."""
+    html = '<p>They are “gone” between one evening & the next.</p><img src="/static/swifts.png">'
+    edition = publish(author.pk, "first", letter("Swifts", html=html), hold_s=0).edition
+    sent(edition)
+    return edition
+
+
+def everywhere(edition):
+    return ["/archive/", FEED, edition.archive_url.removeprefix(SITE)]
+
+
+def again(anybody, address, answer):
+    """The same address, asked whether it is still as it was."""
+    asked = anybody.client.get(address, secure=True, headers={"If-None-Match": answer["ETag"]})
+    return Page(asked)
+
+
+def test_what_is_still_so_is_answered_in_a_word(anybody, first):
+    for address in everywhere(first):
+        answer = anybody.get(address).answer
+
+        still = again(anybody, address, answer)
+
+        assert (still.status, still.html) == (304, "")
+        for header in ("ETag", "Cache-Control", "Content-Security-Policy"):
+            assert still.answer[header] == answer[header]
+
+
+def test_what_changed_is_answered_whole(anybody, author, first):
+    before = {address: anybody.get(address).answer for address in everywhere(first)}
+
+    publish(author.pk, "k", letter("Mended"), hold_s=0, issue=first.issue_id, version=2)
+
+    for address, answer in before.items():
+        page = again(anybody, address, answer)
+        assert page.status == 200
+        assert "Mended" in page.html
+
+
+def test_what_is_taken_out_is_noticed_though_nothing_newer_came(anybody, author, first):
+    gone = publish(author.pk, "gone", letter("A slip"), hold_s=0).edition
+    before = {address: anybody.get(address).answer for address in ("/archive/", FEED)}
+
+    cancelled(gone)
+
+    for address, answer in before.items():
+        # Also by whoever asks by the time alone.
+        assert "Last-Modified" not in answer
+        page = again(anybody, address, answer)
+        assert page.status == 200
+        assert "A slip" not in page.html
+
+
+def test_no_page_of_the_archive_may_run_anything(anybody, first):
+    for address in [*everywhere(first), "/archive/no-such-letter/"]:
+        page = anybody.get(address)
+        policy = page.answer["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src" not in policy
+        assert "form-action 'none'" in policy
+        assert page.answer["X-Content-Type-Options"] == "nosniff"
+        assert not re.search(r"<script|style=", page.html)
+
+
+@pytest.mark.parametrize("address", ["no-such-letter/", "a.b/", "2026/11/swifts/", "über/"])
+def test_an_address_without_a_letter_is_answered_in_the_newsletters_dress(anybody, first, address):
+    Newsletter.objects.update(name="The Hedgerow Almanack")
+
+    page = anybody.get(f"/archive/{address}")
+
+    assert page.status == 404
+    assert "The Hedgerow Almanack" in page.words
+    assert "There is no letter at this address, or not yet." in page.words
+    assert "Latest letters Swifts" in page.words
+    assert dict(META.findall(page.html))["robots"] == "noindex"
+    # The letter of a mail that came early is there in a moment: nobody is to keep this answer.
+    assert "no-store" in page.answer["Cache-Control"]
+
+
+def test_an_address_without_its_last_stroke_leads_to_the_letter(anybody, first):
+    answer = anybody.get("/archive/swifts").answer
+
+    assert (answer.status_code, answer["Location"]) == (301, "/archive/swifts/")
+
+
+def test_a_letter_names_itself_to_who_shows_a_link_to_it(anybody, first):
+    page = anybody.get("/archive/swifts/")
+    meta = {name: unescape(value) for name, value in META.findall(page.html)}
+
+    summary = "They are “gone” between one evening & the next."
+    assert f'<link rel="canonical" href="{first.archive_url}">' in page.html
+    assert meta["description"] == meta["og:description"] == summary
+    assert meta["og:title"] == "Swifts"
+    assert meta["og:type"] == "article"
+    assert meta["og:url"] == first.archive_url
+    assert meta["og:image"] == f"{SITE}/static/swifts.png"
+    assert meta["og:site_name"] == Newsletter.objects.get().name
+    assert meta["author"] == "Edith Marlow"
+    assert "article:modified_time" not in meta
+    assert "robots" not in meta
+
+
+def test_a_corrected_letter_says_since_when_also_to_machines(anybody, author, first):
+    publish(author.pk, "k", letter("Swifts"), hold_s=0, issue=first.issue_id, version=2)
+
+    meta = dict(META.findall(anybody.get("/archive/swifts/").html))
+
+    assert meta["article:modified_time"] > meta["article:published_time"]
+
+
+@pytest.mark.parametrize(
+    ("pictures", "address"),
+    [
+        ('<img src="https://example.org/a.png?b&amp;c">', "https://example.org/a.png?b&c"),
+        ('<img src="/static/a.png">', f"{SITE}/static/a.png"),
+        ('<img src="https://spy.example/1.gif" width="1" height="1">', ""),
+        ('<img src="/dot.gif" height=1><img src="/a.png" width="600">', f"{SITE}/a.png"),
+        ('<img src="data:image/png;base64,AAAA"><img src="//example.org/a.png">', ""),
+        ("<p>none</p>", ""),
+    ],
+)
+def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(pictures, address):
+    assert first_picture(sanitised(pictures), SITE) == address
+
+
+def test_every_page_leads_to_the_feed_and_says_its_language(anybody, first):
+    for address in everywhere(first)[::2]:
+        html = anybody.get(address).html
+        assert '<link rel="alternate" type="application/atom+xml"' in html
+        assert f'href="{FEED}"' in html
+        assert '<html lang="en">' in html
+
+
+def test_sixty_letters_stand_on_two_pages_that_know_each_other(anybody, author):
+    for number in range(60):
+        publish(author.pk, f"k{number}", letter(f"Letter {number}."), hold_s=0)
+
+    newest, oldest = anybody.get("/archive/"), anybody.get("/archive/?page=2")
+
+    assert newest.html.count("<li>") == 50
+    assert oldest.html.count("<li>") == 10
+    assert "1 to 50 of 60" in newest.words
+    assert "Letter 59." in newest.words
+    assert "Letter 0." in oldest.words
+    assert '<a href="?page=2" rel="next">Older letters</a>' in newest.html
+    assert '<a href="?page=1" rel="prev">Newer letters</a>' in oldest.html
+    assert f'<link rel="canonical" href="{SITE}/archive/">' in newest.html
+    assert f'<link rel="canonical" href="{SITE}/archive/?page=2">' in oldest.html
+    for odd in ("0", "-1", "x", "999999999999", "%00"):
+        assert anybody.get(f"/archive/?page={odd}").status == 200
+
+
+def feed_of(anybody):
+    return ElementTree.fromstring(anybody.get(FEED).html)  # noqa: S314 -- our own feed
+
+
+def test_the_feed_has_what_its_standard_asks_for(anybody, first):
+    Newsletter.objects.update(name="Hedgerow", language="pt-PT")
+
+    feed = feed_of(anybody)
+    entry = feed.find(f"{ATOM}entry")
+
+    assert feed.get(f"{XML}lang") == "pt-PT"
+    assert feed.find(f"{ATOM}id").text == f"{SITE}/archive/"
+    assert feed.find(f"{ATOM}author/{ATOM}name").text == "Hedgerow"
+    assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{SITE}{FEED}"
+    assert entry.find(f"{ATOM}author/{ATOM}name").text == "Edith Marlow"
+    content = entry.find(f"{ATOM}content")
+    assert content.get("type") == "html"
+    # Where pictures of the site itself are found.
+    assert content.get(f"{XML}base") == first.archive_url
+    assert "/static/swifts.png" in content.text
+    assert entry.find(f"{ATOM}summary").text.startswith("They are “gone”")
+
+
+def test_a_letter_keeps_its_id_in_the_feed_through_a_correction_and_a_new_title(
+    anybody, author, first
+):
+    def ids():
+        return [entry.find(f"{ATOM}id").text for entry in feed_of(anybody).findall(f"{ATOM}entry")]
+
+    before = ids()
+    publish(author.pk, "k", letter("Renamed"), hold_s=0, issue=first.issue_id, version=2)
+
+    assert ids() == before == [Issue.objects.get().pk.urn]
+
+
+def test_a_held_letter_is_found_by_who_asks_again_once_its_hold_is_over(anybody, author, first):
+    publish(author.pk, "held", letter("Held"), hold_s=3600)
+    before = anybody.get(FEED).answer
+    assert again(anybody, FEED, before).status == 304
+
+    Edition.objects.filter(title="Held").update(
+        published_at=F("published_at") - timedelta(hours=2),
+        held_until=F("held_until") - timedelta(hours=2),
+    )
+
+    assert again(anybody, FEED, before).status == 200
