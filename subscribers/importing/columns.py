@@ -91,15 +91,19 @@ def layout_of(records: Sequence[Record]) -> Layout | None:
 
 
 def _header_at(records: Sequence[Record]) -> int | None:
+    """
+    Which of the rows is the header: the one with the most known words. Above it there is no @-sign
+    and, unless it is the first row, it names a column of addresses for sure.
+    """
+    found: list[tuple[int, int]] = []
     for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
         if any("@" in field for field in fields):
-            return None
+            break
         keys = [key(field) for field in fields]
-        if not header_words.ADDRESS.isdisjoint(keys):
-            return at
-        if at == 0 and any(map(header_words.is_known, keys)):
-            return at
-    return None
+        known = sum(map(header_words.is_known, keys))
+        if known and (at == 0 or not header_words.ADDRESS.isdisjoint(keys)):
+            found.append((known, -at))
+    return -max(found)[1] if found else None
 
 
 def _width(row: Sequence[str]) -> int:

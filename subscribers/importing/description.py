@@ -8,6 +8,7 @@ from subscribers.importing.columns import Layout
 from subscribers.importing.records import excerpt
 
 _LONGEST_HEADER = 60  # characters shown
+_MOST_UNUSED = 12  # columns named; a file may have thousands
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,18 @@ def column_in_words(layout: Layout, column: int) -> str:
     """The column as its header has it, or its number from 1."""
     header = layout.header[column].strip() if column < len(layout.header) else ""
     return f"“{excerpt(header)[:_LONGEST_HEADER]}”" if header else f"column {column + 1}"
+
+
+def unused_in_words(layout: Layout) -> tuple[str, ...]:
+    """The columns that are neither address nor name; of many only the first, and how many more."""
+    unused = [
+        column
+        for column in range(layout.width)
+        if column != layout.address and column not in layout.names
+    ]
+    words = tuple(column_in_words(layout, column) for column in unused[:_MOST_UNUSED])
+    more = len(unused) - len(words)
+    return (*words, f"{more:,} more") if more else words
 
 
 def _and(words: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 from subscribers.importing.columns import Layout, layout_of
 from subscribers.importing.delimiter import WORDS, delimiter_of, stated_in
-from subscribers.importing.description import Description, column_in_words
+from subscribers.importing.description import Description, column_in_words, unused_in_words
 from subscribers.importing.encoding import Encoding, Survey
 from subscribers.importing.lines import LONGEST_LINE, Watched, line_end, lines_of
 from subscribers.importing.no_list import (
@@ -178,7 +178,6 @@ class ReaderFile:
     def _describe(self, layout: Layout, below: list[list[str]], sample: list[str]) -> Description:
         columns = max([layout.width, *map(len, below)])
         one = columns == 1 and len(layout.header) <= 1
-        used = {layout.address, *layout.names}
         ends = dict.fromkeys(filter(None, map(line_end, sample)))
         first = next((fields for fields in below if layout.address < len(fields)), None)
         return Description(
@@ -188,11 +187,7 @@ class ReaderFile:
             line_ends=" and ".join(ends),
             address_column=column_in_words(layout, layout.address),
             name_columns=tuple(column_in_words(layout, column) for column in layout.names),
-            unused_columns=tuple(
-                column_in_words(layout, column)
-                for column in range(layout.width)
-                if column not in used
-            ),
+            unused_columns=unused_in_words(layout),
             first_row=(
                 (excerpt(first[layout.address]), excerpt(" ".join(layout.name_in(first).split())))
                 if first

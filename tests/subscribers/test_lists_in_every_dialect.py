@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +38,11 @@ LINE_ENDS = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 
 
 def written(
-    rows: list[tuple[str, ...]], delimiter: str = ",", line_end: str = "\n", *, quote: bool = False
+    rows: Sequence[tuple[str, ...]],
+    delimiter: str = ",",
+    line_end: str = "\n",
+    *,
+    quote: bool = False,
 ) -> str:
     """The rows as CSV."""
     file = io.StringIO(newline="")
@@ -265,6 +270,33 @@ def test_what_stands_above_the_header_is_reported_and_costs_nothing() -> None:
         (4, "The row is above the header."),
     ]
     assert row == Row(6, "ada@example.org", "Ada Whitlock")
+
+
+def test_of_several_lines_that_may_be_the_header_the_one_with_the_most_words_is_it() -> None:
+    content = b"Mail\nemail,Vorname,Nachname\nemail,name\nada@example.org,Ada,Whitlock\n"
+
+    with ReaderFile(io.BytesIO(content)) as file:
+        assert list(file.rows()) == [
+            BadRow(1, "Mail", "The row is above the header."),
+            Row(3, "email", "name"),
+            Row(4, "ada@example.org", "Ada Whitlock"),
+        ]
+
+
+def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
+    description = description_of("email," + ",".join(f"c{number}" for number in range(1000)))
+
+    assert description.unused_columns[:1] == ("“c0”",)
+    assert description.unused_columns[-1] == "988 more"
+    assert len(description.unused_columns) == 13
+
+
+def test_a_line_that_only_begins_with_blanks_is_reported_when_it_is_too_long() -> None:
+    with ReaderFile(io.BytesIO(b"email\n" + b" " * LONGEST_LINE + b"ada@example.org\n")) as file:
+        (row,) = file.rows()
+
+    assert isinstance(row, BadRow)
+    assert row.line == 2
 
 
 def test_a_first_line_may_state_the_delimiter_as_excel_does() -> None:
