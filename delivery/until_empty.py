@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Protocol
 
+from delivery import chores
 from delivery.books import Books
 from delivery.edition_state import reason_of, waits_for_a_person
 from delivery.queue.books import all_books
@@ -70,9 +71,13 @@ class Watch:
         self._last_line_at = -LINE_EVERY_S
 
     def nothing_more_will_happen(self) -> bool:
-        """Whether no batch anywhere waits for its time, a worker or an answer. Shows progress."""
+        """
+        Whether no batch anywhere waits for its time, a worker or an answer, and no long chore for
+        a worker. Shows progress.
+        """
         self._show_progress()
-        return next_due_at() is None
+        # In this order: an import's last piece brings mail that is due from then on.
+        return not chores.something_is_due() and next_due_at() is None
 
     def totals(self) -> Totals:
         """The counts now; says what waits for a person."""

@@ -92,6 +92,10 @@ class Worker:
             threading.Thread(target=self._work, name=f"call-{number}", daemon=True)
             for number in range(self._concurrency)
         ]
+        threads += [
+            threading.Thread(target=self._toil, args=[chore], name=chore.name, daemon=True)
+            for chore in chores.long_chores()
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -172,6 +176,24 @@ class Worker:
                 self._stopping.wait(self._pause(failures))
         finally:
             postmark.close()
+            connection.close()
+
+    def _toil(self, chore: chores.LongChore) -> None:
+        """Repeat a long chore, until stopped; sleep only when nothing of it is due."""
+        failures = 0
+        try:
+            while not self._stopping.is_set():
+                try:
+                    did_something = chore.work(self._stopping.is_set)
+                    failures = 0
+                    if did_something:
+                        continue
+                except Exception:
+                    failures += 1
+                    logger.exception("the chore “%s” failed; it is tried again", chore.name)
+                    _forget_connection()
+                self._stopping.wait(self._pause(failures))
+        finally:
             connection.close()
 
     def _pause(self, failures: int) -> float:

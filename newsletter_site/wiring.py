@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from delivery import chores, readers
 from delivery.queue import provider_event
+from subscribers.importing import background
 from subscribers.readers import RegisteredReaders
 
 
@@ -15,3 +16,4 @@ def join() -> None:
     """Register who answers delivery's questions, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
     chores.register("the provider's events", provider_event.apply_pending)
+    chores.register_long(chores.LongChore("imports", background.work, background.is_due))

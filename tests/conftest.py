@@ -30,6 +30,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "FROM_EMAIL": None,
     "IDEMPOTENCY_TTL_DAYS": None,
     "IDEMPOTENCY_WAIT_S": None,
+    "IMPORT_MAX_MB": None,
     "METRICS_TOKEN": None,
     "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
     "POSTMARK_BROADCAST_STREAM": None,

@@ -1,38 +1,40 @@
 """
-One file from beginning to end, in one transaction: all of it is imported, or nothing.
+One file from beginning to end, in the foreground: for the command line, and for a dry run.
 
-That is why a file that turns out unreadable at its last line has changed nothing, why an import
-that is killed can simply be started again, why its counts are exact, and why no issue can go out
-to half a file. Its price is a transaction of some seconds; while it runs, a second import waits,
-because two that met the same addresses in another order would block each other.
+The import is the same as in the background, under the same lease: it is on record with all of the
+file's content before the first row is taken, so that whoever is there goes on with it if this
+process is lost.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from uuid import uuid4
 
-from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db import DatabaseError, transaction
 
-from subscribers.importing.applying import Applying
-from subscribers.importing.judging import Candidate, judge
-from subscribers.importing.reading import ReaderFile
-from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress
+from subscribers.importing import applying
+from subscribers.importing.holding import give_back, take
+from subscribers.importing.judging import judge
+from subscribers.importing.reading import ReaderFile, UnreadableFileError
+from subscribers.importing.receiving import ENDED, Statement, receive_to_import
+from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
+from subscribers.importing.running import PIECE, run
 from subscribers.models import LeftOutRow, SubscriberImport
 
-CHUNK = 5_000  # rows
-# Held to the end of the transaction, so that it also holds behind a connection pooler.
-TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
+LOOK_EVERY_S = 0.2
 
 
 def import_file(
     path: Path,
     *,
     confirmed: bool,
+    where: str = "",
     dry_run: bool = False,
     on_left_out: Callable[[LeftOut], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -40,74 +42,100 @@ def import_file(
     """
     Import the readers of a CSV file; with `dry_run` say what that would do and change nothing.
 
-    `confirmed` is the importer's statement that these people gave their consent elsewhere; without
-    it they are `pending`. `on_left_out` gets every row that is rejected or skipped, `on_progress`
-    is told after each chunk. The same content again creates nothing and reports the first import.
-    Raises `UnreadableFileError` with one sentence if the file cannot be imported; then nothing
-    changed.
+    `confirmed` is the importer's statement that these people gave their consent elsewhere, `where`
+    says where and how; without it they are `pending` and are sent a mail to confirm. `on_left_out`
+    gets every row that is rejected or skipped, `on_progress` is told after each piece. The same
+    content again creates nothing and reports the first import; one that was broken off goes on.
+    Raises `UnreadableFileError` or `content.TooLargeError` with one sentence if the file cannot be
+    imported; then nothing changed.
     """
-    with ReaderFile(path) as file, transaction.atomic(), connection.cursor() as cursor:
-        if not dry_run:
-            cursor.execute(TAKE_TURN)
+    with ReaderFile(path) as file:
         earlier = SubscriberImport.objects.filter(content_hash=file.content_hash).first()
-        if earlier is not None:
-            return _report_again(earlier, on_left_out)
-        record = None if dry_run else _begin(file, path.name, confirmed=confirmed)
-        import_id = record.pk if record else None
-        counts, skipped_because = Counts(), Counter[str]()
-        with Applying(import_id, confirmed=confirmed) as applying:
-            judged = map(judge, file.rows())
-            while chunk := list(islice(judged, CHUNK)):
-                rejected = [row for row in chunk if isinstance(row, LeftOut)]
-                done, skipped = applying.add([row for row in chunk if isinstance(row, Candidate)])
-                counts += done + Counts(rejected=len(rejected))
-                skipped_because.update(row.reason for row in skipped)
-                left_out = sorted(rejected + skipped, key=lambda row: row.line)
-                applying.record(left_out)
-                for row in left_out:
-                    on_left_out(row)
-                on_progress(Progress(counts.rows, file.bytes_read, file.size))
-        if record:
-            _end(record, counts)
-        return ImportReport(import_id, record is not None, confirmed, counts, skipped_because)
+        if dry_run and (earlier is None or earlier.state != SubscriberImport.State.FINISHED):
+            return _dry_run(file, confirmed, on_left_out, on_progress)
+        if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:
+            return _report_of(earlier, on_left_out, created=False)
+        with path.open("rb") as content:
+            record, begins = receive_to_import(
+                file, content, path.name, Statement(confirmed=confirmed, where=where)
+            )
+    _see_it_through(record.pk, on_progress)
+    record.refresh_from_db()
+    if record.state == SubscriberImport.State.REFUSED:
+        raise UnreadableFileError(record.refusal)
+    return _report_of(record, on_left_out, created=begins, went_on=not begins)
 
 
-def _begin(file: ReaderFile, name: str, *, confirmed: bool) -> SubscriberImport:
-    return SubscriberImport.objects.create(
-        content_hash=file.content_hash, filename=name[-255:], confirmed=confirmed
-    )
+def _see_it_through(import_id: int, on_progress: Callable[[Progress], None]) -> None:
+    """Run the import, or watch somebody else run it, until it has ended."""
+    me = uuid4()
+    while True:
+        record = SubscriberImport.objects.get(pk=import_id)
+        if record.state in ENDED:
+            return
+        hold = take(me, import_id)
+        if hold is None:
+            on_progress(Progress(record.rows, record.bytes_read, record.size))
+            time.sleep(LOOK_EVERY_S)
+            continue
+        try:
+            run(hold, on_progress=on_progress)
+        except BaseException:
+            # Whoever goes on need not wait for the lease.
+            with suppress(DatabaseError):
+                give_back(hold)
+            raise
 
 
-def _end(record: SubscriberImport, counts: Counts) -> None:
-    SubscriberImport.objects.filter(pk=record.pk).update(
-        rows=counts.rows, **asdict(counts), finished_at=Now()
-    )
-
-
-def _report_again(
-    earlier: SubscriberImport, on_left_out: Callable[[LeftOut], None]
+def _dry_run(
+    file: ReaderFile,
+    confirmed: bool,
+    on_left_out: Callable[[LeftOut], None],
+    on_progress: Callable[[Progress], None],
 ) -> ImportReport:
-    """What was reported when this content was imported."""
-    skipped_because = Counter[str]()
-    for row in _left_out_of(earlier):
+    """The same steps, in one transaction that leaves nothing."""
+    counts, because = Counts(), Counter[str]()
+    terms = applying.Terms(import_id=0, confirmed=confirmed, is_check=True)
+    with transaction.atomic():
+        applying.see_for_oneself()
+        judged = map(judge, file.rows())
+        while piece := list(islice(judged, PIECE)):
+            now, left_out = applying.apply(terms, piece)
+            counts += now
+            because.update(row.reason for row in left_out if not row.is_rejected)
+            for row in left_out:
+                on_left_out(row)
+            on_progress(Progress(counts.rows, file.bytes_read, file.size))
+        applying.look_away()
+    return ImportReport(None, False, confirmed, counts, because, read_as=file.description)
+
+
+def _report_of(
+    record: SubscriberImport,
+    on_left_out: Callable[[LeftOut], None],
+    *,
+    created: bool,
+    went_on: bool = False,
+) -> ImportReport:
+    """What stands on record of an import that has ended."""
+    for row in left_out_of(record):
         on_left_out(row)
-        if not row.is_rejected:
-            skipped_because[row.reason] += 1
-    counts = Counts(
-        added=earlier.added,
-        known=earlier.known,
-        duplicates=earlier.duplicates,
-        skipped=earlier.skipped,
-        rejected=earlier.rejected,
+    return ImportReport(
+        record.pk,
+        created,
+        record.confirmed,
+        counts_of(record),
+        Counter(record.skipped_because),
+        went_on=went_on,
+        read_as=read_as(record),
     )
-    return ImportReport(earlier.pk, False, earlier.confirmed, counts, skipped_because)
 
 
-def _left_out_of(record: SubscriberImport) -> Iterator[LeftOut]:
+def left_out_of(record: SubscriberImport) -> Iterator[LeftOut]:
     """In the order of the file, some thousands at a time: there may be as many as rows."""
     last = 0
     while rows := list(
-        LeftOutRow.objects.filter(subscriber_import=record, line__gt=last).order_by("line")[:CHUNK]
+        LeftOutRow.objects.filter(subscriber_import=record, line__gt=last).order_by("line")[:PIECE]
     ):
         for row in rows:
             yield LeftOut(row.line, row.result, row.email, row.reason)

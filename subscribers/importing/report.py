@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import astuple, dataclass, field
 
-from subscribers.models import LeftOutRow
+from subscribers.importing.description import Description
+from subscribers.models import LeftOutRow, SubscriberImport
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,28 @@ class Counts:
 
     def __add__(self, more: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(astuple(self), astuple(more), strict=True)))
+
+
+def counts_of(record: SubscriberImport) -> Counts:
+    """What stands on the row of an import."""
+    return Counts(
+        added=record.added,
+        known=record.known,
+        duplicates=record.duplicates,
+        skipped=record.skipped,
+        rejected=record.rejected,
+    )
+
+
+def read_as(record: SubscriberImport) -> Description | None:
+    """How the file was understood; None for imports of before that was kept."""
+    if record.read_as is None:
+        return None
+    kept = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record.read_as.items()
+    }
+    return Description(**kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +101,9 @@ class ImportReport:
     What an import did, or would do.
 
     `import_id` is None for a dry run of a file that was not imported yet. `created` is False for
-    a dry run and when the same content had been imported before; then all numbers are those of
-    the first time, and `confirmed` is what was stated then.
+    a dry run and when the same content had been brought before; then all numbers are those of
+    the first time, and `confirmed` is what was stated then. With `went_on` that first time had been
+    broken off, and this one went on with it.
     """
 
     import_id: int | None
@@ -87,6 +111,8 @@ class ImportReport:
     confirmed: bool
     counts: Counts
     skipped_because: Counter[str] = field(default_factory=Counter)
+    went_on: bool = False
+    read_as: Description | None = None
 
     def as_json(self) -> dict[str, int | bool | None]:
         """The keys that scripts rely on; the last five add up to `rows`."""

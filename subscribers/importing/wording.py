@@ -7,25 +7,33 @@ from collections.abc import Iterator, Sequence
 from subscribers.importing.report import ImportReport, LeftOut
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
-WITHOUT_CONSENT = "pending; they get nothing until they confirm"
+WITHOUT_CONSENT = "pending; each gets one mail with a button to confirm"
 
 
 def report_lines(
     report: ImportReport, filename: str, *, dry_run: bool, confirmed: bool
 ) -> Iterator[str]:
     """The report: what was done, and a ledger that ends in its sum."""
-    if report.import_id is not None and not report.created:
+    if report.went_on:
+        yield (
+            f"The content of {filename} was brought before, as import {report.import_id}, which "
+            "had not come to its end. It has now; these are the numbers of all of it."
+        )
+    elif report.import_id is not None and not report.created:
         yield (
             f"The content of {filename} was imported before, as import {report.import_id}. "
             "Nothing was done now; these are the numbers of that time."
         )
-        if confirmed != report.confirmed:
-            stated = "with" if report.confirmed else "without"
-            yield f"That import was made {stated} --confirmed, and that is how it stays."
     elif dry_run:
         yield f"A dry run of {filename}: nothing has changed."
     else:
         yield f"{filename} was imported as import {report.import_id}."
+    if report.import_id is not None and not report.created and confirmed != report.confirmed:
+        stated = "with" if report.confirmed else "without"
+        yield f"That import was made {stated} --confirmed, and that is how it stays."
+    if report.read_as:
+        yield f"Read as {report.read_as.read_as}."
+        yield f"{'; '.join(filter(None, (report.read_as.columns, report.read_as.not_used)))}."
     counts = report.counts
     yield _line("added", counts.added, WITH_CONSENT if report.confirmed else WITHOUT_CONSENT)
     yield _line("known", counts.known, "on the list before; left as they were")

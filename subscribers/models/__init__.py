@@ -4,6 +4,8 @@ from subscribers.models.bounce import Bounce
 from subscribers.models.consent_record import ConsentRecord
 from subscribers.models.consent_wording import ConsentWording
 from subscribers.models.erasure import Erasure
+from subscribers.models.import_address_seen import ImportAddressSeen
+from subscribers.models.import_piece import ImportPiece
 from subscribers.models.left_out_row import LeftOutRow
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.subscriber_import import SubscriberImport
@@ -14,6 +16,8 @@ __all__ = [
     "ConsentRecord",
     "ConsentWording",
     "Erasure",
+    "ImportAddressSeen",
+    "ImportPiece",
     "LeftOutRow",
     "Subscriber",
     "SubscriberImport",

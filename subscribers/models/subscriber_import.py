@@ -1,33 +1,84 @@
-"""An import: one file of readers that was taken in, and what became of its rows."""
+"""An import: one file of readers, from its upload to its report."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+
+LONGEST_STATEMENT = 300
 
 
 class SubscriberImport(models.Model):
     """
     One file, known by the SHA-256 of its content and not by its name.
 
-    With `confirmed` the importer states that these people gave their consent elsewhere; that
-    statement is why they are mailed without having confirmed here, so it stays on record, and an
-    import that brought readers cannot be deleted.
+    With `confirmed` the importer states that these people gave their consent elsewhere, and with
+    `statement` where and how. That is why they are mailed without having confirmed here, so it
+    stays on record, and an import that brought readers cannot be deleted.
+
+    Its rows are taken in pieces, each in one transaction that also moves the counts; so `rows` is
+    how far it has come, and whoever goes on leaves out as many. Who works on it holds it under
+    `owner`, `epoch` and `lease_until`, like a batch of letters.
     """
+
+    class State(models.TextChoices):
+        """Where an import stands."""
+
+        CHECKING = "checking", "is being checked"
+        CHECKED = "checked", "checked, not imported"
+        WAITING = "waiting", "waits for a worker"
+        RUNNING = "running", "is being imported"
+        FINISHED = "finished", "finished"
+        REFUSED = "refused", "refused"
 
     id = models.BigAutoField(primary_key=True)
     content_hash = models.BinaryField()
     filename = models.CharField(max_length=255)
+    size = models.BigIntegerField(default=0, db_default=0, help_text="Bytes of the file.")
+    state = models.CharField(
+        max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
+    )
     confirmed = models.BooleanField(help_text="Consent was given elsewhere, says the importer.")
+    statement = models.CharField(
+        max_length=LONGEST_STATEMENT,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where and how consent was given.",
+    )
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        db_index=False,
+        related_name="+",
+        help_text="Nobody for an import from the command line.",
+    )
     rows = models.PositiveIntegerField(default=0)
     added = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
+    skipped_because = models.JSONField(
+        default=dict, help_text="How many were skipped for which reason."
+    )
+    bytes_read = models.BigIntegerField(default=0, db_default=0, help_text="For its progress.")
+    read_as = models.JSONField(null=True, help_text="How the file was understood.")
+    refusal = models.TextField(
+        blank=True, default="", db_default="", help_text="Why it was refused: one sentence."
+    )
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
+
+    owner = models.UUIDField(null=True)
+    epoch = models.BigIntegerField(default=0, db_default=0)
+    lease_until = models.DateTimeField(null=True)
+    setbacks = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How often it was taken up since it last came further."
+    )
 
     class Meta:
         db_table = "subscriber_import"
@@ -43,6 +94,24 @@ class SubscriberImport(models.Model):
             models.CheckConstraint(
                 name="an_import_does_not_end_before_it_starts",
                 condition=Q(finished_at__isnull=True) | Q(finished_at__gte=F("started_at")),
+            ),
+            models.CheckConstraint(
+                name="import_state_is_known",
+                condition=Q(
+                    state__in=["checking", "checked", "waiting", "running", "finished", "refused"]
+                ),
+            ),
+            models.CheckConstraint(
+                name="an_import_that_has_ended_says_when",
+                condition=Q(state__in=["finished", "refused"], finished_at__isnull=False)
+                | Q(
+                    state__in=["checking", "checked", "waiting", "running"],
+                    finished_at__isnull=True,
+                ),
+            ),
+            models.CheckConstraint(
+                name="a_refused_import_says_why",
+                condition=~Q(state="refused") | ~Q(refusal=""),
             ),
         ]
 

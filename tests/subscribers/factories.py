@@ -54,6 +54,9 @@ class SubscriberImportFactory(DjangoModelFactory[SubscriberImport]):
     content_hash = factory.Sequence(lambda n: n.to_bytes(32, "big"))
     filename = "readers.csv"
     confirmed = True
+    state = "finished"
+    started_at = SOME_DAY
+    finished_at = SOME_DAY
 
 
 def the_list() -> dict[str, Any]:

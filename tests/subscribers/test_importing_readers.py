@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from subscribers.importing import import_file
-from subscribers.importing.import_file import CHUNK
+from subscribers.importing.running import PIECE
 from subscribers.models import LeftOutRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import Printed
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
@@ -84,7 +84,11 @@ def test_the_report_for_people_ends_in_its_sum(
     lines = import_subscribers(file_of("ada@example.org,Ada", "nowhere,Bob")).lines
 
     assert lines[0].startswith("list.csv was imported as import ")
-    assert [line.split()[:2] for line in lines[1:7]] == [
+    assert lines[1:3] == [
+        "Read as UTF-8, commas, with a header, LF.",
+        "“email” is the address, “name” the name.",
+    ]
+    assert [line.split()[:2] for line in lines[3:9]] == [
         ["added", "1"],
         ["known", "0"],
         ["duplicates", "0"],
@@ -92,7 +96,7 @@ def test_the_report_for_people_ends_in_its_sum(
         ["rejected", "1"],
         ["rows", "2"],
     ]
-    assert lines[7] == "line 3 rejected: nowhere: An email address must have an @-sign."
+    assert lines[9] == "line 3 rejected: nowhere: An email address must have an @-sign."
 
 
 @pytest.mark.parametrize("again", ["ADA@EXAMPLE.ORG", "  ada@example.org ", "ada@example.org"])
@@ -108,13 +112,13 @@ def test_an_address_further_down_is_a_duplicate_and_the_first_one_counts(
 def test_duplicates_are_found_across_chunks(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
-    rows = [f"reader{number}@example.org,Reader" for number in range(CHUNK + 10)]
+    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 10)]
 
     printed = import_subscribers(
         file_of(*rows, "READER0@example.org,Again", "reader3@example.org,")
     )
 
-    assert printed.counts == {"added": CHUNK + 10, "duplicates": 2}
+    assert printed.counts == {"added": PIECE + 10, "duplicates": 2}
 
 
 def test_readers_are_numbered_in_the_order_of_the_file(
@@ -255,11 +259,11 @@ def test_a_dry_run_gives_the_numbers_of_the_real_run_and_changes_nothing(
 
 def test_progress_is_told_after_each_chunk(file_of: FileOf) -> None:
     told = []
-    rows = [f"reader{number}@example.org,Reader" for number in range(2 * CHUNK + 1)]
+    rows = [f"reader{number}@example.org,Reader" for number in range(2 * PIECE + 1)]
 
     import_file(file_of(*rows), confirmed=False, on_progress=told.append)
 
-    assert [progress.rows for progress in told] == [CHUNK, 2 * CHUNK, 2 * CHUNK + 1]
+    assert [progress.rows for progress in told] == [PIECE, 2 * PIECE, 2 * PIECE + 1]
     assert [progress.percent for progress in told] == sorted(progress.percent for progress in told)
     assert told[-1].percent == 100
 
@@ -272,7 +276,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -> None:
-    rows = [f"reader{number}@example.org,Reader" for number in range(CHUNK + 1)]
+    rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 1)]
     terminal = Terminal()
 
     call_command("import_subscribers", str(file_of(*rows)), stdout=io.StringIO(), stderr=terminal)

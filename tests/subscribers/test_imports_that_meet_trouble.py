@@ -1,28 +1,47 @@
-"""Imports as real processes: killed half-way, two at once, and beside people who sign up."""
+"""Imports that are killed half-way, frozen, two at once, and beside people who sign up."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
+from django.db import connection
 
-from subscribers.importing.import_file import CHUNK
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.importing import UnreadableFileError, background, import_file, receiving
+from subscribers.importing.holding import MOST_SETBACKS, take
+from subscribers.importing.reading import ReaderFile
+from subscribers.importing.receiving import Statement
+from subscribers.importing.running import PIECE, run
+from subscribers.models import (
+    ConsentRecord,
+    ImportAddressSeen,
+    ImportPiece,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+)
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.import_processes import (
+    WORKER,
+    ImportProcess,
+    eventually,
+    let_the_lease_run_out,
+    nobody_takes_a_turn,
+    wait_until_blocked,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROOT = Path(__file__).parent.parent.parent
-PATIENCE_S = 60  # ends a test that hangs, and decides nothing else
 FileOf = Callable[..., Path]
-StartImport = Callable[..., "subprocess.Popen[str]"]
+StartImport = Callable[..., ImportProcess]
+COUNTS = ("rows", "added", "known", "duplicates", "skipped", "rejected")
+PIECES = 5
 
 
 @pytest.fixture
@@ -34,48 +53,19 @@ def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture
-def start_import(database_url: str) -> Iterator[StartImport]:
-    """`manage.py import_subscribers --confirmed` as a process."""
-    started: list[subprocess.Popen[str]] = []
+def start(database_url: str) -> Iterator[StartImport]:
+    """`manage.py import_subscribers --confirmed FILE` as a process, or what `source` says."""
+    started: list[ImportProcess] = []
 
-    def start(path: Path) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "import_subscribers", str(path), "--confirmed"],
-            cwd=ROOT,
-            env={**os.environ, "DATABASE_URL": database_url},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def begin(*paths: Path, **facts: str) -> ImportProcess:
+        options = [] if "source" in facts else ["--confirmed"]
+        process = ImportProcess(database_url, *map(str, paths), *options, **facts)
         started.append(process)
         return process
 
-    yield start
+    yield begin
     for process in started:
         process.kill()
-        process.communicate()
-
-
-def summary_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The JSON that a finished import printed last."""
-    out, err = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, err
-    return dict(json.loads(out.splitlines()[-1]))
-
-
-def wait_until_blocked(database_url: str, query: str, event: str) -> None:
-    """Wait until a process waits for a lock. PostgreSQL gives no signal when somebody does."""
-    with psycopg.connect(database_url, autocommit=True) as onlooker:
-        for _ in range(PATIENCE_S * 50):
-            found = onlooker.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND wait_event_type = 'Lock' AND wait_event = %s AND query LIKE %s",
-                (event, query),
-            ).fetchone()
-            if found and found[0]:
-                return
-            onlooker.execute("SELECT pg_sleep(0.02)")
-    raise AssertionError(f"Nobody waits in {query}.")
 
 
 def sign_up(somebody_else: psycopg.Connection[Any], email: str) -> None:
@@ -87,81 +77,347 @@ def sign_up(somebody_else: psycopg.Connection[Any], email: str) -> None:
 
 
 def a_long_list(file_of: FileOf) -> Path:
-    return file_of(*[f"reader{number}@example.org,Reader" for number in range(2 * CHUNK)])
+    return file_of(*[f"reader{number}@example.org,Reader" for number in range(2 * PIECE)])
 
 
-def test_an_import_killed_half_way_has_changed_nothing_and_can_be_started_again(
+def a_list_of_everything(file_of: FileOf) -> Path:
+    """Five pieces: readers, doubles far from their first, bad rows, and people who left."""
+    for number in (7, PIECE + 7, 3 * PIECE + 7):
+        SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
+        SubscriberFactory(email=f"reader{number + 1}@example.org")
+    rows = [f"reader{number}@example.org,Reader {number}" for number in range(PIECES * PIECE)]
+    for number in range(100, PIECES * PIECE, 1000):
+        rows[number] = f"READER{number % PIECE // 2}@example.org,Again"
+        rows[number + 1] = f"nowhere{number},"
+    return file_of(*rows)
+
+
+def kept_in_waiting(path: Path, *, confirmed: bool = True) -> SubscriberImport:
+    """The file as it waits for a worker."""
+    with ReaderFile(path) as file, path.open("rb") as content:
+        record, _ = receiving.receive_to_import(
+            file, content, path.name, Statement(confirmed=confirmed)
+        )
+    return record
+
+
+def whole_state() -> tuple[Any, ...]:
+    """All that an import leaves behind."""
+    record = SubscriberImport.objects.get()
+    return (
+        record.state,
+        {name: getattr(record, name) for name in COUNTS},
+        record.skipped_because,
+        list(Subscriber.objects.order_by("email_key").values_list("email", "name", "state")),
+        list(LeftOutRow.objects.order_by("line").values_list("line", "result", "email", "reason")),
+        ConsentRecord.objects.count(),
+        ImportPiece.objects.count(),
+        ImportAddressSeen.objects.count(),
+    )
+
+
+def forget_everything() -> None:
+    """The database as it was before the first import."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE subscriber, subscriber_import, consent_record CASCADE")
+
+
+def test_killed_three_times_half_way_it_ends_as_one_that_nobody_disturbed(
     file_of: FileOf,
-    start_import: StartImport,
+    start: StartImport,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    path = a_list_of_everything(file_of)
+    start(path).summary()
+    undisturbed = whole_state()
+    forget_everything()
+    a_list_of_everything(file_of)
+    came_to = []
+
+    for pieces in (1, 2, 4):
+        # Somebody who just signs up stops it in the middle of the next piece; there it is killed.
+        sign_up(somebody_else, f"reader{pieces * PIECE + 500}@example.org")
+        process = start(path)
+        wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
+        process.kill()
+        somebody_else.rollback()
+        came_to.append(SubscriberImport.objects.get().rows)
+        let_the_lease_run_out(database_url)
+
+    summary = start(path).summary()
+    assert came_to == [PIECE, 2 * PIECE, 4 * PIECE]
+    assert summary["created"] is False
+    assert whole_state() == undisturbed
+    assert undisturbed[0] == "finished"
+    assert undisturbed[-2:] == (0, 0)
+
+
+def test_killed_in_the_middle_of_a_piece_nothing_of_that_piece_is_there(
+    file_of: FileOf,
+    start: StartImport,
     somebody_else: psycopg.Connection[Any],
     database_url: str,
 ) -> None:
     path = a_long_list(file_of)
-    sign_up(somebody_else, f"reader{CHUNK + 7}@example.org")  # stops it in its second chunk
-    first = start_import(path)
-    wait_until_blocked(database_url, "%INSERT INTO subscriber%", "transactionid")
+    sign_up(somebody_else, f"reader{PIECE + 7}@example.org")  # stops it in its second piece
+    first = start(path)
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
 
-    first.send_signal(signal.SIGKILL)
-    first.wait(PATIENCE_S)
+    first.kill()
     somebody_else.rollback()
 
-    summary = summary_of(start_import(path))
-    assert summary["created"] is True
-    assert summary["added"] == summary["rows"] == 2 * CHUNK
-    assert Subscriber.objects.count() == 2 * CHUNK
-    assert SubscriberImport.objects.count() == 1
+    eventually(database_url, "SELECT count(*) = %s FROM subscriber", PIECE)
+    assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == PIECE
+    let_the_lease_run_out(database_url)
+    summary = start(path).summary()
+    assert summary["added"] == summary["rows"] == Subscriber.objects.count() == 2 * PIECE
+
+
+def test_a_worker_goes_on_where_the_command_was_killed(
+    file_of: FileOf, start: StartImport, database_url: str
+) -> None:
+    path = a_long_list(file_of)
+    with nobody_takes_a_turn(database_url):
+        command = start(path)
+        wait_until_blocked(database_url)
+        command.kill()
+    path.unlink()
+    let_the_lease_run_out(database_url)
+
+    assert background.work(lambda: False)
+
+    record = SubscriberImport.objects.get()
+    assert (record.state, record.added) == ("finished", 2 * PIECE)
+
+
+def test_two_workers_on_one_import_do_the_work_once(
+    file_of: FileOf, start: StartImport, database_url: str
+) -> None:
+    kept_in_waiting(a_long_list(file_of))
+    with nobody_takes_a_turn(database_url):
+        workers = [start(source=WORKER) for _ in range(2)]
+        wait_until_blocked(database_url)
+
+    assert [worker.end() for worker in workers] == [(0, "", "")] * 2
+    record = SubscriberImport.objects.get()
+    assert (record.state, record.added, record.epoch) == ("finished", 2 * PIECE, 1)
+    assert Subscriber.objects.count() == ConsentRecord.objects.count() == 2 * PIECE
+
+
+def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report_it(
+    file_of: FileOf, start: StartImport, database_url: str
+) -> None:
+    path = a_long_list(file_of)
+    with nobody_takes_a_turn(database_url):
+        first = start(path)
+        wait_until_blocked(database_url)
+        second = start(path)
+    done, told = first.summary(), second.summary()
+
+    assert done["created"] is True
+    assert told == {**done, "created": False}
+    assert Subscriber.objects.count() == 2 * PIECE
+
+
+def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
+    file_of: FileOf,
+    start: StartImport,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    path = a_list_of_everything(file_of)
+    sign_up(somebody_else, f"reader{2 * PIECE + 500}@example.org")
+    frozen = start(path, DELIVERY_LEASE_S="2")
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
+    frozen.signal(signal.SIGSTOP)
+    somebody_else.rollback()
+    # It froze in the middle of a piece. The server ends that transaction when the lease ends.
+    eventually(
+        database_url,
+        "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND state LIKE 'idle in transaction%%'",
+    )
+    let_the_lease_run_out(database_url)
+    assert background.work(lambda: False)
+    ended = whole_state()
+
+    frozen.signal(signal.SIGCONT)
+
+    code, _, errors = frozen.end()
+    assert code == 1
+    assert errors == (
+        "CommandError: The connection to the database was lost. A worker goes on with the import "
+        "where it was, and so does the same command again.\n"
+    )
+    assert whole_state() == ended
+    assert ended[0] == "finished"
+    assert ended[1]["rows"] == PIECES * PIECE
+
+
+def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf) -> None:
+    record = kept_in_waiting(a_long_list(file_of))
+    first = take(uuid4())
+    assert first is not None
+    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+    second = take(uuid4())
+    assert second is not None
+
+    run(first)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows, Subscriber.objects.count()) == ("running", 0, 0)
+    run(second)
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("finished", 2 * PIECE)
+
+
+def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
+    file_of: FileOf,
+) -> None:
+    kept_in_waiting(a_long_list(file_of))
+    hold = take(uuid4())
+    assert hold is not None
+    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+
+    run(hold)
+
+    assert not Subscriber.objects.exists()
+
+
+def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
+    kept_in_waiting(a_long_list(file_of))
+
+    assert take(uuid4()) is not None
+    assert take(uuid4()) is None
+    assert not background.work(lambda: False)
+
+
+def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of: FileOf) -> None:
+    record = kept_in_waiting(a_long_list(file_of))
+
+    assert background.work(lambda: True)
+
+    record.refresh_from_db()
+    assert (record.rows, record.owner, record.lease_until) == (PIECE, None, None)
+    assert background.is_due()
+    assert background.work(lambda: False)
+    assert not background.is_due()
+
+
+def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused(
+    file_of: FileOf,
+) -> None:
+    path = a_long_list(file_of)
+    record = kept_in_waiting(path)
+    background.work(lambda: True)
+    for _ in range(MOST_SETBACKS):
+        assert take(uuid4()) is not None
+        SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+
+    background.work(lambda: False)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("refused", PIECE)
+    assert record.refusal == "It was begun 10 times without coming further; the log says why."
+    assert not ImportPiece.objects.exists()
+    # The same file again goes on from there.
+    assert import_file(path, confirmed=True).counts.added == 2 * PIECE
+
+
+def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
+    path = a_long_list(file_of)
+    record = kept_in_waiting(path)
+    ImportPiece.objects.update(content=path.read_bytes()[:1000])
+
+    background.work(lambda: False)
+
+    record.refresh_from_db()
+    assert record.state == "refused"
+    assert record.refusal == "What was kept of the file is not all of it; bring it again."
+
+
+def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
+    file_of: FileOf, start: StartImport, database_url: str
+) -> None:
+    path = a_long_list(file_of)
+    with nobody_takes_a_turn(database_url):
+        process = start(path)
+        wait_until_blocked(database_url)
+        process.signal(signal.SIGINT)
+        code, output, errors = process.end()
+
+    assert (code, output) == (130, "")
+    assert errors == (
+        "Broken off. A worker goes on with the import where it was, and so does the same command "
+        "again.\n"
+    )
+    assert background.work(lambda: False)
+    assert SubscriberImport.objects.get().added == 2 * PIECE
 
 
 def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
     file_of: FileOf,
-    start_import: StartImport,
+    start: StartImport,
     somebody_else: psycopg.Connection[Any],
     database_url: str,
 ) -> None:
     sign_up(somebody_else, "Reader7@example.org")
-    process = start_import(a_long_list(file_of))
-    wait_until_blocked(database_url, "%INSERT INTO subscriber%", "transactionid")
+    process = start(a_long_list(file_of))
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
 
     somebody_else.commit()
 
-    summary = summary_of(process)
-    assert (summary["added"], summary["known"]) == (2 * CHUNK - 1, 1)
+    summary = process.summary()
+    assert (summary["added"], summary["known"]) == (2 * PIECE - 1, 1)
     assert Subscriber.objects.get(email_key="reader7@example.org").state == "pending"
 
 
-def test_of_two_imports_of_one_file_at_once_one_does_the_work_and_both_report_it(
-    file_of: FileOf,
-    start_import: StartImport,
-    somebody_else: psycopg.Connection[Any],
-    database_url: str,
+def test_two_imports_that_meet_the_same_addresses_in_another_order_do_not_block_each_other(
+    file_of: FileOf, start: StartImport, database_url: str
 ) -> None:
-    path = a_long_list(file_of)
-    sign_up(somebody_else, "reader7@example.org")
-    first = start_import(path)
-    wait_until_blocked(database_url, "%INSERT INTO subscriber%", "transactionid")
-    second = start_import(path)
-    wait_until_blocked(database_url, "%pg_advisory_xact_lock%", "advisory")
+    rows = [f"reader{number}@example.org,Reader" for number in range(2 * PIECE)]
+    with nobody_takes_a_turn(database_url):
+        imports = [
+            start(file_of(*rows, name="forwards.csv")),
+            start(file_of(*reversed(rows), name="backwards.csv")),
+        ]
+        eventually(
+            database_url,
+            "SELECT count(*) = 2 FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND wait_event = 'advisory'",
+        )
 
-    somebody_else.rollback()
+    summaries = [process.summary() for process in imports]
 
-    done, told = summary_of(first), summary_of(second)
-    assert done["created"] is True
-    assert told == {**done, "created": False}
-    assert Subscriber.objects.count() == 2 * CHUNK
+    assert sum(summary["added"] for summary in summaries) == 2 * PIECE
+    assert sum(summary["known"] for summary in summaries) == 2 * PIECE
 
 
 def test_the_command_ends_with_1_and_one_sentence_when_a_file_cannot_be_imported(
-    file_of: FileOf, start_import: StartImport
+    file_of: FileOf, start: StartImport
 ) -> None:
-    process = start_import(file_of(content=b"%PDF-1.7\nemail,name\n"))
+    process = start(file_of(content=b"%PDF-1.7\nemail,name\n"))
 
-    out, err = process.communicate(timeout=PATIENCE_S)
+    code, output, errors = process.end()
 
-    assert process.returncode == 1
-    assert out == ""
-    assert err.splitlines() == [
+    assert (code, output) == (1, "")
+    assert errors.splitlines() == [
         (
             "CommandError: The file is a PDF document; expected is a list as text: open it in its "
             "own program, save the list as “CSV UTF-8” and import that."
         )
     ]
+
+
+def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(
+    file_of: FileOf, settings: Any
+) -> None:
+    settings.IMPORT_MAX_MB = 1
+    path = file_of("ada@example.org," + "a" * 100)
+    os.truncate(path, 1024 * 1024 + 1)
+
+    with pytest.raises(UnreadableFileError, match="larger than the 1 MB that IMPORT_MAX_MB allows"):
+        import_file(path, confirmed=True)
+
+    assert not SubscriberImport.objects.exists()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import InterfaceError, OperationalError
 
 from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
 from subscribers.importing.rejects_file import RejectsFile
 from subscribers.importing.wording import left_out_lines, report_lines
+from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
+GOES_ON = "A worker goes on with the import where it was, and so does the same command again."
+INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 SHOWN = 10  # rows of each kind; --rejects writes all
 ROWS_BETWEEN_PLAIN_LINES = 100_000
 
@@ -35,6 +40,12 @@ class Command(BaseCommand):
             help="state that these readers gave their consent elsewhere; it goes on record",
         )
         parser.add_argument(
+            "--consent",
+            metavar="TEXT",
+            default="",
+            help="with --confirmed: where and how they gave it, for the record",
+        )
+        parser.add_argument(
             "--rejects",
             metavar="FILE",
             type=Path,
@@ -49,6 +60,13 @@ class Command(BaseCommand):
         self.skipped: list[LeftOut] = []
         self.rejects_file: RejectsFile | None = None
         self.rows_at_last_line = 0
+        consent = " ".join(options["consent"].split())
+        if consent and not options["confirmed"]:
+            raise CommandError("--consent says where consent was given; --confirmed states that.")
+        if len(consent) > LONGEST_STATEMENT:
+            raise CommandError(
+                f"--consent has {len(consent)} characters; at most {LONGEST_STATEMENT} are kept."
+            )
         if rejects and rejects.exists() and path.exists() and rejects.samefile(path):
             raise CommandError("--rejects names the file that is imported; name another one.")
         try:
@@ -58,12 +76,18 @@ class Command(BaseCommand):
                 report = import_file(
                     path,
                     confirmed=options["confirmed"],
+                    where=consent,
                     dry_run=options["dry_run"],
                     on_left_out=self._take_left_out,
                     on_progress=self._show_progress,
                 )
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
+        except (OperationalError, InterfaceError) as error:
+            raise CommandError(f"The connection to the database was lost. {GOES_ON}") from error
+        except KeyboardInterrupt:
+            self.stderr.write(f"Broken off. {GOES_ON}")
+            sys.exit(INTERRUPTED)
         except OSError as error:
             raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
         finally:

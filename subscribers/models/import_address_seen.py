@@ -1,0 +1,32 @@
+"""An address that stood further up in a file that is being imported."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from subscribers.models.suppression import LONGEST_ADDRESS
+
+
+class ImportAddressSeen(models.Model):
+    """
+    Remembered in the database, so that doubles are found also across pieces, across a worker that
+    is killed, and without memory that grows with the file. They go when the import has ended.
+    """
+
+    pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+    email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
+    line = models.PositiveIntegerField(help_text="Where it stood first.")
+
+    class Meta:
+        db_table = "import_address_seen"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"line {self.line}"

@@ -1,0 +1,34 @@
+"""A piece of a file that waits to be imported."""
+
+from __future__ import annotations
+
+from django.db import models
+
+LONGEST_PIECE = 1024 * 1024  # bytes
+
+
+class ImportPiece(models.Model):
+    """
+    At most a megabyte of the file, in order of `number`.
+
+    The bytes lie in the database so that any worker on any machine can go on with the import.
+    They go when it has ended.
+    """
+
+    pk = models.CompositePrimaryKey("subscriber_import_id", "number")
+    subscriber_import = models.ForeignKey(
+        "subscribers.SubscriberImport",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="pieces",
+    )
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        db_table = "import_piece"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"piece {self.number}"

@@ -1,0 +1,105 @@
+"""Imports in processes of their own, and a place where all of them stop until they may go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from subscribers.importing.running import TAKE_TURN
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60  # ends a test that hangs, and decides nothing else
+
+
+class ImportProcess:
+    """`manage.py import_subscribers`, or with `source` a few lines of Python in a process."""
+
+    def __init__(self, database_url: str, *options: str, source: str = "", **settings: str) -> None:
+        program = ["-c", source] if source else ["manage.py", "import_subscribers"]
+        self._process = subprocess.Popen(
+            [sys.executable, *program, *options],
+            cwd=ROOT,
+            env={**os.environ, "DATABASE_URL": database_url, **settings},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """kill -9, and wait until it is gone."""
+        self._process.kill()
+        self._process.communicate(timeout=PATIENCE_S)
+
+    def end(self) -> tuple[int, str, str]:
+        """Wait for its end: exit code, output, errors."""
+        output, errors = self._process.communicate(timeout=PATIENCE_S)
+        return self._process.returncode, output, errors
+
+    def summary(self) -> dict[str, Any]:
+        """The JSON that a finished import printed last."""
+        code, output, errors = self.end()
+        assert code == 0, errors
+        return dict(json.loads(output.splitlines()[-1]))
+
+
+# A worker that does nothing but imports, until none is due.
+WORKER = """
+import django
+django.setup()
+from subscribers.importing import background
+while background.work(lambda: False):
+    pass
+"""
+
+
+@contextmanager
+def nobody_takes_a_turn(database_url: str) -> Iterator[None]:
+    """While this lasts every import stands before its next piece, its transaction open."""
+    with psycopg.connect(database_url) as other:
+        other.execute(TAKE_TURN)
+        yield
+        other.rollback()
+
+
+def eventually(database_url: str, question: str, *values: object) -> None:
+    """Ask the database until it says yes. PostgreSQL gives no signal of what others do."""
+    with psycopg.connect(database_url, autocommit=True) as onlooker:
+        for _ in range(PATIENCE_S * 50):
+            row = onlooker.execute(question, values).fetchone()
+            if row and row[0]:
+                return
+            onlooker.execute("SELECT pg_sleep(0.02)")
+    raise AssertionError(f"It never came to pass: {question}")
+
+
+def wait_until_blocked(database_url: str, event: str = "advisory", query: str = "%") -> None:
+    """Wait until a process waits for a lock."""
+    eventually(
+        database_url,
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND wait_event_type = 'Lock' AND wait_event = %s AND query LIKE %s",
+        event,
+        query,
+    )
+
+
+def let_the_lease_run_out(database_url: str) -> None:
+    """As if so much time had passed."""
+    with psycopg.connect(database_url, autocommit=True) as other:
+        other.execute(
+            "UPDATE subscriber_import SET lease_until = clock_timestamp() - interval '1 s'"
+            " WHERE lease_until IS NOT NULL"
+        )
