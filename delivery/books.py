@@ -21,6 +21,7 @@ class Books:
     when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
     database was restored from a backup, and the provider is still to be asked what it has.
     `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
+    Of mail on request the `audience` is whoever has asked so far.
     """
 
     edition: int
@@ -54,6 +55,12 @@ class Books:
     rate_per_s: float
     now: datetime
     slowed_to_per_s: float | None
+    kind: str = "newsletter"
+
+    @property
+    def is_on_request(self) -> bool:
+        """Whether it is no newsletter, but mail that its readers asked for one by one."""
+        return self.kind != "newsletter"
 
     @property
     def balanced(self) -> bool:

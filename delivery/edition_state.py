@@ -56,7 +56,8 @@ def state_of(books: Books) -> EditionState:
         return EditionState.HELD
     if books.in_work or books.in_line:
         return EditionState.SENDING
-    if is_open or books.missed:
+    # Who was missed by mail on request asks again; nobody has to decide.
+    if is_open or (books.missed and not books.is_on_request):
         return EditionState.NEEDS_ATTENTION
     return EditionState.SUCCEEDED
 
@@ -79,7 +80,7 @@ def reason_of(books: Books) -> str:
             return books.control_reason
         case EditionState.NEEDS_ATTENTION if books.unreconciled:
             return stopped_because(books.issue)
-        case EditionState.NEEDS_ATTENTION if books.missed:
+        case EditionState.NEEDS_ATTENTION if books.missed and not books.is_on_request:
             doubt = (
                 f" {_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to "
                 "decide."

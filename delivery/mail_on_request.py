@@ -78,6 +78,12 @@ def tag_of(issue: UUID) -> str:
     return KINDS.get(issue) or f"issue-{issue.hex}"
 
 
+def name_of(kind: str, version: int) -> str:
+    """What an operator calls an edition of mail on request, whose title has merge fields in it."""
+    name = "Confirmation mail" if kind == Edition.Kind.CONFIRMATION else "Record mail"
+    return name if version == 1 else f"{name} for a request number {version:,}"
+
+
 def values_of(newsletter: Newsletter) -> dict[str, str]:
     """What the newsletter fills into such a mail; the reader's address and link come on top."""
     name, address = newsletter.name, newsletter.postal_address

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from delivery import chores
 from delivery.books import Books
 from delivery.edition_state import reason_of, waits_for_a_person
-from delivery.queue.books import all_books
+from delivery.mail_on_request import name_of
+from delivery.queue.books import all_books, counts_of_batches, open_batches_on_request
 from delivery.queue.claim import next_due_at
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -42,9 +44,15 @@ class Totals:
         }
 
 
-def totals_of(all_of_them: list[Books], open_now: list[Books]) -> Totals:
+def totals_of(
+    all_of_them: list[Books],
+    open_now: list[Books],
+    *,
+    editions_on_request: int = 0,
+    on_request: Mapping[str, int] | None = None,
+) -> Totals:
     """
-    Add up the books of several editions.
+    Add up the books of several editions, and what was counted `on_request` on top of them.
 
     Whether a person is awaited is asked of all that are open now: one that was published meanwhile
     may wait as well.
@@ -52,22 +60,34 @@ def totals_of(all_of_them: list[Books], open_now: list[Books]) -> Totals:
     counts: Counter[str] = Counter()
     for books in all_of_them:
         counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
+    counts.update(on_request or {})
     waiting = [books for books in open_now if waits_for_a_person(books)]
     return Totals(
-        editions=len(all_of_them),
+        editions=len(all_of_them) + editions_on_request,
         counts=counts,
         waits_for_a_person=bool(waiting),
-        reasons=tuple(f"{books.title}: {reason_of(books)}" for books in waiting),
+        reasons=tuple(f"{_name_of(books)}: {reason_of(books)}" for books in waiting),
     )
 
 
+def _name_of(books: Books) -> str:
+    return name_of(books.kind, books.version) if books.is_on_request else books.title
+
+
 class Watch:
-    """Watches the editions that are open now until they have come to rest."""
+    """
+    Watches the editions that are open now until they have come to rest.
+
+    An edition of mail on request is open for years: of it only the batches count that are open now.
+    """
 
     def __init__(self, output: Output, *, is_terminal: bool) -> None:
         self._output = output
         self._is_terminal = is_terminal
-        self._editions = [books.edition for books in all_books(open_only=True)]
+        open_now = all_books(open_only=True)
+        self._editions = [books.edition for books in open_now if not books.is_on_request]
+        self._editions_on_request = sum(books.is_on_request for books in open_now)
+        self._batches_on_request = open_batches_on_request()
         self._last_line_at = -LINE_EVERY_S
 
     def nothing_more_will_happen(self) -> bool:
@@ -81,19 +101,27 @@ class Watch:
 
     def totals(self) -> Totals:
         """The counts now; says what waits for a person."""
-        totals = totals_of(all_books(among=self._editions), all_books(open_only=True))
+        totals = self._totals_with(all_books(open_only=True))
         if self._is_terminal:
             self._output.write("")
         for reason in totals.reasons:
             self._output.write(f"Waits for a person. {reason}")
         return totals
 
+    def _totals_with(self, open_now: list[Books]) -> Totals:
+        return totals_of(
+            all_books(among=self._editions),
+            open_now,
+            editions_on_request=self._editions_on_request,
+            on_request=counts_of_batches(self._batches_on_request),
+        )
+
     def _show_progress(self) -> None:
         pause = 0.0 if self._is_terminal else LINE_EVERY_S
         if time.monotonic() - self._last_line_at < pause:
             return
         self._last_line_at = time.monotonic()
-        counts = totals_of(all_books(among=self._editions), []).counts
+        counts = self._totals_with([]).counts
         line = f"{counts['sent']:,} of {counts['audience']:,} sent"
         for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
             if counts[outcome]:

@@ -125,6 +125,9 @@ RESTORED = (
 )
 
 
+ON_REQUEST = "mail that people ask for never ends; pause it, and resume it later."
+
+
 # --- Holding back ---------------------------------------------------------------------------------
 
 
@@ -187,6 +190,8 @@ def _resume(edition: Edition) -> str | None:
 
 
 def _cannot_send_now(status: Status) -> str:
+    if status.books.is_on_request:
+        return ON_REQUEST
     if status.state is EditionState.HELD:
         return ""
     if status.books.unreconciled:
@@ -212,6 +217,8 @@ def _send_now(edition: Edition) -> str | None:
 
 
 def _cannot_call_back(status: Status) -> str:
+    if status.books.is_on_request:
+        return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing to call back; {_is(status)}."
     if status.books.unreconciled:
@@ -243,6 +250,8 @@ def _call_back(edition: Edition) -> str | None:
 
 
 def _cannot_cancel(status: Status) -> str:
+    if status.books.is_on_request:
+        return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing left to cancel; {_is(status)}."
     if status.books.waiting or status.books.unknown:
@@ -282,6 +291,8 @@ def _cancel(edition: Edition) -> str | None:
 
 def _cannot_close(status: Status) -> str:
     books = status.books
+    if status.books.is_on_request:
+        return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing to close; {_is(status)}."
     if books.unreconciled:

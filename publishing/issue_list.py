@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from delivery.edition_state import waits_for_a_person
+from delivery.mail_on_request import name_of
 from delivery.models import Edition
 from delivery.queue.books import all_books
+from publishing.actions import ACTIONS
 from publishing.bar import Part, label_of, parts_of
 from publishing.content import Content
 from publishing.progress import GLYPHS, TONES, counts_of
@@ -63,3 +67,40 @@ def rows_of(editions: Iterable[Edition]) -> list[Row]:
         )
         for edition in wanted
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """An edition of mail on request that waits for a person, and why, as the list says it."""
+
+    issue: UUID
+    version: int
+    name: str
+    stands: str
+    reason: str
+    is_resumable: bool
+
+
+def held_back_on_request() -> list[HeldBack]:
+    """
+    The mail on request that waits for a person.
+
+    It is in no list of issues, and nobody would see otherwise that people who sign up hear nothing.
+    """
+    editions = Edition.objects.exclude(kind=Edition.Kind.NEWSLETTER).values_list("pk", flat=True)
+    statuses = map(status_from, all_books(among=list(editions), open_only=True))
+    return [
+        HeldBack(
+            issue=status.books.issue,
+            version=status.books.version,
+            name=name_of(status.books.kind, status.books.version),
+            stands=_STANDS.get(status.books.control, "needs attention"),
+            reason=status.reason,
+            is_resumable=not ACTIONS["resume"].why_not(status),
+        )
+        for status in statuses
+        if waits_for_a_person(status.books)
+    ]
+
+
+_STANDS = {"stopped": "is stopped", "paused": "is paused"}

@@ -24,7 +24,7 @@ _RATE_OVER_S = 60
 _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
-    SELECT edition.id, issue_id, version, title, control, control_reason, control_at,
+    SELECT kind, edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
            coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
@@ -87,7 +87,8 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
                     WHERE batch.edition_id = edition.id
                       AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                        WHEN 'closed' THEN state NOT IN ('done', 'parked')
-                                       ELSE state <> 'done' OR missed > 0 END))
+                                       ELSE state <> 'done'
+                                            OR missed > 0 AND kind = 'newsletter' END))
             ORDER BY edition.id
             """,
             {"all": among is None, "among": list(among or ()), "open_only": open_only},
@@ -98,11 +99,43 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
 
 def _with_the_pace(row: Sequence[Any]) -> Books:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    *cells, too_fast, to, for_s = row
-    slowing = slowing_in([too_fast, to, for_s])
-    return Books(*[*map(_whole, cells), slowed_to(slowing, settings.DELIVERY_RATE_PER_S)])
+    kind, *cells, too_fast, to, for_s = row
+    slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
+    return Books(*[*map(_whole, cells), slowed, kind])
 
 
 def _whole(cell: Any) -> Any:
     """Sums come as decimals; counts are whole. The rate is the one real number, cast in SQL."""
     return int(cell) if isinstance(cell, Decimal) else cell
+
+
+# --- Mail on request ------------------------------------------------------------------------------
+
+
+def open_batches_on_request() -> list[int]:
+    """The batches of mail on request that are not done."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
+            WHERE kind <> 'newsletter' AND state <> 'done'
+            """
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def counts_of_batches(batches: Sequence[int]) -> dict[str, int]:
+    """What these batches hold together: `audience`, which is their size, and every outcome."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT coalesce(sum(size), 0) AS audience, coalesce(sum(sent), 0) AS sent,
+                   coalesce(sum(suppressed), 0) AS suppressed,
+                   coalesce(sum(withdrawn), 0) AS withdrawn, coalesce(sum(failed), 0) AS failed,
+                   coalesce(sum(unknown), 0) AS unknown, coalesce(sum(waiting), 0) AS waiting
+            FROM batch WHERE id = ANY(%s)
+            """,
+            [list(batches)],
+        )
+        names = [column.name for column in cursor.description]
+        return dict(zip(names, map(int, cursor.fetchone()), strict=True))

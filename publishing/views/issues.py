@@ -6,7 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from publishing.issue_list import newest_editions, rows_of
+from publishing.issue_list import held_back_on_request, newest_editions, rows_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, desk_page, may_look
 
@@ -25,6 +25,7 @@ def issues(request: HttpRequest) -> HttpResponse:
             "page": page,
             "rows": rows_of(page),
             "notes": notes_of(request),
+            "held_back": held_back_on_request(),
             "may_publish": request.user.has_perm(PUBLISH),
         },
     )

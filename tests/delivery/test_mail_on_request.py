@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from delivery.edition_state import EditionState, reason_of, state_of
 from delivery.mail_on_request import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
 from delivery.queue.audit import breaches_of
@@ -17,6 +19,8 @@ from delivery.queue.books import books_of
 from delivery.queue.control import pause, resume
 from delivery.queue.mail_on_request import request_mail
 from delivery.queue.split import lock_edition, split_off
+from delivery.reconciliation_run import run
+from delivery.until_empty import Watch
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
@@ -300,3 +304,100 @@ class TestHeldBack:
         above = first_batch_id(edition.pk) + DRAWN_NUMBERS
         assert ids == [above, above + 1]
         assert breaches_of([edition.pk]) == []
+
+
+class TestAFaultOfTheAccount:
+    def test_it_stops_the_confirmations_with_its_reason_and_nobody_is_lost(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = request(sign_up(3))
+        provider.sandbox.set_fault("whole_422", calls=1, code=412)
+        newsroom.deliver_all()
+        books = books_of(edition.pk)
+        assert state_of(books) is EditionState.NEEDS_ATTENTION
+        assert "approved" in reason_of(books)
+        assert books.waiting == 3
+        assert resume(edition.pk)
+        newsroom.deliver_all()
+        assert state_of(books_of(edition.pk)) is EditionState.SUCCEEDED
+
+    def test_a_newsletter_goes_on_meanwhile(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        request(sign_up(1))
+        provider.sandbox.set_fault("whole_422", calls=1, code=412)
+        newsroom.deliver_all()
+        letter = newsroom.publish(readers=2)
+        newsroom.deliver_all()
+        assert books_of(letter.pk).sent == 2
+
+    def test_who_was_missed_asks_again_and_no_person_has_to_decide(
+        self, newsroom: Newsroom, provider: SandboxServer, settings: object
+    ) -> None:
+        settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
+        edition = request(sign_up(1))
+        provider.sandbox.set_fault("item_error", code=100, calls=1)
+        newsroom.deliver_all()
+        books = books_of(edition.pk)
+        assert (books.missed, books.failed) == (1, 1)
+        assert state_of(books) is EditionState.SUCCEEDED
+
+
+class TestWorkingUntilNothingIsLeft:
+    def test_of_mail_on_request_what_was_open_at_the_start_is_counted(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        people = sign_up(6)
+        request(people[:1])
+        newsroom.deliver_all()
+        newsroom.publish(readers=2)
+        request(people[1:3])
+        watch = Watch(io.StringIO(), is_terminal=False)
+        request(people[3:])
+        newsroom.deliver_all()
+        assert watch.nothing_more_will_happen()
+        assert watch.totals().by_outcome() == {
+            "editions": 2,
+            "audience": 4,
+            "sent": 4,
+            "suppressed": 0,
+            "withdrawn": 0,
+            "failed": 0,
+            "unknown": 0,
+            "waiting": 0,
+        }
+
+    def test_what_is_stopped_is_said_by_its_name(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        request(sign_up(1))
+        provider.sandbox.set_fault("whole_422", calls=1, code=412)
+        newsroom.deliver_all()
+        totals = Watch(io.StringIO(), is_terminal=False).totals()
+        assert totals.waits_for_a_person
+        assert totals.reasons[0].startswith("Confirmation mail: ")
+
+
+class TestAnAnswerThatWasLost:
+    def test_it_is_looked_up_on_the_stream_it_went_over_and_not_sent_again(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = request(sign_up(1))
+        provider.sandbox.set_fault("accept_then_close", calls=1)
+        newsroom.deliver_all()
+        assert books_of(edition.pk).unknown == 1
+        newsroom.let_time_pass(60)
+        newsroom.deliver_all()
+        assert books_of(edition.pk).sent == 1
+        assert Delivery.objects.get(issue_id=CONFIRMATION_ISSUE).evidence == "lookup"
+        assert provider.sandbox.outbox.counts()["accepted"] == 1
+
+    def test_reconciling_finds_it_under_the_tag_of_its_kind(
+        self, newsroom: Newsroom, provider: SandboxServer
+    ) -> None:
+        edition = request(sign_up(2))
+        provider.sandbox.set_fault("accept_then_close", calls=1)
+        newsroom.deliver_all()
+        outcome = run(CONFIRMATION_ISSUE, waits=False, tell=len)
+        assert outcome.recorded == 2
+        assert books_of(edition.pk).sent == 2

@@ -9,6 +9,7 @@ from tests.guards import (
     on_doubt,
     on_evidence,
     on_leaving_and_erasing,
+    on_mail_on_request,
     on_pace,
     on_publishing,
     on_restored_backups,
@@ -27,6 +28,7 @@ GUARDS: tuple[Guard, ...] = (
     *on_pace.GUARDS,
     *on_publishing.GUARDS,
     *on_leaving_and_erasing.GUARDS,
+    *on_mail_on_request.GUARDS,
     *on_restored_backups.GUARDS,
     *on_the_database.GUARDS,
 )

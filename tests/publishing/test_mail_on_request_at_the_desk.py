@@ -1,0 +1,83 @@
+"""Mail on request is no issue; where it waits for a person, the desk and the commands say so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+
+from delivery.mail_on_request import CONFIRMATION_ISSUE
+from delivery.models import Edition
+from delivery.queue.control import stop
+from delivery.queue.mail_on_request import request_mail
+from publishing.models import Issue
+from publishing.publish import publish
+from publishing.versions import VersionRefusedError
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def stopped():
+    """The edition of first confirmations, stopped by a fault of the account."""
+    Issue.objects.get_or_create(
+        pk=CONFIRMATION_ISSUE, defaults={"title": "Confirmation mail", "slug": "confirmation-mail"}
+    )
+    reader = SubscriberFactory(state="pending")
+    with transaction.atomic(), connection.cursor() as cursor:
+        request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
+        edition = Edition.objects.get(issue=CONFIRMATION_ISSUE)
+        stop(cursor, edition.pk, "Postmark has not approved the account.")
+    return edition
+
+
+def test_the_list_of_issues_says_why_confirmations_are_stopped_and_lets_them_go_on(window, stopped):
+    page = window.get("/admin/newsletters/issues/").html
+    assert "Confirmation mail is stopped." in page
+    assert "Postmark has not approved the account." in page
+    assert f"/admin/newsletters/{CONFIRMATION_ISSUE}/resume/?version=1" in page
+
+    window.post(f"/admin/newsletters/{CONFIRMATION_ISSUE}/resume/?version=1")
+
+    stopped.refresh_from_db()
+    assert stopped.control == "running"
+    assert "Confirmation mail" not in window.get("/admin/newsletters/issues/").html
+
+
+def test_its_own_page_says_how_it_stands(window, stopped):
+    page = window.get(f"/admin/newsletters/{CONFIRMATION_ISSUE}/?version=1").html
+    assert "Postmark has not approved the account." in page
+
+
+def test_the_command_resumes_it_by_its_fixed_id(stopped, capsys):
+    call_command("edition", "resume", str(CONFIRMATION_ISSUE))
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["audience"] == 1
+    stopped.refresh_from_db()
+    assert stopped.control == "running"
+
+
+@pytest.mark.parametrize("action", ["cancel", "close", "call-back", "send-now"])
+def test_what_would_end_it_is_refused_with_a_sentence(stopped, action):
+    with pytest.raises(CommandError, match="mail that people ask for never ends"):
+        call_command("edition", action, str(CONFIRMATION_ISSUE))
+
+
+def test_its_books_are_audited(stopped, capsys):
+    call_command("audit")
+    assert capsys.readouterr().out
+
+
+def test_nobody_publishes_a_version_of_it(author, stopped):
+    with pytest.raises(VersionRefusedError):
+        publish(author.pk, "k", letter("Herons"), hold_s=0, issue=CONFIRMATION_ISSUE, version=2)
+
+
+def test_it_is_not_in_the_archive(client, stopped):
+    Edition.objects.filter(pk=stopped.pk).update(control="running")
+    assert "Confirm" not in client.get("/archive/", secure=True).content.decode()
+    slug = Issue.objects.get(pk=CONFIRMATION_ISSUE).slug
+    assert client.get(f"/archive/{slug}/", secure=True).status_code == 404
