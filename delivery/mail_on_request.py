@@ -5,7 +5,7 @@ A confirmation goes to whoever signs up, a record's link to whoever asks what is
 Each kind is one issue with an id of its own, the same in every database, and the n-th mail that a
 reader asks for is its version n. The words stand here. They hold merge fields for what the
 newsletter says of itself, which is filled in when a mail is rendered, because an edition of these
-is open for years (docs/decisions/0014-mail-on-request.md). Pure.
+is open for years (docs/decisions/0015-mail-on-request.md). Pure.
 """
 
 from __future__ import annotations

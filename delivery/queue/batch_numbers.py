@@ -4,7 +4,7 @@ Which ids the batches of an edition have: the only place that numbers them.
 A newsletter's are counted from the first of its range, by whoever holds the edition's lock. Mail on
 request begins new batches without that lock, many at a time. It draws its numbers from a sequence,
 and what is split off or sent again is numbered above all that the sequence gives
-(docs/decisions/0014-mail-on-request.md).
+(docs/decisions/0015-mail-on-request.md).
 """
 
 from __future__ import annotations
