@@ -245,6 +245,10 @@ def test_the_header_names_the_columns_in_many_languages(header: str, row: str, n
             ["ada@example.org,Ada", "bob@example.org"],
             [("ada@example.org", "Ada"), ("bob@example.org", "")],
         ),
+        (
+            ["nowhere,Bob", "Name,Carl", "ada@example.org,Ada"],
+            [("nowhere", "Bob"), ("Name", "Carl"), ("ada@example.org", "Ada")],
+        ),
         (["Ada <ada@example.org>"], [("Ada <ada@example.org>", "")]),
     ],
 )
@@ -292,7 +296,9 @@ def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
 
 
 def test_a_line_that_only_begins_with_blanks_is_reported_when_it_is_too_long() -> None:
-    with ReaderFile(io.BytesIO(b"email\n" + b" " * LONGEST_LINE + b"ada@example.org\n")) as file:
+    with ReaderFile(
+        io.BytesIO(b"email\n" + b" " * 2 * LONGEST_LINE + b"ada@example.org\n")
+    ) as file:
         (row,) = file.rows()
 
     assert isinstance(row, BadRow)
@@ -351,6 +357,19 @@ def test_a_few_broken_characters_do_not_make_another_encoding_of_utf_8() -> None
 
     assert description.encoding == "UTF-8"
     assert [name for _, name in rows] == ["Nóra"] * 9
+
+
+def test_a_mark_at_the_start_settles_the_encoding_whatever_is_broken_further_down() -> None:
+    content = codecs.BOM_UTF8 + b"email,name\nada@example.org,Ada\nbob@example.org,B\xf3\xf3b\n"
+
+    assert read(content)[1] == [("ada@example.org", "Ada")]
+
+
+def test_a_header_that_may_name_a_column_of_addresses_is_a_list_of_nobody() -> None:
+    description, rows = read(b"name,address\n")
+
+    assert description.columns == "“address” is the address, “name” the name"
+    assert rows == []
 
 
 @pytest.mark.parametrize("around", range(-3, 4))
