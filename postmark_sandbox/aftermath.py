@@ -119,7 +119,7 @@ class Aftermath:
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Puts an address on the list of a stream and tells the webhooks if it is new there."""
+        """Puts an address on the list of a stream and tells the webhooks if that changes it."""
         entry = Suppression(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             self._webhooks.send([suppressed_event(stream, entry, message)])

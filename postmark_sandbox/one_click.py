@@ -7,7 +7,6 @@ signed. The two headers must be covered by Postmark's DKIM signature.
 
 import re
 import socket
-import ssl
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
@@ -80,9 +79,10 @@ def offer_of(headers: list[tuple[str, str]]) -> Offer:
     return Offer(url, tuple(problems))
 
 
-def try_it(offer: Offer, encoding: str) -> Tried:
+def try_it(offer: Offer, encoding: str, timeout_s: float = TIMEOUT_S) -> Tried:
     """Posts as a mailbox provider does: nothing but the one value, no cookies, no redirect
-    followed. Only to this machine, and only where the headers are valid; at most ten seconds."""
+    followed. Only to this machine, only where the headers are valid, and not for longer than
+    `timeout_s`."""
     if encoding not in ENCODINGS:
         known = " or ".join(ENCODINGS)
         raise ValueError(f"'encoding' is '{encoding}'; expected {known}.")
@@ -96,7 +96,7 @@ def try_it(offer: Offer, encoding: str) -> Tried:
             "this machine only.",
         )
     try:
-        return _in_words(_posted(parts, *ENCODINGS[encoding]))
+        return _in_words(_posted(parts, *ENCODINGS[encoding], timeout_s))
     except (OSError, HTTPException) as wrong:
         return Tried(None, f"No answer came from {parts.netloc}: {wrong or type(wrong).__name__}.")
 
@@ -155,20 +155,12 @@ def _is_this_machine(host: str | None) -> bool:
         return False
 
 
-def _posted(parts: SplitResult, content_type: str, body: str) -> tuple[int, str]:
-    if parts.scheme == "https":
-        made: HTTPConnection = HTTPSConnection(
-            parts.hostname or "",
-            parts.port,
-            timeout=TIMEOUT_S,
-            context=ssl.create_default_context(),
-        )
-    else:
-        made = HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
-    connected = _Deadline(made)
+def _posted(parts: SplitResult, content_type: str, body: str, timeout_s: float) -> tuple[int, str]:
+    make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    made = make(parts.hostname or "", parts.port, timeout=timeout_s)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        with connected:
+        with _Deadline(made, timeout_s):
             made.request("POST", path, body.encode(), {"Content-Type": content_type})
             reply = made.getresponse()
             return reply.status, reply.getheader("Location", "")
@@ -180,24 +172,28 @@ class _Deadline:
     """Cuts a connection in the middle once its time is up: a socket's own timeout starts anew with
     every byte that trickles in."""
 
-    def __init__(self, connection: HTTPConnection) -> None:
+    def __init__(self, connection: HTTPConnection, seconds: float) -> None:
         self._connection = connection
-        self._timer: Timer | None = None
+        self._timer = Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._passed = False
+        self._socket: socket.socket | None = None
 
     def __enter__(self) -> None:
         self._connection.connect()
-        self._timer = Timer(TIMEOUT_S, self._cut, (self._connection.sock,))
-        self._timer.daemon = True
+        self._socket = self._connection.sock
         self._timer.start()
 
     def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
+        if self._passed:
+            raise TimeoutError("its answer was not whole in time")
 
-    @staticmethod
-    def _cut(connected: socket.socket) -> None:
+    def _cut(self) -> None:
+        self._passed = True
         try:
-            connected.shutdown(socket.SHUT_RDWR)
+            if self._socket is not None:
+                self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             return
 

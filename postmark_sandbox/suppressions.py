@@ -48,13 +48,15 @@ class Suppressions:
         return self._by_stream.setdefault(stream, {})
 
     def add(self, stream: str, entry: Suppression) -> bool:
-        """Puts an address on the list; True if it is new there. A reason that cannot be lifted
-        is never replaced by another."""
+        """Puts an address on the list; True if that changes it. A reason that cannot be lifted is
+        never replaced by another, nor what the mailbox said by what the account says."""
         held = self.of(stream).get(entry.address)
-        if held is not None and not held.can_be_lifted():
+        if held is not None and not (held.can_be_lifted() and entry.origin == "Recipient"):
+            return False
+        if held is not None and held.reason == entry.reason and held.origin == entry.origin:
             return False
         self.of(stream)[entry.address] = entry
-        return held is None
+        return True
 
     def lift(self, stream: str, address: str) -> Suppression | None:
         """Takes an address off the list, whatever the reason; None if it was not there."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of
+from postmark_sandbox.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, try_it
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.receiver import Receiver
@@ -155,6 +155,39 @@ def test_no_answer_is_told(caller: Caller, deaf: socket.socket) -> None:
     reply = left(caller, accepted(caller, link, POST)).json
     assert reply["status"] is None
     assert reply["problems"][0].startswith(f"No answer came from 127.0.0.1:{port}")
+
+
+@pytest.fixture
+def dripping() -> Iterator[int]:
+    """The port of a server that answers 200, a byte at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        gone = threading.Event()
+
+        def answer() -> None:
+            taken, _ = listening.accept()
+            with taken:
+                taken.recv(1024)
+                try:
+                    taken.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                    for _ in range(150):
+                        taken.sendall(b"x")
+                        gone.wait(0.02)
+                    taken.sendall(b"\r\nContent-Length: 0\r\n\r\n")
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield int(listening.getsockname()[1])
+        gone.set()
+        thread.join()
+
+
+def test_an_answer_that_trickles_in_is_not_waited_for(dripping: int) -> None:
+    offer = offer_of([("List-Unsubscribe", f"<http://127.0.0.1:{dripping}/u/>"), POST])
+    tried = try_it(offer, MULTIPART, timeout_s=0.2)
+    assert tried.status is None
+    assert "its answer was not whole in time" in tried.sentence
 
 
 def test_an_encoding_that_is_none_is_refused_with_the_known_ones(caller: Caller) -> None:

@@ -102,6 +102,20 @@ def test_a_complaint_is_not_overwritten_by_the_account(caller: Caller) -> None:
     assert listed(caller) == {"a@example.net": ("SpamComplaint", "Recipient")}
 
 
+def test_what_the_mailbox_said_is_not_overwritten_by_the_account(caller: Caller) -> None:
+    caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"]})
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    reply = caller.post("/message-streams/broadcast/suppressions", body).json
+    assert reply["Suppressions"][0]["Status"] == "Suppressed"
+    assert listed(caller) == {"a@example.net": ("HardBounce", "Recipient")}
+
+
+def test_a_complaint_takes_the_place_of_a_hard_bounce(caller: Caller) -> None:
+    for reason in ("HardBounce", "SpamComplaint"):
+        caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"], "reason": reason})
+    assert listed(caller) == {"a@example.net": ("SpamComplaint", "Recipient")}
+
+
 def test_fifty_at_once_and_no_more(caller: Caller) -> None:
     entries = [{"EmailAddress": f"a{n}@example.net"} for n in range(51)]
     path = "/message-streams/broadcast/suppressions"
@@ -215,6 +229,69 @@ def test_bounces_are_searched_counted_and_shown(caller: Caller) -> None:
     bounce = caller.get("/bounces", **asked, type="HardBounce").json["Bounces"][0]
     assert caller.get(f"/bounces/{bounce['ID']}").json == bounce
     assert "Tide tables" in caller.get(f"/bounces/{bounce['ID']}/dump").json["Body"]
+
+
+def test_bounces_come_in_pages_newest_first(caller: Caller) -> None:
+    caller.send(*(a_message(n, To=f"softbounce+{n}@bounce.example") for n in range(5)))
+    asked = {"count": 2, "messagestream": "broadcast"}
+    pages = [caller.get("/bounces", offset=offset, **asked).json for offset in (0, 2, 4, 6)]
+    assert [page["TotalCount"] for page in pages] == [5, 5, 5, 5]
+    found = [[bounce["Email"][11:12] for bounce in page["Bounces"]] for page in pages]
+    assert found == [["4", "3"], ["2", "1"], ["0"], []]
+    assert caller.get("/bounces", count=501, offset=0).code == 1000
+    assert caller.get("/bounces", count=500, offset=9501).code == 1000
+
+
+def test_bounces_are_found_by_message_tag_and_day(caller: Caller) -> None:
+    first, _ = caller.send(
+        a_message(1, To="softbounce@bounce.example", Tag="one"),
+        a_message(2, To="softbounce@bounce.example", Tag="two"),
+    )
+    asked = {"count": 9, "offset": 0, "messagestream": "broadcast"}
+
+    def number(**query: str) -> int:
+        return int(caller.get("/bounces", **asked, **query).json["TotalCount"])
+
+    assert (number(messageID=first["MessageID"]), number(tag="two"), number()) == (1, 1, 2)
+    assert (number(messageID=first["MessageID"].upper()), number(messageID="x")) == (1, 0)
+    assert (number(fromdate="2020-01-01"), number(todate="2020-01-01")) == (2, 0)
+    assert (number(inactive="false"), number(inactive="true")) == (2, 0)
+    for query in ({"fromdate": "soon"}, {"inactive": "perhaps"}, {"type": "Whim"}):
+        assert caller.get("/bounces", **asked, **query).code == 1000
+
+
+@pytest.mark.parametrize("path", ["/bounces/5", "/bounces/x", "/bounces/5/dump"])
+def test_a_bounce_that_is_not_there(caller: Caller, path: str) -> None:
+    assert caller.get(path).code == 1001
+    assert caller.call("PUT", "/bounces/5/activate").code == 1001
+
+
+def test_the_dump_can_be_cut_by_day(caller: Caller) -> None:
+    caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"]})
+    assert list(listed(caller, fromdate="2020-01-01")) == ["a@example.net"]
+    assert list(listed(caller, todate="2020-01-01")) == []
+    dump = "/message-streams/broadcast/suppressions/dump"
+    assert caller.get(dump, fromdate="soon").code == 1400
+    assert caller.get("/message-streams/nowhere/suppressions/dump").code == 1226
+
+
+def test_lifting_a_suppression_makes_its_bounces_active_again(caller: Caller) -> None:
+    caller.send(a_message(1, To="hardbounce@bounce.example"))
+    body = {"Suppressions": [{"EmailAddress": "HardBounce@bounce.example"}]}
+    caller.post("/message-streams/broadcast/suppressions/delete", body)
+    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
+    assert caller.get("/bounces", **asked).json["Bounces"][0]["Inactive"] is False
+
+
+def test_a_bounce_of_a_reader_who_left_by_hand_cannot_be_activated(caller: Caller) -> None:
+    address = "hardbounce@bounce.example"
+    message = caller.send(a_message(1, To=address))[0]["MessageID"]
+    caller.post("/__sandbox__/events", {"event": "Unsubscribe", "message": message})
+    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
+    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
+    reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate")
+    assert (reply.status, reply.code) == (422, 1003)
+    assert listed(caller) == {address: ("ManualSuppression", "Recipient")}
 
 
 def test_activating_a_bounce_takes_the_address_off_the_list(caller: Caller) -> None:

@@ -55,6 +55,22 @@ def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
     assert events[2]["CanActivate"] is False
 
 
+def test_a_complaint_after_a_hard_bounce_changes_the_subscription_once_more(
+    told: Caller, receiver: Receiver
+) -> None:
+    message = told.send(a_message(1, To="hardbounce@bounce.example"))[0]["MessageID"]
+    for _ in range(2):
+        told.post("/__sandbox__/events", {"event": "SpamComplaint", "message": message})
+    events = receiver.events(5)
+    assert [(e["RecordType"], e.get("SuppressionReason")) for e in events] == [
+        ("Bounce", None),
+        ("SubscriptionChange", "HardBounce"),
+        ("SpamComplaint", None),
+        ("SubscriptionChange", "SpamComplaint"),
+        ("SpamComplaint", None),
+    ]
+
+
 def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Receiver) -> None:
     told.send(a_message(1, To="unsubscribe@bounce.example"))
     told.post(
