@@ -160,6 +160,12 @@ def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(picture
     assert first_picture(sanitised(pictures), SITE) == address
 
 
+def test_who_liked_a_letter_is_led_to_where_the_next_one_is_asked_for(anybody, first):
+    for address in everywhere(first)[::2]:
+        html = anybody.get(address).html
+        assert '<a class="btn" href="/">Have the next one sent to you</a>' in html
+
+
 def test_every_page_leads_to_the_feed_and_says_its_language(anybody, first):
     for address in everywhere(first)[::2]:
         html = anybody.get(address).html
