@@ -250,6 +250,12 @@ DELIVERY_SURGE_COMPLAINTS_LEAST = env.whole(
     "DELIVERY_SURGE_COMPLAINTS_LEAST", 3, least=1, most=999999
 )
 
+# --- Signing up ------------------------------------------------------------------------------
+SIGN_UP_MAILS_PER_DAY = env.whole("SIGN_UP_MAILS_PER_DAY", 3, least=1, most=1000)
+SIGN_UPS_PER_HOUR = env.whole("SIGN_UPS_PER_HOUR", 10, least=1, most=100_000)
+SIGN_UP_LEAST_S = env.seconds("SIGN_UP_LEAST_S", 1)
+PENDING_EXPIRES_DAYS = env.whole("PENDING_EXPIRES_DAYS", 30, least=1, most=3650)
+
 # --- Posted forms ----------------------------------------------------------------------------
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)

@@ -2,7 +2,8 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
+
+from publishing.views.home import home
 
 urlpatterns = [
     path("admin/newsletters/", include("publishing.urls")),
@@ -10,5 +11,5 @@ urlpatterns = [
     path("archive/", include("publishing.archive_urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),
-    path("", RedirectView.as_view(pattern_name="archive:index"), name="home"),
+    path("", home, name="home"),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from delivery import chores, readers
 from delivery.queue import provider_event
+from subscribers import expiring
 from subscribers.importing import background
 from subscribers.readers import RegisteredReaders
 
@@ -17,3 +18,4 @@ def join() -> None:
     readers.register(RegisteredReaders())
     chores.register("the provider's events", provider_event.apply_pending)
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
+    chores.register("sign-ups that nobody confirmed", expiring.expire_pending)

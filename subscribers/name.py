@@ -20,6 +20,7 @@ def read_name(text: str) -> str | Refusal:
     name = " ".join(text.split())
     if len(name) > LONGEST_NAME:
         return Refusal(f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed.")
-    if _CONTROL.search(name):
+    # A NUL is none of the ranges, because PostgreSQL, which knows them too, cannot hold it at all.
+    if "\0" in name or _CONTROL.search(name):
         return Refusal("The name contains control characters.")
     return name

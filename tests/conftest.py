@@ -32,6 +32,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "IDEMPOTENCY_WAIT_S": None,
     "IMPORT_MAX_MB": None,
     "METRICS_TOKEN": None,
+    "PENDING_EXPIRES_DAYS": None,
     "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
     "POSTMARK_BROADCAST_STREAM": None,
     "POSTMARK_RETENTION_DAYS": None,
@@ -41,6 +42,9 @@ ENVIRONMENT: dict[str, str | None] = {
     "POSTMARK_WEBHOOK_USER": None,
     "PUBLISH_HOLD_S": "0",
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
+    "SIGN_UPS_PER_HOUR": None,
+    "SIGN_UP_LEAST_S": None,
+    "SIGN_UP_MAILS_PER_DAY": None,
     "SITE_URL": "https://letter.example.org",
     "TRUST_PROXY": None,
     "UNSUBSCRIBE_HANDLING": None,

@@ -1,10 +1,13 @@
 """
 When a form comes without the token that belongs to its session, most often after signing in anew.
 
-Nothing was published, and the author's words stand on the page in a form that can be posted.
+Nothing was done, and the words of an author or a reader stand on the page in a form that can be
+posted.
 """
 
 from __future__ import annotations
+
+import time
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,12 +15,19 @@ from django.urls import reverse
 
 from publishing.views.desk import PUBLISH
 from publishing.views.publishing_form import form_again
+from subscribers import sign_up_form
+from subscribers.views import confirm, sign_up
 
 
 def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF_FAILURE_VIEW."""
     if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):
         return form_again(request, notice="csrf", status=403)
+    if request.path == reverse("subscribers:sign_up"):
+        form = sign_up_form.sent(request.POST.dict(), time.time())
+        return sign_up.form_page(request, form, notice="csrf", status=403)
+    if request.path == reverse("subscribers:confirm"):
+        return confirm.form_again(request, status=403)
     sentence = (
         "This form is older than your present session. Nothing was changed. "
         "Go back, load the page again, and press once more."

@@ -96,6 +96,14 @@ class Subscriber(models.Model):
     class Meta:
         db_table = "subscriber"
         permissions = [("manage_readers", "Can see, import, export and erase readers")]
+        indexes = [
+            # Who may be forgotten soon; few, however long the list.
+            models.Index(
+                name="subscriber_pending_since",
+                fields=["created_at"],
+                condition=Q(state="pending"),
+            )
+        ]
         constraints = [
             models.UniqueConstraint(name="one_subscriber_per_address", fields=["email_key"]),
             models.CheckConstraint(

@@ -23,7 +23,7 @@ def test_a_name_is_kept_as_written_in_one_line(typed: str, kept: str) -> None:
     assert read_name(typed) == kept
 
 
-@pytest.mark.parametrize("control", ["\x01", "\x07", "\x1b", "\x7f", "\x9b"])
+@pytest.mark.parametrize("control", ["\x00", "\x01", "\x07", "\x1b", "\x7f", "\x9b"])
 def test_a_name_with_control_characters_is_refused(control: str) -> None:
     assert read_name(f"Ada{control}Whitlock") == Refusal("The name contains control characters.")
 

@@ -1,0 +1,61 @@
+"""
+How often may somebody ask for mail? The decisions, as pure functions of values.
+
+A form that mails whatever address is typed can be turned against people: by signing up somebody
+else again and again, or by signing up a thousand strangers. So an address is mailed only so often
+in a day, and a network asks only so often in an hour. A form that came back faster than a person
+fills it in is not refused, because browsers and habits fill forms fast; it only has fewer tries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+SUSPICIOUS_PER_HOUR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of a network: how long ago, and whether it came back too fast."""
+
+    seconds_ago: float
+    suspicious: bool = False
+
+
+def seconds_to_wait(asked: Sequence[Asked], suspicious: bool, per_hour: int) -> int:
+    """
+    How many seconds a network must wait before it may ask again; 0 if it may now.
+
+    `asked` are its requests of the last hour, the latest first; `suspicious` says how the new one
+    came. A clock that stepped back makes nobody wait longer than an hour.
+    """
+    every = [one.seconds_ago for one in asked]
+    wait = _until_fewer_than(per_hour, every)
+    if suspicious:
+        fast = [one.seconds_ago for one in asked if one.suspicious]
+        wait = max(wait, _until_fewer_than(min(SUSPICIOUS_PER_HOUR, per_hour), fast))
+    return wait
+
+
+def may_be_mailed(mails_within_a_day: int, per_day: int) -> bool:
+    """Whether one more mail may go to an address that was sent so many within a day."""
+    return mails_within_a_day < per_day
+
+
+def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
+    """
+    Whether the form came back faster than a person fills it in, or from before it was shown.
+
+    None: it does not say, as with a script or a form that somebody built themselves.
+    """
+    return seconds_filling_in is not None and seconds_filling_in < least_s
+
+
+def _until_fewer_than(most: int, seconds_ago: Sequence[float]) -> int:
+    if len(seconds_ago) < most:
+        return 0
+    return min(HOUR_S, max(1, ceil(HOUR_S - sorted(seconds_ago)[most - 1])))

@@ -1,0 +1,91 @@
+"""The front page: the newsletter's name, the form, and what the letter is like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from delivery.models import Newsletter
+from publishing.content import Content
+from publishing.publish import publish
+from subscribers.models import Subscriber
+from tests.subscribers.signing_up_by_hand import visitor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def front_page() -> str:
+    page = visitor().get("/")
+    assert page.status_code == 200
+    return page.content.decode()
+
+
+def test_it_bears_the_newsletters_name_and_tagline_and_escapes_them() -> None:
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(name="Hedge <b>& Gate</b>", tagline="On <i>birds</i>")
+
+    page = front_page()
+
+    assert "<title>Hedge &lt;b&gt;&amp; Gate&lt;/b&gt;</title>" in page
+    assert "On &lt;i&gt;birds&lt;/i&gt;" in page
+
+
+def test_it_has_the_two_fields_each_with_its_label_and_one_button() -> None:
+    page = front_page()
+
+    assert '<label for="email">Email address</label>' in page
+    assert '<label for="name">' in page
+    assert page.count("<button") == 1
+    assert 'action="/subscriptions/"' in page
+    assert page.count("<h1") == 1
+
+
+def test_without_letters_it_says_so() -> None:
+    assert "No letter yet" in front_page()
+
+
+def test_it_shows_the_latest_letters_and_leads_to_all_of_them(author: Any) -> None:
+    for number in range(7):
+        words = Content(f"Letter number {number}", "<p>Words.</p>", "Words.")
+        publish(author.pk, f"key-{number}", words, hold_s=0)
+
+    page = front_page()
+
+    assert [f"Letter number {number}" in page for number in range(7)] == [False] * 2 + [True] * 5
+    assert page.index("Letter number 6") < page.index("Letter number 5")
+    assert "All 7 letters" in page
+    assert 'href="/archive/"' in page
+
+
+def test_a_letter_that_can_still_be_called_back_is_not_shown(author: Any) -> None:
+    publish(author.pk, "key", Content("A held letter", "<p>Words.</p>", "Words."), hold_s=600)
+
+    assert "A held letter" not in front_page()
+
+
+def test_looking_at_it_changes_nothing_and_needs_no_script() -> None:
+    page = front_page()
+
+    assert visitor().head("/").status_code == 200
+    assert "<script" not in page
+    assert not Subscriber.objects.exists()
+
+
+def test_a_field_that_no_person_sees_is_out_of_reach_of_keyboard_and_screen_reader() -> None:
+    page = front_page()
+
+    assert '<div class="hide" aria-hidden="true">' in page
+    assert 'name="reply" autocomplete="off" tabindex="-1"' in page
+
+
+def test_no_cache_on_the_way_hands_its_form_to_somebody_else() -> None:
+    answer = visitor().get("/")
+
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert "Cookie" in answer.headers["Vary"]
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_it_is_only_looked_at(method: str) -> None:
+    assert getattr(visitor(), method)("/").status_code == 405

@@ -1,0 +1,68 @@
+"""How often somebody may ask for mail: the decisions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subscribers.sign_up_limits import (
+    HOUR_S,
+    SUSPICIOUS_PER_HOUR,
+    Asked,
+    is_suspicious,
+    may_be_mailed,
+    seconds_to_wait,
+)
+
+
+def asked(*seconds_ago: float, suspicious: bool = False) -> list[Asked]:
+    return [Asked(ago, suspicious) for ago in seconds_ago]
+
+
+def test_a_network_asks_as_often_in_an_hour_as_is_allowed_and_no_oftener() -> None:
+    assert seconds_to_wait(asked(*range(9)), False, per_hour=10) == 0
+    assert seconds_to_wait(asked(*range(10)), False, per_hour=10) > 0
+
+
+def test_it_waits_until_the_oldest_that_counts_is_an_hour_old() -> None:
+    assert seconds_to_wait(asked(5, 100, 600.5), False, per_hour=3) == HOUR_S - 600
+
+
+def test_forms_that_came_back_too_fast_have_fewer_tries() -> None:
+    fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
+
+    assert seconds_to_wait(fast[1:], True, per_hour=10) == 0
+    assert seconds_to_wait(fast, True, per_hour=10) > 0
+
+
+def test_somebody_who_takes_their_time_is_not_held_up_by_those_who_do_not() -> None:
+    fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
+
+    assert seconds_to_wait(fast, False, per_hour=10) == 0
+    assert seconds_to_wait(asked(1, 2, 3), True, per_hour=10) == 0
+
+
+@given(
+    st.lists(st.floats(min_value=-1e6, max_value=HOUR_S), max_size=30),
+    st.booleans(),
+    st.integers(min_value=1, max_value=20),
+)
+def test_nobody_ever_waits_longer_than_an_hour(
+    seconds_ago: list[float], suspicious: bool, per_hour: int
+) -> None:
+    assert 0 <= seconds_to_wait(asked(*seconds_ago), suspicious, per_hour) <= HOUR_S
+
+
+def test_an_address_is_mailed_only_so_often_in_a_day() -> None:
+    assert [may_be_mailed(mails, per_day=3) for mails in range(5)] == [True] * 3 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "suspicious"),
+    [(None, False), (0.0, True), (0.99, True), (1.0, False), (90_000.0, False), (-5.0, True)],
+)
+def test_a_form_that_comes_back_faster_than_a_person_fills_it_in_is_suspicious(
+    seconds: float | None, suspicious: bool
+) -> None:
+    assert is_suspicious(seconds, least_s=1) is suspicious

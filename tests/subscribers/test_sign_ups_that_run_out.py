@@ -1,0 +1,114 @@
+"""Whoever was asked and never confirmed is forgotten after a while."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import LazySettings
+
+from delivery import chores
+from subscribers.expiring import expire_pending
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+from tests.subscribers.signing_up_by_hand import ADA, days_pass, press, sign_up, the_one
+
+pytestmark = pytest.mark.django_db
+
+
+def test_after_thirty_days_a_sign_up_is_forgotten_with_all_that_is_on_record_about_it() -> None:
+    sign_up()
+    Bounce.objects.create(subscriber=the_one(), type="SoftBounce", inactive=False, at=SOME_DAY)
+    days_pass(29.9)
+    assert expire_pending() == 0
+    days_pass(0.2)
+
+    assert expire_pending() == 1
+
+    for model in (Subscriber, ConsentRecord, Bounce):
+        assert not model.objects.exists()
+
+
+def test_it_counts_from_the_latest_request() -> None:
+    sign_up()
+    days_pass(29)
+    sign_up()
+    days_pass(2)
+
+    assert expire_pending() == 0
+
+    days_pass(29)
+    assert expire_pending() == 1
+
+
+def test_how_many_days_is_a_setting(settings: LazySettings) -> None:
+    settings.PENDING_EXPIRES_DAYS = 2
+    sign_up()
+    days_pass(3)
+
+    assert expire_pending() == 1
+
+
+def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
+    SubscriberFactory(state="pending", source="import", subscriber_import=SubscriberImportFactory())
+    days_pass(31)
+
+    assert expire_pending() == 1
+
+
+@pytest.mark.parametrize("state", ["confirmed", "unsubscribed", "bounced", "complained"])
+def test_nobody_else_is(state: str) -> None:
+    SubscriberFactory(state=state)
+    days_pass(1000)
+
+    assert expire_pending() == 0
+    assert Subscriber.objects.exists()
+
+
+def test_a_reader_who_confirmed_in_time_stays() -> None:
+    sign_up()
+    press(the_one())
+    days_pass(1000)
+
+    assert expire_pending() == 0
+    assert ConsentRecord.objects.count() == 2
+
+
+def test_that_an_address_may_not_be_mailed_is_not_forgotten() -> None:
+    sign_up()
+    SuppressionFactory(address_key=ADA)
+    days_pass(31)
+
+    expire_pending()
+
+    assert Suppression.objects.filter(lifted_at=None).exists()
+
+
+def test_it_is_done_in_pieces() -> None:
+    for _ in range(5):
+        SubscriberFactory(state="pending")
+    days_pass(31)
+
+    assert [expire_pending(at_once=2) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_who_signs_up_after_that_starts_anew() -> None:
+    sign_up()
+    days_pass(31)
+    expire_pending()
+
+    sign_up()
+
+    assert the_one().requests == 1
+
+
+def test_every_worker_does_it() -> None:
+    sign_up()
+    days_pass(31)
+
+    chores.do_all()
+
+    assert not Subscriber.objects.exists()
