@@ -22,7 +22,7 @@ from postmark_sandbox.request import Request
 from postmark_sandbox.search import dates, described, details, paging, search
 from postmark_sandbox.sending import TEST_TOKEN, TOKEN_HEADER, send_batch, send_one
 from postmark_sandbox.streams import TYPES
-from postmark_sandbox.suppressions import addresses_in, why_not_an_address
+from postmark_sandbox.suppressions import NO_AUTHORITY, addresses_in, why_not_an_address
 from postmark_sandbox.tampering import instead, tampered
 from postmark_sandbox.times import NS_PER_SECOND, now_ns
 
@@ -179,7 +179,7 @@ def _reactivate(sandbox: Sandbox, request: Request, fault: Fault | None, name: s
         if wrong is None:
             held = sandbox.suppressions.of(name).get(address.lower())
             if held is not None and not held.can_be_lifted():
-                wrong = "You do not have the required authority to change this suppression."
+                wrong = NO_AUTHORITY
             else:
                 change = partial(sandbox.aftermath.lift, name, address)
                 sandbox.later.after(_effect_after_s(fault), change)

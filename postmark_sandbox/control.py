@@ -207,8 +207,7 @@ def _list_webhooks(sandbox: Sandbox, request: Request, rest: str) -> Answer:
 
 
 def _hurry(sandbox: Sandbox, request: Request, rest: str) -> Answer:
-    changes = sandbox.later.hurry()
-    return ok({"changes": changes, "webhooks": sandbox.webhooks.hurry()})
+    return ok(sandbox.hurry())
 
 
 PAGES = {

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 # The form's fields, in order: name, label, a word about it, what stands in it at first.
 FIELDS = (
-    ("calls", "For how many calls", "(empty: for every one)", "1"),
+    ("calls", "For how many calls or events", "(empty: for every one)", "1"),
     ("probability", "Chance", "(0 to 1; empty: always)", ""),
     ("seed", "Seed", "(the same seed, the same faults)", "1789"),
     ("recipient", "Only with this recipient", "", ""),
+    ("path", "Only for this path", "(or, for webhooks, this type of event)", ""),
     ("seconds", "Seconds", "(for slow, stalled and late)", ""),
     ("k", "k", "(the first k, k more, k in another order)", ""),
     ("code", "ErrorCode", "(for refusals)", ""),
@@ -43,7 +44,7 @@ def faults_page(sandbox: Sandbox, wrong: str = "", given: dict[str, str] | None 
         done=fill(DONE, rules=_rules(spent, "Faults that are done"), clear=CLEAR)
         if spent
         else Markup(""),
-        release=_release(held),
+        release=joined([_release(held), _hurry(sandbox)]),
         error=fill('<p class="error" id="wrong" role="alert">{text}</p>', text=wrong)
         if wrong
         else Markup(""),
@@ -91,6 +92,12 @@ def release(sandbox: Sandbox, request: Request) -> Answer:
     return see_other("/faults")
 
 
+def hurry(sandbox: Sandbox) -> Answer:
+    """`POST /faults/hurry`: what is late happens now."""
+    sandbox.hurry()
+    return see_other("/faults")
+
+
 def _sentence(live: list[Rule], held: int) -> Markup:
     if held:
         text = f"{counted(held, 'call is', 'calls are')} being held until you release them."
@@ -99,7 +106,7 @@ def _sentence(live: list[Rule], held: int) -> Markup:
         return Markup("Every call is answered as it should be.")
     first = KINDS[live[0].kind].label
     more = "" if len(live) == 1 else f", and {counted(len(live) - 1, 'other', 'others')}"
-    text = f"On request, calls go wrong: {first[0].lower()}{first[1:]}{more}."
+    text = f"On request, something goes wrong: {first[0].lower()}{first[1:]}{more}."
     return fill("{glyph} {text}", glyph=glyph("attention", "doubt"), text=text)
 
 
@@ -146,6 +153,13 @@ def _release(held: int) -> Markup:
     return fill(RELEASE, number=counted(held, "call", "calls"))
 
 
+def _hurry(sandbox: Sandbox) -> Markup:
+    webhooks, changes = sandbox.webhooks.waiting, sandbox.later.waiting
+    late = [counted(webhooks, "webhook", "webhooks")] if webhooks else []
+    late += [counted(changes, "suppression", "suppressions")] if changes else []
+    return fill(HURRY, number=" and ".join(late)) if late else Markup("")
+
+
 def _kinds(chosen: str) -> Markup:
     return joined(
         [
@@ -162,10 +176,10 @@ def _kinds(chosen: str) -> Markup:
 
 PAGE = """<header class="head"><h1>{title}</h1><p class="lede">{sentence}</p>{release}</header>
 <section class="sec" aria-labelledby="now"><header><h2 id="now">In force</h2>
-<p class="small quiet">The first that fits wins</p></header>
+<p class="small quiet">Of those for calls, the first that fits wins</p></header>
 <div class="stack">{rules}{clear}</div></section>
 {done}<section class="sec" aria-labelledby="new"><header><h2 id="new">Another</h2>
-<p class="small quiet">For the next calls</p></header>
+<p class="small quiet">For the next calls or events</p></header>
 <form class="stack" method="post" action="/faults">{error}
 <div class="two">
 <div class="field"><label for="kind">What goes wrong</label>
@@ -196,6 +210,8 @@ RULE = """<tr><th scope="row">{label}<br><code class="small quiet">{kind}</code>
 <td class="num"><form method="post" action="/faults/clear">
 <input type="hidden" name="id" value="{id}"><button class="btn mini">Clear</button></form>
 </td></tr>"""
+HURRY = """<form class="acts" method="post" action="/faults/hurry">
+<button class="btn">Let {number} happen now</button></form>"""
 RELEASE = """<form class="acts" method="post" action="/faults/release">
 <button class="btn" name="outcome" value="answer">Answer {number}</button>
 <button class="btn risk" name="outcome" value="close">Hang up on {number}</button></form>"""

@@ -14,11 +14,16 @@ POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-PLACES = {"Messages": "/", "Faults": "/faults", "Calls": "/calls"}
+PLACES = {
+    "Messages": "/",
+    "Suppressions": "/suppressions",
+    "Faults": "/faults",
+    "Calls": "/calls",
+}
 
 
 def framed(sandbox: Sandbox, place: str, content: Markup, status: int = 200) -> Answer:
-    """A page of the sandbox; `place` is the one of the three that it belongs to."""
+    """A page of the sandbox; `place` is the one of the four that it belongs to."""
     links = [
         fill(
             '<li><a href="{href}"{current}>{name}</a></li>',

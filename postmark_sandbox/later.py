@@ -16,6 +16,11 @@ class Later:
         self._thread: threading.Thread | None = None
         self._stopped = False
 
+    @property
+    def waiting(self) -> int:
+        """How much is still to be done."""
+        return len(self._waiting)
+
     def after(self, seconds: float, act: Callable[[], object]) -> None:
         """Does it after so many seconds; at once, in the caller's thread, if there are none."""
         if seconds <= 0:

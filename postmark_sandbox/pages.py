@@ -10,11 +10,16 @@ from urllib.parse import urlsplit
 from postmark_sandbox.answers import Answer, plain, see_other
 from postmark_sandbox.call_pages import calls_page
 from postmark_sandbox.event_pages import let_happen, unsubscribe_as_provider
-from postmark_sandbox.fault_pages import clear_faults, faults_page, release, set_fault
+from postmark_sandbox.fault_pages import clear_faults, faults_page, hurry, release, set_fault
 from postmark_sandbox.frame import framed
 from postmark_sandbox.inbox import mail_page, messages_page
 from postmark_sandbox.markup import Markup, counted, fill
 from postmark_sandbox.request import Request
+from postmark_sandbox.suppression_pages import (
+    add_suppression,
+    lift_suppression,
+    suppressions_page,
+)
 
 if TYPE_CHECKING:
     from postmark_sandbox.sandbox import Sandbox
@@ -48,6 +53,12 @@ def answer(sandbox: Sandbox, request: Request) -> Answer:
             return clear_faults(sandbox, request)
         case "/faults/release":
             return release(sandbox, request)
+        case "/faults/hurry":
+            return hurry(sandbox)
+        case "/suppressions":
+            return add_suppression(sandbox, request)
+        case "/suppressions/lift":
+            return lift_suppression(sandbox, request)
         case "/empty":
             sandbox.reset()
             return see_other("/")
@@ -61,6 +72,8 @@ def _shown(sandbox: Sandbox, request: Request) -> Answer:
     match request.path:
         case "/":
             return messages_page(sandbox, request)
+        case "/suppressions":
+            return suppressions_page(sandbox, request)
         case "/faults":
             return faults_page(sandbox)
         case "/calls":

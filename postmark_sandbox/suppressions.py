@@ -10,6 +10,7 @@ from postmark_sandbox.times import eastern_text
 REASONS = ("HardBounce", "SpamComplaint", "ManualSuppression")
 ORIGINS = ("Recipient", "Customer", "Admin")
 MOST_AT_ONCE = 50
+NO_AUTHORITY = "You do not have the required authority to change this suppression."
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,12 @@ class Webhooks:
         """Whether anyone is told of events of this type."""
         return any(trigger in hook.verified for hook in self.hooks.everyone())
 
+    @property
+    def waiting(self) -> int:
+        """How many posts are late, to be mixed, or to be tried again."""
+        with self._changed:
+            return len(self._later) + (len(self._window.posts) if self._window else 0)
+
     def point_at(self, url: str | None) -> None:
         """Sends every event to this URL from now on, None for nowhere; Basic auth from the URL.
         The webhooks that were set up by API stay as they are."""
@@ -131,8 +137,8 @@ class Webhooks:
     def hurry(self) -> int:
         """Posts everything that waits (late, to be mixed, to be tried again) now; how many."""
         with self._changed:
+            count = self.waiting
             self._close_window()
-            count = len(self._later)
             self._now.extend(sorted(self._later))
             self._later.clear()
             self._changed.notify_all()

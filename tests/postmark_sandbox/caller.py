@@ -124,7 +124,7 @@ class Caller:
         """The counts."""
         return dict(self.get("/__sandbox__/summary").json)
 
-    def form(self, path: str, **fields: str) -> Reply:
+    def form(self, path: str, /, **fields: str) -> Reply:
         """Posts an HTML form as a browser on the sandbox's own page would."""
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",

@@ -63,7 +63,7 @@ def lede(reply: Reply) -> str:
     return re.sub(r"<[^>]+>", "", found.group(1)).strip()
 
 
-@pytest.mark.parametrize("path", ["/", "/faults", "/calls", "/empty"])
+@pytest.mark.parametrize("path", ["/", "/suppressions", "/faults", "/calls", "/empty"])
 def test_pages_are_well_formed_when_there_is_nothing_to_show(caller: Caller, path: str) -> None:
     reply = caller.get(path)
     assert reply.status == 200
@@ -367,7 +367,9 @@ def test_a_name_that_is_not_of_this_machine_is_refused(caller: Caller) -> None:
         assert caller.call("GET", "/", headers={"Host": host}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/faults", "/faults/clear", "/faults/release", "/empty"])
+@pytest.mark.parametrize(
+    "path", ["/faults", "/faults/clear", "/faults/release", "/faults/hurry", "/empty"]
+)
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_a_form_from_another_site_changes_nothing(caller: Caller, path: str, origin: str) -> None:
     caller.send(a_message())
@@ -396,3 +398,22 @@ def test_a_held_call_can_be_released_by_form(server: SandboxServer) -> None:
     caller = Caller(server.url)
     assert caller.form("/faults/release", outcome="answer").status == 303
     assert "being held" not in caller.get("/faults").text
+
+
+def test_what_is_late_can_be_hurried_by_form(caller: Caller) -> None:
+    assert "happen now" not in caller.get("/faults").text
+    caller.fault("suppression_delay", seconds=600)
+    body = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}
+    caller.post("/message-streams/broadcast/suppressions", body)
+    page = caller.get("/faults")
+    read(page)
+    assert "Let 1 suppression happen now" in page.text
+    assert caller.form("/faults/hurry").status == 303
+    assert "ada@example.net" in caller.get("/suppressions").text
+
+
+def test_a_fault_of_webhooks_says_what_it_hits(caller: Caller) -> None:
+    caller.form("/faults", kind="webhook_duplicate", calls="3", path="Bounce")
+    page = caller.get("/faults").text
+    assert "On request, something goes wrong: tell an event again." in page
+    assert "3 events at most; k 1; seconds 0.0; Bounce" in page
