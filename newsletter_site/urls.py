@@ -6,6 +6,7 @@ from django.urls import include, path
 from publishing.views.home import home
 
 urlpatterns = [
+    path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     path("admin/", admin.site.urls),
     path("archive/", include("publishing.archive_urls")),

@@ -12,7 +12,11 @@ import logging
 from django.db import connection, transaction
 from django.db.models.functions import Lower
 
-from delivery.queue.forget import forget_recipient, wait_for_copies_being_made
+from delivery.queue.forget import (
+    forget_address,
+    forget_recipient,
+    wait_for_copies_being_made,
+)
 from subscribers.erasure_hash import hash_of
 from subscribers.models import LeftOutRow, Subscriber
 
@@ -36,6 +40,7 @@ def erase(subscriber_id: int) -> bool:
         wait_for_copies_being_made()
         # Copies before the person: that is the order in which a worker settles them.
         forget_recipient(subscriber_id, key)
+        forget_address(key)
         LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
+from delivery.queue.suppression_change import ask_provider
 from subscribers import consent
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act, How
@@ -33,4 +34,6 @@ def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail:
         if not left:
             return False
         consent.record(subscriber_id, Act.LEFT, how, network=network, detail=detail)
+        address = Subscriber.objects.values_list("email", flat=True).get(id=subscriber_id)
+        ask_provider(address, "suppress")
         return True

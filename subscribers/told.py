@@ -16,7 +16,9 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.queue.forget import forget_address
 from delivery.told import Bounced, Fact, Meaning, Suppressed, types_that_mean
+from subscribers.erasure_hash import erased_among
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act
 
@@ -70,6 +72,10 @@ def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:
     at = fact.at
     assert at is not None  # noqa: S101 -- delivery gives every fact a time before it tells it
     reader = _lock_reader(cursor, fact)
+    if reader is None and erased_among([fact.address_key]):
+        # It came late. What it tells of is nobody's any more, and would bring the address back.
+        forget_address(fact.address_key)
+        return
     effect = _EFFECTS.get(fact.meaning)
     if isinstance(fact, Bounced):
         if reader is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from django.db import connection
 
 from delivery.models import Edition
+from delivery.queue import provider_event, provider_suppression, suppression_change
 
 ERASED = "The reader had themselves erased."
 
@@ -47,3 +48,13 @@ def forget_recipient(recipient: int, address_key: str) -> None:
     issues = list(Edition.objects.order_by().values_list("issue_id", flat=True).distinct())
     with connection.cursor() as cursor:
         cursor.execute(_BLANK, [address_key, ERASED, issues, recipient])
+
+
+def forget_address(address: str) -> None:
+    """
+    Delete what the provider told of this address, and what it was to be told. Runs in the caller's
+    transaction.
+    """
+    provider_event.forget(address)
+    provider_suppression.forget(address)
+    suppression_change.forget(address)

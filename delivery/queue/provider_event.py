@@ -144,6 +144,8 @@ def _apply(event: int) -> bool:
         if fact is None or isinstance(fact, Delivered):
             # A person's state does not hang on it, and it comes once for every copy.
             _mark_applied(cursor, event)
+            if fact is not None and fact.delivery is not None:
+                _drop_if_forgotten(cursor, event, fact.delivery)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event) is None:
@@ -169,6 +171,18 @@ def _lock(cursor: CursorWrapper, event: int) -> tuple[WebhookEvent, datetime] | 
 def _mark_applied(cursor: CursorWrapper, event: int) -> None:
     cursor.execute(
         "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
+    )
+
+
+def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey) -> None:
+    """The reader of this copy was erased before it came, and it would bring the address back."""
+    cursor.execute(
+        """
+        DELETE FROM provider_event WHERE id = %s AND EXISTS (
+            SELECT FROM delivery
+            WHERE issue_id = %s AND recipient_id = %s AND version = %s AND address = '')
+        """,
+        [event, key.issue, key.recipient, key.version],
     )
 
 

@@ -8,19 +8,20 @@ that says so. (Sending them to the login page would send them round in a circle.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render, resolve_url
-from django.utils import timezone
+from django.shortcuts import resolve_url
 
-from delivery.models import Newsletter
 from publishing import kept_form
+from subscribers.views.desk import desk_page
+
+__all__ = ["LOOK", "PUBLISH", "author_of", "desk_page", "may_look", "may_publish"]
 
 PUBLISH = "publishing.publish_edition"
 LOOK = "publishing.view_issue"
@@ -60,30 +61,3 @@ def _guarded(view: View[P], permissions: tuple[str, ...], refusal: str) -> View[
         return view(request, *args, **kwargs)
 
     return guarded
-
-
-def desk_page(
-    request: HttpRequest, template: str, facts: Mapping[str, Any], *, status: int = 200
-) -> HttpResponse:
-    """
-    A page of the desk. Its times are the newsletter's.
-
-    Not `no-store`: the back button must show the form as it was, text and key, and not a fresh
-    one under which the same letter could be published again.
-    """
-    newsletter = Newsletter.objects.the_one()
-    with timezone.override(newsletter.zone):
-        page = render(
-            request,
-            template,
-            {"newsletter": newsletter, "sandbox_url": _sandbox_url(), **facts},
-            status=status,
-        )
-    page.headers["Cache-Control"] = "private, no-cache"
-    return page
-
-
-def _sandbox_url() -> str:
-    """Where the mail of a development site ends up, so that nobody has to look for it."""
-    in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
-    return settings.POSTMARK_BASE_URL if in_sandbox else ""

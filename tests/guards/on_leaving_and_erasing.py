@@ -56,4 +56,26 @@ GUARDS = [
         "return Refused(_quoted(code, text))",
         f"{ERASES}test_a_refusal_of_the_address_does_not_write_it_back",
     ),
+    guard(
+        "what the provider tells late of somebody who was erased is not kept",
+        "subscribers/told.py",
+        "    if reader is None and erased_among([fact.address_key]):\n",
+        "    if False:\n",
+        f"{ERASES}test_what_the_provider_tells_later_does_not_bring_the_address_back",
+    ),
+    guard(
+        "a delivery that is told late of somebody who was erased is not kept",
+        "delivery/queue/provider_event.py",
+        "                _drop_if_forgotten(cursor, event, fact.delivery)\n",
+        "                pass\n",
+        f"{ERASES}test_what_the_provider_tells_later_does_not_bring_the_address_back",
+    ),
+    guard(
+        "letting in takes back the desk's own word alone",
+        "subscribers/shutting_out.py",
+        "        if standing.reason != MANUAL:\n",
+        "        if False:\n",
+        "tests/subscribers/test_readers_on_the_desk.py::"
+        "test_letting_in_takes_back_the_desks_own_word_alone",
+    ),
 ]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable
 
+import orjson
 import pytest
 from django.conf import LazySettings
 from django.db import connection, transaction
 from django.test import Client
 
-from delivery.models import Delivery
+from delivery.models import Delivery, Edition
+from delivery.queue import provider_event
 from postmark_sandbox.server import SandboxServer
 from subscribers import consent
 from subscribers.erasing import erase
 from subscribers.erasure_hash import erased_among, hash_of
+from subscribers.leaving import leave
 from subscribers.models import Bounce, ConsentRecord, Erasure, LeftOutRow, Subscriber
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
@@ -301,3 +305,93 @@ def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
 
     assert Delivery.objects.get().address == reader.email
     assert not Erasure.objects.exists()
+
+
+# --- What the provider tells ----------------------------------------------------------------------
+
+
+def an_event(kind: str, address: str, edition: Edition | None = None, reader: int = 0) -> bytes:
+    """What Postmark posts about an address, or about a copy of ours."""
+    copy, message = "", str(uuid.uuid4())
+    if edition is not None:
+        copy = f"{edition.issue_id.hex}.{edition.version}.{reader}"
+        sent = Delivery.objects.get(issue=edition.issue_id, recipient=reader)
+        message = sent.provider_message_id or message
+    return orjson.dumps(
+        {
+            "RecordType": kind,
+            "MessageID": message,
+            "MessageStream": "broadcast",
+            "Recipient": address,
+            "Email": address,
+            "ID": 4711,
+            "Type": "HardBounce",
+            "DeliveredAt": "2026-05-04T10:15:22Z",
+            "BouncedAt": "2026-05-04T10:15:22Z",
+            "ChangedAt": "2026-05-04T10:15:22Z",
+            "SuppressSending": True,
+            "SuppressionReason": "HardBounce",
+            "Origin": "Recipient",
+            "Metadata": {"delivery": copy} if copy else {},
+        }
+    )
+
+
+KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange"]
+
+
+def told(kind: str, address: str, edition: Edition | None = None, reader: int = 0) -> None:
+    event = provider_event.keep(an_event(kind, address, edition, reader))
+    assert event is not None
+    assert provider_event.apply(event)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_provider_told_before_goes_with_them(
+    newsroom: Newsroom, provider: SandboxServer, kind: str
+) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    reader = reader_one()
+    told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk)
+    assert "provider_event" in tables_that_hold(NOBODY_IN_PARTICULAR)
+
+    erase(reader.pk)
+
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_provider_tells_later_does_not_bring_the_address_back(
+    newsroom: Newsroom, provider: SandboxServer, kind: str
+) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    reader = reader_one()
+    erase(reader.pk)
+
+    told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk)
+
+    assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
+    assert newsroom.books(edition).sent == 2
+
+
+def test_a_bounce_of_somebody_who_came_back_after_being_erased_is_kept(newsroom: Newsroom) -> None:
+    erase(newsroom.confirm(1, start=1)[0].pk)
+    again = newsroom.confirm(1, start=1)[0]
+
+    told("Bounce", NOBODY_IN_PARTICULAR)
+
+    again.refresh_from_db()
+    assert again.state == "bounced"
+
+
+@pytest.mark.django_db
+def test_what_waited_to_be_told_to_the_provider_is_dropped() -> None:
+    reader = SubscriberFactory(email=ADDRESS)
+    leave(reader.pk)
+    assert "suppression_change" in tables_that_hold(ADDRESS)
+
+    erase(reader.pk)
+
+    assert tables_that_hold(ADDRESS) == []

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from delivery.models import SuppressionChange
 from delivery.models.newsletter import Newsletter
 from subscribers import consent
 from subscribers.models import ConsentRecord, Subscriber
@@ -235,6 +236,16 @@ def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> No
         visitor.post(link_of(reader))
 
     assert len(lines_of(reader)) == 1
+
+
+def test_the_provider_is_asked_to_refuse_the_address_too_once(visitor: Client) -> None:
+    reader = SubscriberFactory()
+
+    for _ in range(2):
+        visitor.post(link_of(reader))
+
+    asked = SuppressionChange.objects.get()
+    assert (asked.address, asked.change) == (reader.email, "suppress")
 
 
 def test_looking_puts_nothing_into_the_ledger(visitor: Client) -> None:

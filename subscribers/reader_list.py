@@ -1,0 +1,91 @@
+"""
+The list of readers, a page at a time, and what is looked for in it. Newest first.
+
+What it costs at a million readers: a page is a few rows of the primary key; a search by the start
+of an address is one look into its index; a search by name looks at every row, so it is given a few
+seconds and no more. The counts by state are one pass over the table, about a tenth of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Count, Q, QuerySet
+
+from subscribers.models import Subscriber
+
+PAGE = 50
+CHUNK = 2000
+LONGEST_SEARCH = 254
+# For what has no index. The database ends it; the person is told what finds sooner.
+SEARCH_S = 3
+
+
+class SearchTookTooLongError(Exception):
+    """Nothing was found within the time that a search may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is looked for: a state, or every one where it is empty; and a text in any."""
+
+    state: str = ""
+    text: str = ""
+
+    @classmethod
+    def for_(cls, state: str, text: str) -> Looked:
+        """As an address of a page names it; what is no state stands for all."""
+        return cls(state if state in Subscriber.State.values else "", text.strip()[:LONGEST_SEARCH])
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPage:
+    """Some readers, and the number before which the next page begins, if there is one."""
+
+    readers: Sequence[Subscriber]
+    before: int | None
+
+
+def page_of(looked: Looked, before: int | None = None, *, most: int = PAGE) -> ReaderPage:
+    """Up to `most` readers. Raises `SearchTookTooLongError`."""
+    found = matching(looked).order_by("-id")
+    if before is not None:
+        found = found.filter(id__lt=before)
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'")
+            readers = list(found.select_related("subscriber_import")[: most + 1])
+            cursor.execute("SET LOCAL statement_timeout = DEFAULT")
+    except OperationalError as error:
+        raise SearchTookTooLongError from error
+    return ReaderPage(readers[:most], readers[most - 1].pk if len(readers) > most else None)
+
+
+def counts_by_state() -> Mapping[str, int]:
+    """How many readers there are in each state, in the order in which states are named."""
+    found = dict(Subscriber.objects.order_by().values_list("state").annotate(readers=Count("id")))
+    return {state: found.get(state, 0) for state in Subscriber.State.values}
+
+
+def everybody(looked: Looked) -> Iterator[Subscriber]:
+    """All who match, oldest first, some at a time: memory stays the same however many they are."""
+    last = 0
+    found = matching(looked).select_related("subscriber_import").order_by("id")
+    while chunk := list(found.filter(id__gt=last)[:CHUNK]):
+        yield from chunk
+        last = chunk[-1].pk
+
+
+def matching(looked: Looked) -> QuerySet[Subscriber]:
+    """Whom to look at. A text with an @-sign is the start of an address; any other may be a name"""
+    found = Subscriber.objects.all()
+    if looked.state:
+        found = found.filter(state=looked.state)
+    if looked.text:
+        address = Q(email_key__startswith=looked.text.lower())
+        found = found.filter(
+            address if "@" in looked.text else address | Q(name__icontains=looked.text)
+        )
+    return found

@@ -1,0 +1,423 @@
+"""The desk's pages about readers: who may see them, what they show, and what may be done."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import URLPattern
+
+from delivery.models import SuppressionChange
+from subscribers import consent, desk_urls
+from subscribers.desk_actions import ACTIONS
+from subscribers.models import ConsentRecord, Subscriber, Suppression
+from tests.subscribers.everywhere import tables_that_hold
+from tests.subscribers.factories import (
+    SubscriberFactory,
+    SubscriberImportFactory,
+    SuppressionFactory,
+)
+
+pytestmark = pytest.mark.django_db
+READERS = "/admin/newsletters/readers/"
+
+
+@pytest.fixture(autouse=True)
+def without_tls(settings: LazySettings) -> None:
+    """The pages and not the way to them are tried here."""
+    settings.SECURE_SSL_REDIRECT = False
+
+
+@pytest.fixture
+def operator() -> Client:
+    """Somebody who may manage readers, in a browser that is strict about CSRF."""
+    return signed_in("manage_readers")
+
+
+def signed_in(*permissions: str, strict: bool = False) -> Client:
+    user = get_user_model().objects.create_user(
+        username="-".join(("edith", *permissions)), is_staff=True
+    )
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client(enforce_csrf_checks=strict)
+    client.force_login(user)
+    return client
+
+
+def page_of(reader: Subscriber, name: str = "") -> str:
+    return f"{READERS}{reader.pk}/{name}/" if name else f"{READERS}{reader.pk}/"
+
+
+def shown(page: object) -> str:
+    return page.content.decode()  # type: ignore[attr-defined]
+
+
+# --- Who may --------------------------------------------------------------------------------------
+
+
+def every_address(reader: Subscriber) -> list[str]:
+    return [
+        READERS,
+        f"{READERS}readers.csv",
+        page_of(reader),
+        f"{page_of(reader)}record.json",
+        *(page_of(reader, name) for name in ACTIONS),
+    ]
+
+
+def test_this_file_asks_for_every_page_of_readers() -> None:
+    ours = [one for one in desk_urls.urlpatterns if isinstance(one, URLPattern)]
+    readers = [one for one in ours if str(one.pattern).startswith("readers/")]
+    assert len(readers) + len(ACTIONS) - 1 == len(every_address(SubscriberFactory()))
+
+
+def test_who_is_not_signed_in_is_led_to_the_login_and_back() -> None:
+    for address in every_address(SubscriberFactory()):
+        page = Client().get(address)
+        assert page.status_code == 302
+        assert page.headers["Location"].startswith("/admin/login/?next=/admin/newsletters/readers/")
+
+
+def test_who_may_publish_may_not_see_readers() -> None:
+    author = signed_in("publish_edition", "view_subscriber", "change_subscriber")
+    for address in every_address(SubscriberFactory()):
+        assert author.get(address).status_code == 403
+    assert "Readers</a>" not in shown(author.get("/admin/newsletters/issues/"))
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_nothing_is_done_without_the_permission_or_the_forms_token(name: str) -> None:
+    reader = SubscriberFactory()
+    strict = signed_in("manage_readers", strict=True)
+
+    answers = [
+        Client().post(page_of(reader, name)),
+        signed_in("publish_edition").post(page_of(reader, name)),
+        strict.post(page_of(reader, name)),
+    ]
+
+    assert [answer.status_code for answer in answers] == [302, 403, 403]
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    assert not Suppression.objects.exists()
+
+
+def test_who_may_finds_the_way_from_every_page_of_the_desk() -> None:
+    both = signed_in("manage_readers", "publish_edition")
+    assert f'<a href="{READERS}"' in shown(both.get("/admin/newsletters/issues/"))
+
+
+# --- The list -------------------------------------------------------------------------------------
+
+
+def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator: Client) -> None:
+    SubscriberFactory.create_batch(3)
+    SubscriberFactory(state="pending", email="newest@posthouse.example.org")
+
+    page = shown(operator.get(READERS))
+
+    assert "3 people have confirmed" in page
+    assert "1 was asked and has not answered yet" in page
+    assert 'Confirmed <span class="small">3</span>' in page
+    assert 'All <span class="small">4</span>' in page
+    assert page.index("newest@") < page.index(">reader")
+
+
+def test_an_empty_list_says_where_readers_come_from(operator: Client) -> None:
+    assert "Readers come by the form" in shown(operator.get(READERS))
+
+
+def test_a_tab_shows_one_state(operator: Client) -> None:
+    SubscriberFactory(email="stays@posthouse.example.org")
+    SubscriberFactory(email="went@posthouse.example.org", state="unsubscribed")
+
+    page = shown(operator.get(READERS, {"state": "unsubscribed"}))
+
+    assert "went@" in page
+    assert "stays@" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ada", {"ada@", "somebody@"}),
+        ("ADA@post", {"ada@"}),
+        ("lovelace", {"somebody@"}),
+        ("%", set()),
+        ("@", set()),
+        ("  ada@  ", {"ada@"}),
+    ],
+)
+def test_a_search_finds_the_start_of_an_address_or_a_part_of_a_name(
+    operator: Client, text: str, found: set[str]
+) -> None:
+    SubscriberFactory(email="ada@posthouse.example.org", name="")
+    SubscriberFactory(email="somebody@posthouse.example.org", name="Ada Lovelace")
+    SubscriberFactory(email="other@posthouse.example.org", name="Bram")
+
+    page = shown(operator.get(READERS, {"q": text}))
+
+    assert {who for who in ("ada@", "somebody@", "other@") if f">{who}post" in page} == found
+
+
+def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> None:
+    everybody = {reader.email for reader in SubscriberFactory.create_batch(120)}
+    seen: list[str] = []
+    address: str | None = READERS
+    while address:
+        page = shown(operator.get(address))
+        cells = page.split('<th scope="row">')[1:]
+        seen += [cell.partition("</a>")[0].rpartition(">")[2] for cell in cells]
+        before = page.partition('" rel="next"')[0].rpartition('href="')[2]
+        address = READERS + before if 'rel="next"' in page else None
+        SubscriberFactory()  # Somebody comes meanwhile, and disturbs nobody's place.
+
+    assert len(seen) == len(set(seen)) == 120
+    assert set(seen) == everybody
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "9" * 40, "1e5", ""])
+def test_a_place_that_is_none_is_the_beginning(operator: Client, before: str) -> None:
+    SubscriberFactory(email="here@posthouse.example.org")
+    assert "here@" in shown(operator.get(READERS, {"before": before}))
+
+
+def test_a_page_costs_a_few_questions_whatever_it_shows(
+    operator: Client, django_assert_max_num_queries: Callable[..., object]
+) -> None:
+    SubscriberFactory.create_batch(50)
+    with django_assert_max_num_queries(12):
+        operator.get(READERS)
+
+
+def test_a_name_is_shown_as_text(operator: Client) -> None:
+    SubscriberFactory(name="<b>Ada</b>")
+    assert "&lt;b&gt;Ada&lt;/b&gt;" in shown(operator.get(READERS))
+
+
+# --- The list as a file ---------------------------------------------------------------------------
+
+
+def rows_in(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def download(client: Client, **looked: str) -> list[dict[str, str]]:
+    answer = client.get(f"{READERS}readers.csv", looked)
+    assert answer.headers["Content-Disposition"].startswith("attachment;")
+    assert answer.headers["Cache-Control"] == "no-store"
+    return rows_in(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
+
+
+def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
+    brought = SubscriberImportFactory(filename="fair.csv")
+    SubscriberFactory(
+        email="a@posthouse.example.org", source="import", subscriber_import=brought, name="Ada, L."
+    )
+    SubscriberFactory(email="b@posthouse.example.org", state="unsubscribed")
+
+    everybody, gone = download(operator), download(operator, state="unsubscribed")
+
+    assert [row["email"] for row in everybody] == [
+        "a@posthouse.example.org",
+        "b@posthouse.example.org",
+    ]
+    assert everybody[0]["name"] == "Ada, L."
+    assert everybody[0]["came_by"] == "import fair.csv"
+    assert [row["email"] for row in gone] == ["b@posthouse.example.org"]
+    assert gone[0]["since"]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client, name: str) -> None:
+    SubscriberFactory(name=name, email="=cmd@posthouse.example.org")
+
+    (row,) = download(operator)
+
+    assert row["name"] == f"'{name}"
+    assert row["email"].startswith("'=")
+
+
+def test_that_the_list_was_taken_away_is_in_the_audit_trail(operator: Client) -> None:
+    download(operator, state="bounced")
+    assert LogEntry.objects.get().change_message == (
+        "Downloaded the list of bounced readers as CSV."
+    )
+
+
+def test_the_command_writes_the_same_file(tmp_path: Path) -> None:
+    SubscriberFactory(email="a@posthouse.example.org")
+    SubscriberFactory(email="b@posthouse.example.org", state="bounced")
+    out, path = io.StringIO(), tmp_path / "readers.csv"
+
+    call_command("export_subscribers", str(path), "--state", "bounced", stdout=out)
+
+    assert [row["email"] for row in rows_in(path.read_text())] == ["b@posthouse.example.org"]
+    assert out.getvalue().startswith("1 reader in ")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"cannot be written: No such file or directory\."):
+        call_command("export_subscribers", str(tmp_path / "no" / "readers.csv"))
+
+
+# --- One reader -----------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
+    reader = SubscriberFactory(state="unsubscribed")
+    consent.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
+    SuppressionFactory(address_key=reader.email)
+
+    page = shown(operator.get(page_of(reader)))
+
+    assert reader.email in page
+    assert "Left the list" in page
+    assert "Asked for the letter, by the form on our page" in page
+    assert "One letter a week." in page
+    assert "mail to it bounces" in page
+
+
+@pytest.mark.parametrize("number", ["0", "99999", "9" * 30])
+def test_a_reader_who_is_not_there_is_not_found(operator: Client, number: str) -> None:
+    assert operator.get(f"{READERS}{number}/").status_code == 404
+    assert operator.post(f"{READERS}{number}/erase/").status_code == 404
+
+
+def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client) -> None:
+    reader = SubscriberFactory()
+
+    answer = operator.get(f"{page_of(reader)}record.json")
+
+    assert answer.json()["address"] == reader.email
+    assert LogEntry.objects.get().change_message == "Downloaded the record."
+
+
+# --- What may be done -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_every_action_is_asked_about_first_and_looking_does_nothing(
+    operator: Client, name: str
+) -> None:
+    reader = SubscriberFactory()
+    if name == "let-in":
+        SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
+
+    page = shown(operator.get(page_of(reader, name)))
+
+    assert f"<h1>{ACTIONS[name].words}?</h1>" in page
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    assert not LogEntry.objects.exists()
+
+
+def test_no_action_makes_anybody_confirmed(operator: Client) -> None:
+    for state in Subscriber.State.values:
+        for name in ACTIONS:
+            reader = SubscriberFactory(state=state)
+            operator.post(page_of(reader, name))
+            after = Subscriber.objects.filter(pk=reader.pk).first()
+            assert after is None or after.state in {state, "unsubscribed"}
+    assert operator.post(page_of(SubscriberFactory(), "confirm")).status_code == 404
+
+
+def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
+    reader = SubscriberFactory()
+
+    page = operator.post(page_of(reader, "unsubscribe"), follow=True)
+
+    assert "Unsubscribed. It took effect at once." in shown(page)
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+    assert (ConsentRecord.objects.get().act, ConsentRecord.objects.get().how) == (
+        "left",
+        "operator",
+    )
+    assert SuppressionChange.objects.get().change == "suppress"
+
+
+def test_an_address_is_shut_out_and_let_in_again(operator: Client) -> None:
+    reader = SubscriberFactory()
+
+    operator.post(page_of(reader, "shut-out"))
+    standing = Suppression.objects.get()
+    assert (standing.reason, standing.origin, standing.lifted_at) == ("manual", "operator", None)
+    operator.post(page_of(reader, "let-in"))
+
+    standing.refresh_from_db()
+    assert standing.lifted_at is not None
+    assert list(SuppressionChange.objects.order_by("id").values_list("change", flat=True)) == [
+        "suppress",
+        "reactivate",
+    ]
+    operator.post(page_of(reader, "shut-out"))
+    standing.refresh_from_db()
+    assert standing.lifted_at is None
+
+
+@pytest.mark.parametrize("reason", ["bounce", "complaint", "unsubscribe"])
+def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason: str) -> None:
+    reader = SubscriberFactory()
+    SuppressionFactory(address_key=reader.email, reason=reason)
+
+    operator.post(page_of(reader, "shut-out"))
+    assert Suppression.objects.get().origin == "operator"
+    operator.post(page_of(reader, "let-in"))
+
+    standing = Suppression.objects.get()
+    assert (standing.reason, standing.origin, standing.lifted_at) == (reason, "provider", None)
+
+
+def test_what_the_provider_told_cannot_be_let_in(operator: Client) -> None:
+    reader = SubscriberFactory(state="complained")
+    SuppressionFactory(address_key=reader.email, reason="complaint")
+
+    page = operator.post(page_of(reader, "let-in"), follow=True)
+
+    assert "There was nothing to do" in shown(page)
+    assert Suppression.objects.get().lifted_at is None
+    assert not SuppressionChange.objects.exists()
+
+
+def test_a_reader_is_erased(operator: Client) -> None:
+    reader = SubscriberFactory(email="gone@posthouse.example.org")
+
+    page = operator.post(page_of(reader, "erase"), follow=True)
+
+    assert page.redirect_chain == [(READERS, 302)]
+    assert "Nothing is held about this reader any more." in shown(page)
+    assert tables_that_hold("gone@posthouse") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded"),
+    [
+        ("unsubscribe", "Unsubscribed for them."),
+        ("shut-out", "Shut the address out."),
+        ("erase", "Erased."),
+    ],
+)
+def test_what_was_done_is_in_the_audit_trail_once_and_without_the_address(
+    operator: Client, name: str, recorded: str
+) -> None:
+    reader = SubscriberFactory()
+
+    for _ in range(2):
+        operator.post(page_of(reader, name))
+
+    entry = LogEntry.objects.get()
+    assert entry.change_message == recorded
+    assert entry.object_repr == f"subscriber {reader.pk}"
+    assert entry.user.username == "edith-manage_readers"
