@@ -422,3 +422,11 @@ def test_latency_is_what_a_call_takes_at_least() -> None:
         begin = time.monotonic()
         Caller(server.url).send(a_message())
         assert time.monotonic() - begin >= 0.2
+
+
+def test_a_star_in_a_path_stands_for_anything(caller: Caller) -> None:
+    caller.fault("maintenance_503", path="/message-streams/*/dump", calls=None)
+    assert caller.get("/message-streams/broadcast/suppressions/dump").status == 503
+    assert caller.get("/message-streams/broadcast").status == 200
+    caller.fault("maintenance_503", path="/bounces*", calls=None)
+    assert caller.get("/bounces", count=1, offset=0).status == 503
