@@ -1,0 +1,28 @@
+"""
+An upload that is cut off where it becomes too large, before it fills a disk.
+
+Goes to a temporary file from the first byte, so that memory stays the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
+
+
+class BoundedUpload(TemporaryFileUploadHandler):
+    """Takes files of `most` bytes in all; of more it takes none and says so in `is_over`."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+        self.is_over = False
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> Any:
+        """Keep what comes while there is room; what comes after that is read past."""
+        self._left -= len(raw_data)
+        if self._left < 0:
+            self.is_over = True
+            raise StopUpload(connection_reset=False)
+        return super().receive_data_chunk(raw_data, start)

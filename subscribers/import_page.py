@@ -1,0 +1,162 @@
+"""What the page of an import says: its one sentence, its ledger, how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models.functions import Now
+
+from delivery.models import Worker
+from subscribers.importing.consent_elsewhere import importer_of
+from subscribers.importing.report import Progress
+from subscribers.models import SubscriberImport
+
+State = SubscriberImport.State
+WORKERS_ARE_HEARD_WITHIN = timedelta(seconds=60)
+UNDER_WAY = (State.CHECKING, State.WAITING, State.RUNNING)
+
+# In short, for the ledger. What is said of a single row is longer.
+SKIPPED_IN_SHORT = {
+    "This reader has left; an import does not bring them back.": "had unsubscribed",
+    "Mail to this reader bounces.": "had bounced",
+    "This reader called a letter spam.": "had complained",
+    "The address is suppressed: mail to it bounces.": "bounced",
+    "The address is suppressed: its owner called a letter spam.": "complained",
+    "The address is suppressed: its owner has left.": "left on the provider’s page",
+    "The address is suppressed: an operator shut it out.": "shut out by an operator",
+    "This reader had their record erased; an import does not bring them back.": "were erased",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One result in the ledger: how many rows, and what that means."""
+
+    name: str
+    glyph: str
+    tone: str
+    count: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an import stands, for the page and for the script that keeps it up to date."""
+
+    glyph: str
+    tone: str
+    sentence: str
+    is_under_way: bool
+    percent: int
+    lines: list[Line]
+    rows: int
+
+    def as_json(self) -> Mapping[str, object]:
+        """What the script writes into the page."""
+        return {
+            "under_way": self.is_under_way,
+            "percent": self.percent,
+            "text": {
+                "sentence": self.sentence,
+                "percent": f"{self.percent} %",
+                "rows": f"{self.rows:,}",
+                **{f"count_{line.name}": f"{line.count:,}" for line in self.lines},
+                **{f"note_{line.name}": line.note for line in self.lines},
+            },
+        }
+
+
+def standing_of(record: SubscriberImport) -> Standing:
+    """How an import stands now."""
+    is_under_way = record.state in UNDER_WAY
+    glyph, tone = _looks(record)
+    return Standing(
+        glyph=glyph,
+        tone=tone,
+        sentence=_sentence(record),
+        is_under_way=is_under_way,
+        percent=Progress(record.rows, record.bytes_read, record.size).percent,
+        lines=_ledger(record),
+        rows=record.rows,
+    )
+
+
+def _looks(record: SubscriberImport) -> tuple[str, str]:
+    if record.state == State.FINISHED:
+        return "sent", "sent"
+    if record.state == State.REFUSED:
+        return "failed", "fault"
+    return ("waiting", "") if record.state in (State.CHECKED, State.WAITING) else ("sending", "")
+
+
+def _sentence(record: SubscriberImport) -> str:
+    rows, added, rejected = _rows(record.rows), record.added, record.rejected
+    unread = f" and {rejected:,} cannot be read" if rejected else ""
+    match record.state:
+        case State.CHECKING:
+            waits = _waits(record)
+            return waits or f"It is being checked: nothing changes. {rows} so far."
+        case State.CHECKED:
+            return (
+                f"A dry run: nothing has changed yet. Of {rows}, {added:,} would be added{unread}."
+            )
+        case State.WAITING:
+            return _waits(record) or "It waits for its turn."
+        case State.RUNNING:
+            return f"It is being imported: {rows} so far, {added:,} of them added."
+        case State.FINISHED:
+            return f"Imported. Of {rows}, {added:,} were added{unread}."
+    already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
+    return f"It was refused. {record.refusal}{already}"
+
+
+def _waits(record: SubscriberImport) -> str:
+    """What to say while nobody has begun."""
+    if record.owner is not None:
+        return ""
+    if not Worker.objects.filter(heard_at__gt=Now() - WORKERS_ARE_HEARD_WITHIN).exists():
+        return (
+            "It waits for a worker, and none is running. An operator starts one: ./homing deliver"
+        )
+    return "It waits for a worker, which takes it within seconds."
+
+
+def _ledger(record: SubscriberImport) -> list[Line]:
+    by_mail = "as pending; each gets one mail with a button to confirm"
+    if record.confirmed:
+        how = f": {record.statement}" if record.statement else ""
+        by_mail = (
+            f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
+        )
+    elif record.state in (State.CHECKING, State.CHECKED):
+        by_mail = "how, is asked below"
+    because = [
+        f"{count:,} {SKIPPED_IN_SHORT.get(reason, reason)}"
+        for reason, count in sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
+    ]
+    skipped = f"{', '.join(because)}; an import cannot bring them back" if because else ""
+    return [
+        Line("added", "sent", "sent", record.added, by_mail),
+        Line("known", "done", "calm", record.known, "already on the list; left as they are"),
+        Line(
+            "duplicates",
+            "waiting",
+            "calm",
+            record.duplicates,
+            "the same address again further down the file",
+        ),
+        Line("skipped", "suppressed", "calm", record.skipped, skipped),
+        Line(
+            "rejected",
+            "failed",
+            "fault",
+            record.rejected,
+            "see below; the others go in regardless" if record.rejected else "",
+        ),
+    ]
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

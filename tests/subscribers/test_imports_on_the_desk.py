@@ -1,0 +1,411 @@
+"""Imports in the admin: upload, check, look at the report, decide."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from delivery.models import Delivery
+from subscribers.importing import background
+from subscribers.models import (
+    ConsentRecord,
+    ImportAddressSeen,
+    ImportPiece,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+)
+from tests.publishing.window_of import Page, WindowOf
+from tests.subscribers.factories import SubscriberFactory, the_list
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+IMPORTS = "/admin/newsletters/imports/"
+FAIR = (
+    "E-Mail;Nome;Stand\r\n"
+    "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
+    "known@example.org;Known;\r\n"
+    "left@example.org;Left;\r\n"
+    "LIDIA.RAMOS@weir.example.org;Again;\r\n"
+    "paul@@orchard.example.org;Paul;\r\n"
+    "rosa@example.org;Rosa;7\r\n"
+).encode("cp1252")
+
+
+def someone(name: str, *permissions: str) -> Any:
+    user = get_user_model().objects.create_user(
+        name, password="a long password", is_staff=True, first_name="Edith", last_name="Marlow"
+    )
+    for codename in permissions:
+        user.user_permissions.add(Permission.objects.get(codename=codename))
+    return user
+
+
+@pytest.fixture
+def window(transactional_db: None) -> WindowOf:
+    """Edith, who may manage readers, at her desk. Two people of the file are on the list."""
+    SubscriberFactory(email="known@example.org")
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    return WindowOf(someone("edith", "manage_readers"))
+
+
+def upload(window: WindowOf, content: bytes, name: str = "village-fair.csv") -> Page:
+    """Choose a file and press the button."""
+    return window.post(IMPORTS, file=SimpleUploadedFile(name, content))  # type: ignore[arg-type]
+
+
+def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
+    """Upload a file, have a worker check it; the address of its page."""
+    answer = upload(window, content)
+    assert answer.status == 303, answer.words
+    while background.work(lambda: False):
+        pass
+    return str(answer.answer.headers["Location"])
+
+
+def run_workers() -> None:
+    while background.work(lambda: False):
+        pass
+
+
+def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window: WindowOf) -> None:
+    before = the_list()
+
+    page = window.get(uploaded(window))
+
+    assert the_list() == before
+    assert not ConsentRecord.objects.exists()
+    assert not Delivery.objects.exists()
+    assert (
+        "A dry run: nothing has changed yet. Of 6 rows, 2 would be added and 1 cannot be read."
+        in (page.words)
+    )
+    for words in (
+        "Added 2",
+        "Known 1",
+        "Duplicates 1",
+        "Skipped 1 1 had unsubscribed; an import cannot bring them back",
+        "Rejected 1",
+        "Rows 6 adds up",
+        "Read as Windows-1252, semicolons, with a header, CRLF",
+        "“E-Mail” is the address, “Nome” the name",
+        "“Stand” is not used",
+        "lidia.ramos@weir.example.org, Lídia Ramos",
+        "new: this file was never imported",
+        "paul@@orchard.example.org There is more than one @-sign.",
+    ):
+        assert words in page.words
+
+
+def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm(
+    window: WindowOf,
+) -> None:
+    address = uploaded(window)
+    assert "Import 2 readers and ask each of them" in window.get(address).words
+
+    answer = window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    assert answer.status == 303
+    page = window.get(address)
+    assert "Imported. Of 6 rows, 2 were added and 1 cannot be read." in page.words
+    assert "as pending; each gets one mail with a button to confirm" in page.words
+    rosa = Subscriber.objects.get(email="rosa@example.org")
+    assert (rosa.state, rosa.requests) == ("pending", 1)
+    consent = ConsentRecord.objects.get(subscriber=rosa)
+    assert (consent.act, consent.how, consent.request, consent.detail) == (
+        "imported",
+        "import",
+        1,
+        "",
+    )
+    assert set(Delivery.objects.values_list("address", "outcome")) == {
+        ("lidia.ramos@weir.example.org", "waiting"),
+        ("rosa@example.org", "waiting"),
+    }
+
+
+def test_with_consent_given_elsewhere_they_are_confirmed_and_who_said_so_is_on_record(
+    window: WindowOf,
+) -> None:
+    address = uploaded(window)
+
+    window.post(
+        f"{address}import/",
+        consent="elsewhere",
+        states_it="yes",
+        where="Signed list at the village fair",
+    )
+    run_workers()
+
+    rosa = Subscriber.objects.get(email="rosa@example.org")
+    assert (rosa.state, rosa.requests) == ("confirmed", 0)
+    consent = ConsentRecord.objects.get(subscriber=rosa)
+    assert consent.request is None
+    assert consent.detail == (
+        "Consent was given elsewhere, says Edith Marlow: Signed list at the village fair"
+    )
+    assert not Delivery.objects.exists()
+    assert "Signed list at the village fair" in window.get(address).words
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"states_it": "yes", "where": "  "}, "Say where and how they gave their consent"),
+        ({"where": "At the fair"}, "Tick that these people gave their consent elsewhere"),
+        ({"states_it": "yes", "where": "x" * 301}, "This has 301 characters; at most 300 are kept"),
+    ],
+)
+def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
+    window: WindowOf, fields: dict[str, str], sentence: str
+) -> None:
+    address = uploaded(window)
+
+    page = window.post(f"{address}import/", consent="elsewhere", **fields)
+
+    assert page.status == 200
+    assert sentence in page.words
+    assert SubscriberImport.objects.get().state == "checked"
+
+
+def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: WindowOf) -> None:
+    address = uploaded(window)
+
+    window.post(f"{address}import/", consent="ask")
+    again = window.post(
+        f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair"
+    )
+    run_workers()
+
+    assert again.status == 303
+    record = SubscriberImport.objects.get()
+    assert (record.confirmed, record.added) == (False, 2)
+    assert LogEntry.objects.filter(change_message__startswith="Imported").count() == 1
+
+
+def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: WindowOf) -> None:
+    first, second = upload(window, FAIR), upload(window, FAIR, "the same again.csv")
+
+    assert first.answer.headers["Location"] == second.answer.headers["Location"]
+    assert SubscriberImport.objects.count() == 1
+    assert (
+        "was uploaded before and is not imported yet"
+        in window.get(second.answer.headers["Location"]).words
+    )
+
+
+def test_a_file_that_was_imported_shows_its_report_and_does_nothing_again(window: WindowOf) -> None:
+    address = uploaded(window)
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    answer = upload(window, FAIR)
+    run_workers()
+
+    assert answer.answer.headers["Location"] == address
+    page = window.get(address)
+    assert "The content of this file was imported before. Nothing was done now." in page.words
+    assert "Import 2 readers" not in page.words
+    assert ConsentRecord.objects.count() == 2
+
+
+def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: WindowOf) -> None:
+    address = uploaded(window)
+
+    answer = window.post(f"{address}drop/")
+
+    assert answer.answer.headers["Location"] == IMPORTS
+    assert "village-fair.csv was dropped. Nobody was imported from it." in window.get(IMPORTS).words
+    for rows in (SubscriberImport, ImportPiece, ImportAddressSeen, LeftOutRow):
+        assert not rows.objects.exists()
+    assert window.get(address).status == 404
+    assert window.post(f"{address}drop/").status == 404
+    # The same file may come again.
+    assert uploaded(window) != address
+
+
+def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
+    address = uploaded(window)
+    window.post(f"{address}import/", consent="ask")
+
+    answer = window.post(f"{address}drop/")
+
+    assert answer.answer.headers["Location"] == address
+    assert SubscriberImport.objects.get().state == "waiting"
+
+
+def test_a_check_that_is_under_way_can_be_dropped_and_its_worker_stops(window: WindowOf) -> None:
+    address = upload(window, FAIR).answer.headers["Location"]
+
+    window.post(f"{address}drop/")
+
+    assert not background.work(lambda: False)
+    assert not SubscriberImport.objects.exists()
+
+
+def test_the_page_says_how_far_it_is_and_loads_itself_again_without_a_script(
+    window: WindowOf,
+) -> None:
+    address = upload(window, FAIR).answer.headers["Location"]
+
+    page = window.get(address)
+
+    assert "It waits for a worker, and none is running." in page.words
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.html
+    reading = window.client.get(f"{address}progress.json", secure=True).json()
+    assert (reading["under_way"], reading["text"]["rows"]) == (True, "0")
+    run_workers()
+    reading = window.client.get(f"{address}progress.json", secure=True).json()
+    assert (reading["under_way"], reading["text"]["count_added"]) == (False, "2")
+    assert "refresh" not in window.get(address).html
+
+
+def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
+    window: WindowOf,
+) -> None:
+    rows = [f"=nowhere{number},Nobody" for number in range(120)]
+    address = uploaded(window, "\n".join(["email,name", "ada@example.org,Ada", *rows]).encode())
+
+    first = window.get(address)
+    last = window.get(f"{address}?after=102")
+    file = window.client.get(f"{address}rejects.csv", secure=True)
+
+    assert "50 of 120" in first.words
+    assert 'href="?after=52#r"' in first.html
+    assert "20 of 120" in last.words
+    lines = b"".join(file.streaming_content).decode().splitlines()
+    assert len(lines) == 121
+    assert lines[0] == "line,email,reason"
+    assert lines[1].startswith("3,'=nowhere0,")
+    assert 'filename="rejected from village-fair.csv"' in file.headers["Content-Disposition"]
+
+
+def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
+    address = uploaded(window)
+    window.post(f"{address}import/", consent="ask")
+
+    assert list(
+        LogEntry.objects.order_by("id").values_list("user__username", "change_message")
+    ) == [
+        ("edith", "Uploaded to be checked."),
+        ("edith", "Imported, asking each reader to confirm."),
+    ]
+    assert SubscriberImport.objects.get().imported_by == window.author
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "The file is empty"),
+        (b"PK\x03\x04\x14\x00", "Excel"),
+        (b"%PDF-1.7", "PDF"),
+        (gzip.compress(FAIR), "packed"),
+        (b"some words\nand more of them\n", "address"),
+    ],
+    ids=["empty", "a workbook by another name", "a PDF", "packed", "no list"],
+)
+def test_a_file_that_is_no_list_is_refused_with_one_sentence_and_nothing_is_kept(
+    window: WindowOf, content: bytes, sentence: str
+) -> None:
+    page = upload(window, content)
+
+    assert page.status == 200
+    assert "Nothing was taken in." in page.words
+    assert sentence in page.words
+    assert not SubscriberImport.objects.exists()
+
+
+def test_pressing_without_a_file_says_so(window: WindowOf) -> None:
+    assert "Choose a file first." in window.post(IMPORTS).words
+
+
+def test_a_file_that_is_too_large_is_refused_wherever_it_stands_in_the_form(
+    window: WindowOf, settings: Any
+) -> None:
+    settings.IMPORT_MAX_MB = 1
+
+    page = upload(window, b"email,name\n" + b"ada@example.org,Ada\n" * 60_000)
+
+    assert page.status == 200
+    assert "The file is larger than the 1 MB that IMPORT_MAX_MB allows" in page.words
+    assert not SubscriberImport.objects.exists()
+
+
+def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(window.author)
+
+    for address in (IMPORTS, f"{IMPORTS}1/import/", f"{IMPORTS}1/drop/"):
+        answer = strict.post(address, {"file": SimpleUploadedFile("a.csv", FAIR)}, secure=True)
+        assert answer.status_code == 403
+    assert not SubscriberImport.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["", "1/", "1/progress.json", "1/rejects.csv"])
+def test_it_is_for_those_who_may_manage_readers(window: WindowOf, way: str) -> None:
+    publisher = WindowOf(someone("paul", "publish_edition"))
+
+    assert publisher.get(f"{IMPORTS}{way}").status == 403
+    stranger = Client().get(f"{IMPORTS}{way}", secure=True)
+    assert stranger.status_code == 302
+    assert stranger.headers["Location"] == f"/admin/login/?next={IMPORTS}{way}"
+
+
+REAL_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
+    "UTF-8 with a mark": (
+        "\ufeffemail,name\nada@example.org,Nóra\n".encode(),
+        {"ada@example.org": "Nóra"},
+    ),
+    "UTF-16": ("email,name\nada@example.org,Nóra\n".encode("utf-16"), {"ada@example.org": "Nóra"}),
+    "Windows-1252 and semicolons": (
+        "E-Mail;Name\r\nada@example.org;Zoë\r\n".encode("cp1252"),
+        {"ada@example.org": "Zoë"},
+    ),
+    "tabs": (b"email\tname\nada@example.org\tAda\n", {"ada@example.org": "Ada"}),
+    "no header": (
+        b"ada@example.org,Ada Whitlock\nbob@example.org,Bob Reed\n",
+        {"ada@example.org": "Ada Whitlock", "bob@example.org": "Bob Reed"},
+    ),
+    "quoted newlines": (b'email,name\nada@example.org,"Ada\nW."\n', {"ada@example.org": "Ada W."}),
+    "a NUL byte": (
+        b"email,name\nada@example.org,Ada\nbo\0b@example.org,Bob\ncy@example.org,Cy\n",
+        {"ada@example.org": "Ada", "cy@example.org": "Cy"},
+    ),
+    "a line of 10 MB": (
+        b"email,name\nada@example.org,Ada\n" + b"x" * 10_000_000 + b"\ncy@example.org,Cy\n",
+        {"ada@example.org": "Ada", "cy@example.org": "Cy"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REAL_FILES)
+def test_real_files_come_in_by_upload(kind: str, window: WindowOf) -> None:
+    content, readers = REAL_FILES[kind]
+    Subscriber.objects.filter(state="pending").delete()
+
+    address = uploaded(window, content)
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    brought = Subscriber.objects.filter(source="import")
+    assert dict(brought.values_list("email", "name")) == readers
+
+
+def test_the_same_files_come_in_by_the_command(
+    window: WindowOf, file_of: Callable[..., Any], import_subscribers: Callable[..., Any]
+) -> None:
+    for kind, (content, readers) in REAL_FILES.items():
+        summary = import_subscribers(file_of(content=content, name=f"{kind}.csv")).summary
+
+        brought = Subscriber.objects.filter(email__in=readers)
+        assert set(brought.values_list("email", flat=True)) == set(readers), kind
+        assert summary["rows"] == summary["added"] + summary["known"] + summary["rejected"]
