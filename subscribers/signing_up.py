@@ -107,19 +107,23 @@ def _locked(wish: Wish) -> Subscriber:
     raise LookupError("The person of this address was deleted again and again.")
 
 
-def _next_number(reader: Subscriber) -> int:
-    """The number of this request, counted now; `NOT_MAILED` above the day's limit."""
+def mails_within_a_day(subscriber_id: int) -> int:
+    """How many mails of either kind, to confirm and to see their record, a person was sent so."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT count(*) FROM consent_record
-             WHERE subscriber_id = %s AND act IN ('asked', 'imported') AND request > 0
-               AND at > clock_timestamp() - make_interval(secs => %s)
+             WHERE subscriber_id = %s AND act IN ('asked', 'imported', 'record asked')
+               AND request > 0 AND at > clock_timestamp() - make_interval(secs => %s)
             """,
-            [reader.pk, DAY_S],
+            [subscriber_id, DAY_S],
         )
-        (mails,) = cursor.fetchone()
-    if not may_be_mailed(mails, settings.SIGN_UP_MAILS_PER_DAY):
+        return int(cursor.fetchone()[0])
+
+
+def _next_number(reader: Subscriber) -> int:
+    """The number of this request, counted now; `NOT_MAILED` above the day's limit."""
+    if not may_be_mailed(mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
         return NOT_MAILED
     reader.requests += 1
     reader.save(update_fields=["requests"])

@@ -1,0 +1,394 @@
+"""What is held about a person: asked for by them, shown to them, taken away, and erased."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection
+from django.test import Client
+
+from delivery.models import Delivery, Edition
+from delivery.queue import provider_event
+from postmark_sandbox.server import SandboxServer
+from subscribers import consent
+from subscribers.asking_for_record import NOBODY
+from subscribers.models import Bounce, ConsentRecord, Subscriber
+from subscribers.readers import RegisteredReaders
+from subscribers.record import record_of
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.subscribers.everywhere import tables_that_hold
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.test_erasing import an_event
+
+__all__ = ["newsroom", "provider"]
+
+ADA = "ada@posthouse.example.org"
+
+
+@pytest.fixture(autouse=True)
+def without_tls(settings: LazySettings) -> None:
+    """The pages and not the way to them are tried here."""
+    settings.SECURE_SSL_REDIRECT = False
+    settings.SIGN_UPS_PER_HOUR = 1000
+
+
+def ask(address: str, network: str = "203.0.113.7") -> object:
+    return Client().post("/record/", {"email": address}, REMOTE_ADDR=network)
+
+
+def mails_to(reader: Subscriber) -> list[int]:
+    """The numbers of the mails with the way to their record."""
+    return sorted(
+        Delivery.objects.filter(
+            recipient=reader.pk,
+            issue__in=Edition.objects.filter(kind="record").values("issue"),
+        ).values_list("version", flat=True)
+    )
+
+
+def link_of(reader: Subscriber, number: int = 1) -> str:
+    """The path of the link in their n-th mail."""
+    link = RegisteredReaders().mail_link("record", reader.pk, number)
+    return "/" + link.partition("://")[2].partition("/")[2]
+
+
+def asked(reader: Subscriber) -> str:
+    """The link, once it was asked for."""
+    ask(reader.email)
+    return link_of(reader)
+
+
+def days_pass(days: int) -> None:
+    """What is in the ledger becomes so many days older."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute("UPDATE consent_record SET at = at - make_interval(days => %s)", [days])
+        cursor.execute("RESET session_replication_role")
+
+
+# --- Asking ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", Subscriber.State.values)
+def test_whoever_is_held_is_mailed_a_link_wherever_they_stand(state: str) -> None:
+    reader = SubscriberFactory(email=ADA, state=state)
+
+    ask(ADA.upper())
+
+    assert mails_to(reader) == [1]
+    line = ConsentRecord.objects.get()
+    assert (line.act, line.how, line.network) == ("record asked", "form", "203.0.113.0/24")
+    reader.refresh_from_db()
+    assert (reader.state, reader.record_requests) == (state, 1)
+
+
+@pytest.mark.django_db
+def test_the_answer_is_the_same_for_every_address() -> None:
+    SubscriberFactory(email=ADA)
+    SubscriberFactory(email="left@posthouse.example.org", state="unsubscribed")
+    SuppressionFactory(address_key="shut@posthouse.example.org")
+
+    answers = [
+        ask(address)
+        for address in (
+            ADA,
+            "left@posthouse.example.org",
+            "shut@posthouse.example.org",
+            "nobody@posthouse.example.org",
+        )
+    ]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+
+
+@pytest.mark.django_db
+def test_who_is_not_held_is_not_mailed_and_not_kept() -> None:
+    ask("nobody@posthouse.example.org")
+
+    assert not Delivery.objects.exists()
+    assert tables_that_hold("nobody@posthouse") == []
+
+
+@pytest.mark.django_db
+def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
+    reader = SubscriberFactory(email=ADA, state="pending")
+    consent.record(reader.pk, "asked", "form", request=1)
+
+    for _ in range(4):
+        assert ask(ADA).status_code == 200
+
+    assert mails_to(reader) == [1, 2]
+    days_pass(1)
+    ask(ADA)
+    assert mails_to(reader) == [1, 2, 3]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
+def test_a_network_asks_so_often_an_hour_whomever_it_asks_about(
+    settings: LazySettings, address: str
+) -> None:
+    settings.SIGN_UPS_PER_HOUR = 10
+    SubscriberFactory(email=ADA)
+
+    answers = [ask(address) for _ in range(11)]
+
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    assert int(answers[-1].headers["Retry-After"]) > 3000
+    assert ask(address, network="198.51.100.7").status_code == 200
+
+
+@pytest.mark.django_db
+def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
+    for _ in range(3):
+        ask("nobody@posthouse.example.org")
+        days_pass(2)
+    ask("nobody@posthouse.example.org")
+    assert ConsentRecord.objects.filter(subscriber_id=NOBODY).count() == 1
+
+
+@pytest.mark.django_db
+def test_a_slip_in_the_address_is_shown_with_what_was_typed() -> None:
+    page = ask("ada@posthouse")
+
+    assert page.status_code == 422
+    assert 'value="ada@posthouse"' in page.content.decode()
+    assert "aria-invalid" in page.content.decode()
+
+
+@pytest.mark.django_db
+def test_asking_needs_the_token_of_the_form() -> None:
+    SubscriberFactory(email=ADA)
+    assert Client(enforce_csrf_checks=True).post("/record/", {"email": ADA}).status_code == 403
+    assert not Delivery.objects.exists()
+
+
+def test_the_link_in_the_mail_leads_to_the_record(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    reader = SubscriberFactory(email=ADA)
+    ask(ADA)
+    newsroom.deliver_all()
+
+    (message,) = [
+        provider.sandbox.outbox.message(number) for number in range(provider.sandbox.outbox.count)
+    ]
+    (link,) = re.findall(r"https://letter\.example\.org(/record/\S+/)", message.item["TextBody"])
+
+    assert message.item["To"] == ADA
+    assert link == link_of(reader)
+    assert ADA in Client().get(link).content.decode()
+
+
+# --- The link -------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_link_works_for_seven_days() -> None:
+    link = asked(SubscriberFactory(email=ADA))
+    days_pass(6)
+    assert Client().get(link).status_code == 200
+    days_pass(1)
+
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        page = Client().get(address)
+        assert page.status_code == 410
+        assert ADA not in page.content.decode()
+        assert "Ask for a new link" in page.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("what", ["leave/", "erase/"])
+def test_with_an_old_link_nothing_is_done(what: str) -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+    days_pass(8)
+
+    assert Client().post(link + what).status_code == 410
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+
+
+@pytest.mark.django_db
+def test_a_link_that_was_never_asked_for_shows_nothing() -> None:
+    reader = SubscriberFactory(email=ADA)
+    asked(reader)
+    assert Client().get(link_of(reader, number=2)).status_code == 410
+
+
+@pytest.mark.django_db
+def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+    confirm = RegisteredReaders().mail_link("confirmation", reader.pk, 1).rpartition("=")[2]
+    leave = RegisteredReaders().unsubscribe_url(reader.pk).rstrip("/").rpartition("/")[2]
+
+    tokens = [confirm, leave, "x", "A" * 32, link.split("/")[2][:-1]]
+    pages = [Client().get(f"/record/{token}/") for token in tokens]
+
+    assert {page.status_code for page in pages} == {404}
+    assert len({page.content for page in pages}) == 1
+
+
+@pytest.mark.django_db
+def test_pages_and_file_are_kept_by_nobody() -> None:
+    link = asked(SubscriberFactory(email=ADA))
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        page = Client().get(address)
+        assert page.headers["Cache-Control"] == "no-store"
+        assert page.headers["X-Robots-Tag"] == "noindex"
+
+
+# --- What is held ---------------------------------------------------------------------------------
+
+
+def test_everything_that_is_held_is_on_the_page_and_in_the_file(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    reader = SubscriberFactory(email=ADA, name="Ada & Co")
+    consent.record(
+        reader.pk, "asked", "form", request=1, network="203.0.113.0/24", wording="One a week."
+    )
+    edition = newsroom.publish(title="Swifts for {{ name|you }}")
+    newsroom.deliver_all()
+    Bounce.objects.create(
+        subscriber=reader, type="SoftBounce", inactive=False, at=SOME_DAY, description="Full."
+    )
+    SuppressionFactory(address_key=ADA, reason="complaint")
+    provider_event.keep(an_event("Bounce", ADA, edition, reader.pk))
+    link = asked(reader)
+
+    page = Client().get(link).content.decode()
+    held = Client().get(f"{link}record.json").json()
+
+    for words in (
+        ADA,
+        "Ada &amp; Co",
+        "Confirmed",
+        "by a sign-up",
+        "Asked for the letter, by the form on our page",
+        "From the network 203.0.113.0/24",
+        "One a week.",
+        "Swifts for Ada &amp; Co",
+        "Sent; the mail provider accepted it",
+        "SoftBounce",
+        "its owner called the letter spam",
+        "Told by the mail provider",
+    ):
+        assert words in page
+    assert (held["address"], held["name"], held["state"]) == (ADA, "Ada & Co", "confirmed")
+    assert [line["act"] for line in held["ledger"]] == ["asked", "record asked"]
+    assert held["ledger"][0]["wording"] == "One a week."
+    assert held["copies"][0]["title"] == "Swifts for Ada & Co"
+    assert held["copies"][0]["outcome"] == "sent"
+    assert held["bounces"][0]["type"] == "SoftBounce"
+    assert held["shut_out"]["reason"] == "complaint"
+    assert ADA in held["provider_told"][0]["body"]
+
+
+@pytest.mark.django_db
+def test_the_file_is_saved_and_not_shown() -> None:
+    answer = Client().get(asked(SubscriberFactory(email=ADA)) + "record.json")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="record.json"'
+    assert answer.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.django_db
+def test_nothing_of_anybody_else_is_in_it() -> None:
+    other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
+    consent.record(other.pk, "asked", "form", request=1, name="Other")
+    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
+    assert "Other" not in page
+    assert "other@" not in page
+
+
+@pytest.mark.django_db
+def test_nobody_has_no_record() -> None:
+    assert record_of(4711) is None
+
+
+@pytest.mark.django_db
+def test_the_page_needs_no_script() -> None:
+    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
+    assert "<script" not in page
+    assert page.count("<h1>") == 1
+
+
+# --- Leaving and erasing from there ---------------------------------------------------------------
+
+
+def press(link: str, what: str) -> object:
+    """As a browser presses a button: with the token of the form on the page before."""
+    browser = Client(enforce_csrf_checks=True)
+    before = link if what == "leave/" else link + what
+    form = browser.get(before).content.decode()
+    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[0]
+    return browser.post(link + what, {"csrfmiddlewaretoken": token}, follow=True)
+
+
+@pytest.mark.django_db
+def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
+    reader = SubscriberFactory(email=ADA)
+
+    page = press(asked(reader), "leave/")
+
+    assert "Left the list" in page.content.decode()
+    assert "Stop sending me letters" not in page.content.decode()
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("what", ["leave/", "erase/"])
+def test_nothing_is_done_without_the_token_of_the_form(what: str) -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+    assert Client(enforce_csrf_checks=True).post(link + what).status_code == 403
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+
+
+@pytest.mark.django_db
+def test_looking_erases_nobody() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+
+    for method in ("get", "head"):
+        assert getattr(Client(), method)(f"{link}erase/").status_code == 200
+    assert Client().get(f"{link}leave/").status_code == 405
+
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+
+
+@pytest.mark.django_db
+def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
+
+    page = press(link, "erase/")
+
+    assert "Nothing is held about you" in page.content.decode()
+    assert tables_that_hold(ADA) == []
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        again = Client().get(address)
+        assert again.status_code == 410
+        assert "Nothing is held about you" in again.content.decode()
+
+
+def test_a_mail_with_a_record_that_is_in_the_air_is_settled_for_somebody_erased_meanwhile(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    link = asked(SubscriberFactory(email=ADA))
+
+    with a_call_held_by(provider, newsroom, "after_accept"):
+        press(link, "erase/")
+
+    assert Delivery.objects.get().outcome == "sent"
+    assert tables_that_hold(ADA) == []
