@@ -32,6 +32,13 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 
 from delivery.classification import classify_call, classify_page, classify_search
+from delivery.list_answers import (
+    BouncePage,
+    SuppressionList,
+    bounce_page,
+    changed_suppressions,
+    suppression_list,
+)
 from delivery.outcomes import (
     CallAnswer,
     CallUnanswered,
@@ -159,6 +166,10 @@ class _Session(requests.Session):
         return None
 
 
+def _suppressions(stream: str) -> str:
+    return f"/message-streams/{quote(stream, safe='')}/suppressions"
+
+
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
     """Status, headers and body, as they came."""
@@ -268,6 +279,50 @@ class Postmark:
         if not isinstance(raw, RawAnswer):
             return NoInformation(raw.reason)
         return classify_page(raw.status, raw.headers, raw.body)
+
+    def bounces(
+        self, stream: str, *, offset: int, filters: Mapping[str, str], deadline_at_s: float
+    ) -> BouncePage | NoInformation:
+        """One page of the bounces and complaints of a stream, newest first, from `offset` on."""
+        query = urlencode({"count": PAGE, "offset": offset, "messagestream": stream, **filters})
+        raw = self._call("GET", f"/bounces?{query}", None, deadline_at_s)
+        if not isinstance(raw, RawAnswer):
+            return NoInformation(raw.reason)
+        return bounce_page(raw.status, raw.headers, raw.body)
+
+    def suppressions(
+        self, stream: str, *, filters: Mapping[str, str], deadline_at_s: float
+    ) -> SuppressionList | NoInformation:
+        """The suppression list of a stream, whole: Postmark does not page it."""
+        query = f"?{urlencode(filters)}" if filters else ""
+        raw = self._call("GET", f"{_suppressions(stream)}/dump{query}", None, deadline_at_s)
+        if not isinstance(raw, RawAnswer):
+            return NoInformation(raw.reason)
+        return suppression_list(raw.status, raw.headers, raw.body, stream=stream)
+
+    def suppress(
+        self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
+    ) -> Mapping[str, str] | NoInformation:
+        """
+        Have at most 50 addresses mailed no more. Says of each, case-folded, why it was refused;
+        empty if it was done. Doing it twice is the same as once.
+        """
+        return self._change(_suppressions(stream), addresses, deadline_at_s)
+
+    def reactivate(
+        self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
+    ) -> Mapping[str, str] | NoInformation:
+        """Have at most 50 addresses mailed again; answers as `suppress` does."""
+        return self._change(f"{_suppressions(stream)}/delete", addresses, deadline_at_s)
+
+    def _change(
+        self, path: str, addresses: Sequence[str], deadline_at_s: float
+    ) -> Mapping[str, str] | NoInformation:
+        body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
+        raw = self._call("POST", path, body, deadline_at_s)
+        if not isinstance(raw, RawAnswer):
+            return NoInformation(raw.reason)
+        return changed_suppressions(raw.status, raw.headers, raw.body)
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's own setting (`None`, `Postmark`, `Custom`), or None if it is not told."""

@@ -50,38 +50,26 @@ def surge_in(counts: Counts, limits: Limits) -> Surge | None:
     """Whether the edition should be held back, or None. Complaints weigh more and come first."""
     if not counts.waiting or not counts.left:
         return None
-    for what, single, done, number, percent, least in (
+    for what, done, number, percent, least in (
         (
             "complaints",
-            "reader",
-            "called it spam",
+            "called spam",
             counts.complained,
             limits.complaints_percent,
             limits.complaints_least,
         ),
-        (
-            "bounces",
-            "copy",
-            "came back",
-            counts.bounced,
-            limits.bounces_percent,
-            limits.bounces_least,
-        ),
+        ("bounces", "sent back", counts.bounced, limits.bounces_percent, limits.bounces_least),
     ):
         share = 100 * number / counts.left
         if number >= least and share >= percent:
-            return Surge(what, _sentence(counts, number, share, percent, single, done))
+            return Surge(
+                what,
+                f"Homing paused this by itself: {number:,} of {counts.left:,} copies were {done} "
+                f"({_percent(share)} %; the limit is {percent:g} %). Look at where these readers "
+                "came from, then resume or cancel.",
+            )
     return None
 
 
-def _sentence(
-    counts: Counts, number: int, share: float, percent: float, single: str, done: str
-) -> str:
-    many = {"copy": "copies", "reader": "readers"}[single]
-    who = f"{number:,} {single if number == 1 else many}"
-    since = "copy" if counts.left == 1 else "copies"
-    return (
-        f"Homing paused this by itself: {who} of {counts.left:,} {since} {done} "
-        f"({share:.2g} %; the limit is {percent:g} %). Look at where these readers came from, "
-        "then resume or cancel."
-    )
+def _percent(share: float) -> str:
+    return f"{share:.1f}" if share >= 1 else f"{share:.2f}"

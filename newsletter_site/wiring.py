@@ -7,6 +7,7 @@ Imports run one way (docs/architecture.md); what delivery needs from above is re
 from __future__ import annotations
 
 from delivery import chores, readers
+from delivery.errands import ERRANDS
 from delivery.queue import provider_event
 from subscribers import expiring
 from subscribers.importing import background
@@ -19,3 +20,4 @@ def join() -> None:
     chores.register("the provider's events", provider_event.apply_pending)
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
     chores.register("sign-ups that nobody confirmed", expiring.expire_pending)
+    chores.register_long(ERRANDS)

@@ -16,7 +16,7 @@ import orjson
 
 from delivery.merge_fields import Template
 from delivery.models import Delivery, Edition, Newsletter
-from delivery.queue.provider_event import events_about
+from delivery.queue.kept_events import events_about
 from delivery.queue.provider_suppression import last_words
 from delivery.queue.suppression_change import changes_of
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression

@@ -11,7 +11,7 @@ from __future__ import annotations
 from django.db import connection
 
 from delivery.models import Edition
-from delivery.queue import provider_event, provider_suppression, suppression_change
+from delivery.queue import kept_events, provider_suppression, suppression_change
 
 ERASED = "The reader had themselves erased."
 
@@ -55,6 +55,6 @@ def forget_address(address: str) -> None:
     Delete what the provider told of this address, and what it was to be told. Runs in the caller's
     transaction.
     """
-    provider_event.forget(address)
+    kept_events.forget(address)
     provider_suppression.forget(address)
     suppression_change.forget(address)

@@ -1,0 +1,167 @@
+"""
+Asks the provider for its bounces and suppression lists, because webhooks get lost.
+
+What it finds is kept and applied like what a webhook tells, so that it makes no difference by
+which way something came. One worker at a time, stream by stream.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from delivery import retries
+from delivery.dispatch import postmark_from_settings
+from delivery.outcomes import NoInformation
+from delivery.postmark import LONGEST_SEARCH, PAGE, Postmark, now_s
+from delivery.queue import errand, provider_event
+from delivery.queue.errand import Errand
+from delivery.queue.provider_suppression import unheard_of
+from delivery.reconciliation_windows import Window, eastern
+
+logger = logging.getLogger(__name__)
+
+# One call, and with it the longest that stopping a worker may have to wait for it.
+LONGEST_CALL_S = 30.0
+# Longer than a call and what is then written down.
+LEASE_S = 180.0
+# Asked for again each time: what Postmark put on its lists late, and its clock beside ours.
+OVERLAP = timedelta(hours=2)
+# After a failure: so long, then twice, and so on.
+AGAIN_AFTER_S = 60.0
+
+
+class _UnavailableError(Exception):
+    """The provider did not say; `again_in_s` if it said when to come back."""
+
+    def __init__(self, said: NoInformation) -> None:
+        super().__init__(said.reason)
+        self.again_in_s = said.retry_after_s
+
+
+class _InterruptedError(Exception):
+    """The worker is to stop, or has lost its lease."""
+
+
+def poll(is_stopping: Callable[[], bool]) -> None:
+    """Ask for what is due, of every stream. An errand of every worker."""
+    for stream in dict.fromkeys(
+        (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
+    ):
+        name = f"poll {stream}"
+        errand.have_a_row(name)
+        mine = errand.take(name, uuid.uuid4(), lease_s=LEASE_S, after_publications=True)
+        if mine is not None:
+            _poll_stream(stream, mine, is_stopping)
+
+
+def _poll_stream(stream: str, mine: Errand, is_stopping: Callable[[], bool]) -> None:
+    postmark = postmark_from_settings()
+    walk = _Walk(postmark, stream, mine, is_stopping)
+    try:
+        new = walk.bounces() + walk.suppressions()
+    except _UnavailableError as error:
+        wait_s = max(error.again_in_s or 0.0, _pause_s(mine.failures))
+        logger.warning(
+            "stream %s could not be asked for bounces and suppressions: %s Asked again in %d s",
+            stream,
+            error,
+            wait_s,
+        )
+        errand.failed(mine, str(error), again_in_s=wait_s)
+    except _InterruptedError:
+        errand.put_off(mine)
+    except BaseException:
+        errand.failed(mine, "It broke off; the log says why.", again_in_s=_pause_s(mine.failures))
+        raise
+    else:
+        errand.done(mine, again_in_s=settings.DELIVERY_POLL_EVERY_S)
+        if new:
+            logger.info("stream %s told %d things that no webhook had told", stream, new)
+    finally:
+        postmark.close()
+
+
+def _pause_s(failures: int) -> float:
+    policy = retries.Policy(AGAIN_AFTER_S, settings.DELIVERY_POLL_EVERY_S, 1, (0.0,), True)
+    return max(AGAIN_AFTER_S / 2, retries.delay_after(failures + 1, 1.0, policy))
+
+
+class _Walk:
+    """One walk over the lists of a stream, from a little before the last one on."""
+
+    def __init__(
+        self, postmark: Postmark, stream: str, mine: Errand, is_stopping: Callable[[], bool]
+    ) -> None:
+        self._postmark, self._stream, self._mine = postmark, stream, mine
+        self._is_stopping = is_stopping
+        memory = timedelta(days=settings.POSTMARK_RETENTION_DAYS)
+        self._since = (mine.through_at or mine.started_at - memory) - OVERLAP
+
+    def bounces(self) -> int:
+        """Every bounce and complaint; how many were new."""
+        new = 0
+        until: datetime | None = None
+        while True:
+            offset, oldest_at, total = 0, None, 1
+            while offset < min(total, LONGEST_SEARCH):
+                window = Window(eastern(self._since), eastern(until) if until else None)
+                page = self._postmark.bounces(
+                    self._stream,
+                    offset=offset,
+                    filters=window.query(),
+                    deadline_at_s=self._deadline_at_s(),
+                )
+                if isinstance(page, NoInformation):
+                    raise _UnavailableError(page)
+                new += self._take_in(page.events)
+                if not page.events:
+                    return new
+                oldest_at, total = page.oldest_at, page.total
+                offset += PAGE
+            if total <= LONGEST_SEARCH:
+                return new
+            # A search shows no more than this; the rest is older than the last that it showed.
+            if oldest_at is None or (until is not None and eastern(oldest_at) >= eastern(until)):
+                raise _UnavailableError(
+                    NoInformation("Postmark lists more bounces of one second than it shows.")
+                )
+            until = oldest_at + timedelta(seconds=1)
+
+    def suppressions(self) -> int:
+        """Every entry of the suppression list; how many said something new."""
+        # The first time all of it. Postmark reads the date in its own zone: a day more is no harm.
+        since = self._mine.through_at
+        filters = {"fromdate": f"{eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
+        told = self._postmark.suppressions(
+            self._stream, filters=filters, deadline_at_s=self._deadline_at_s()
+        )
+        if isinstance(told, NoInformation):
+            raise _UnavailableError(told)
+        new = 0
+        for first in range(0, len(told.entries), PAGE):
+            piece = told.entries[first : first + PAGE]
+            bodies = {id(fact): body for fact, body in piece}
+            unheard = unheard_of(self._stream, [fact for fact, _ in piece if fact.at is not None])
+            new += self._take_in([bodies[id(fact)] for fact in unheard])
+        return new
+
+    def _take_in(self, events: Sequence[bytes]) -> int:
+        kept = provider_event.keep_all(events) if events else []
+        for event in kept:
+            self._go_on()
+            provider_event.apply(event)
+        self._go_on()
+        return len(kept)
+
+    def _go_on(self) -> None:
+        """What is kept and not applied is applied by the chores, whoever interrupts this."""
+        if self._is_stopping() or not errand.hold_on(self._mine, lease_s=LEASE_S):
+            raise _InterruptedError
+
+    def _deadline_at_s(self) -> float:
+        return now_s() + min(LONGEST_CALL_S, self._postmark.deadline_s)

@@ -1,0 +1,159 @@
+"""What a webhook, a polled bounce or an entry of a suppression list says of an address."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from delivery.told import (
+    Bounced,
+    Delivered,
+    Meaning,
+    Reactivated,
+    Suppressed,
+    fact_in,
+    meaning_of,
+    told_at,
+)
+
+BOUNCE = {
+    "RecordType": "Bounce",
+    "MessageStream": "broadcast",
+    "ID": 4323372036854775807,
+    "Type": "HardBounce",
+    "TypeCode": 1,
+    "MessageID": "m-1",
+    "Metadata": {"delivery": "0" * 31 + "1.2.3"},
+    "Email": " Ann@Example.net ",
+    "BouncedAt": "2026-05-04T14:15:31.0000000Z",
+    "Inactive": True,
+    "Description": "No\x00 such\n user",
+}
+CHANGE = {
+    "RecordType": "SubscriptionChange",
+    "MessageStream": "broadcast",
+    "Recipient": "ann@example.net",
+    "ChangedAt": "2026-05-04T15:00:00Z",
+    "SuppressSending": True,
+    "SuppressionReason": "ManualSuppression",
+    "Origin": "Recipient",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "meaning"),
+    [
+        ("HardBounce", Meaning.BOUNCED),
+        ("BadEmailAddress", Meaning.BOUNCED),
+        ("ManuallyDeactivated", Meaning.BOUNCED),
+        ("Unsubscribe", Meaning.LEFT),
+        ("SpamComplaint", Meaning.COMPLAINED),
+        ("SoftBounce", Meaning.COUNTED),
+        ("DnsError", Meaning.COUNTED),
+        ("Blocked", Meaning.COUNTED),
+        ("Transient", Meaning.NOTED),
+        ("AutoResponder", Meaning.NOTED),
+        ("DMARCPolicy", Meaning.NOTED),
+        ("NotYetInvented", Meaning.NOTED),
+        ("", Meaning.NOTED),
+    ],
+)
+def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: Meaning) -> None:
+    assert meaning_of(kind, inactive=False) is meaning
+
+
+@pytest.mark.parametrize("kind", ["SoftBounce", "Blocked", "Transient", "NotYetInvented"])
+def test_an_address_that_postmark_made_inactive_is_dead_whatever_the_type(kind: str) -> None:
+    assert meaning_of(kind, inactive=True) is Meaning.BOUNCED
+
+
+def test_a_complaint_and_a_wish_to_leave_are_no_less_for_an_inactive_address() -> None:
+    assert meaning_of("SpamComplaint", inactive=True) is Meaning.COMPLAINED
+    assert meaning_of("Unsubscribe", inactive=True) is Meaning.LEFT
+
+
+def test_a_bounce_is_read_whole() -> None:
+    fact = fact_in(BOUNCE)
+
+    assert isinstance(fact, Bounced)
+    assert (fact.address, fact.address_key) == ("Ann@Example.net", "ann@example.net")
+    assert (fact.bounce, fact.kind, fact.inactive) == ("4323372036854775807", "HardBounce", True)
+    assert fact.description == "No such user"
+    assert fact.delivery is not None
+    assert (fact.delivery.version, fact.delivery.recipient) == (2, 3)
+    assert fact.at == datetime(2026, 5, 4, 14, 15, 31, tzinfo=UTC)
+
+
+def test_a_wrong_number_beside_the_type_changes_nothing() -> None:
+    # Official samples show complaints under 512, which is the number of a SpamNotification.
+    fact = fact_in(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": False})
+    assert isinstance(fact, Bounced)
+    assert fact.meaning is Meaning.COUNTED
+
+
+def test_a_complaint_is_one_by_its_record_type() -> None:
+    fact = fact_in(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
+    assert isinstance(fact, Bounced)
+    assert fact.meaning is Meaning.COMPLAINED
+
+
+@pytest.mark.parametrize(
+    ("reason", "origin", "meaning"),
+    [
+        ("ManualSuppression", "Recipient", Meaning.LEFT),
+        ("ManualSuppression", "Customer", Meaning.NOTED),
+        ("ManualSuppression", "Admin", Meaning.NOTED),
+        ("HardBounce", "Recipient", Meaning.BOUNCED),
+        ("SpamComplaint", "Recipient", Meaning.COMPLAINED),
+        ("NotYetInvented", "Recipient", Meaning.NOTED),
+    ],
+)
+def test_a_suppression_means_what_its_reason_and_origin_say(
+    reason: str, origin: str, meaning: Meaning
+) -> None:
+    fact = fact_in(CHANGE | {"SuppressionReason": reason, "Origin": origin})
+    assert isinstance(fact, Suppressed)
+    assert fact.meaning is meaning
+
+
+def test_a_reactivation_is_no_suppression() -> None:
+    fact = fact_in(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
+    assert isinstance(fact, Reactivated)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"RecordType": "Open", "Recipient": "ann@example.net"},
+        {"RecordType": "Delivery"},
+        {"RecordType": "Delivery", "Recipient": ["ann@example.net"]},
+        {"RecordType": "Delivery", "Recipient": "no address"},
+        {"RecordType": "Delivery", "Recipient": "a@b@c"},
+        {"RecordType": "Delivery", "Recipient": "nul\x00@example.net"},
+        {"RecordType": "Delivery", "Recipient": "x" * 250 + "@example.net"},
+        CHANGE | {"SuppressSending": None},
+        CHANGE | {"SuppressSending": "true"},
+    ],
+)
+def test_what_names_no_address_or_no_known_matter_is_no_fact(event: dict[str, object]) -> None:
+    assert fact_in(event) is None
+
+
+@pytest.mark.parametrize("number", [True, -1, 0, 10**20, "7", 1.5, None])
+def test_what_is_no_number_of_a_bounce_is_left_out(number: object) -> None:
+    fact = fact_in(BOUNCE | {"ID": number})
+    assert isinstance(fact, Bounced)
+    assert fact.bounce is None
+
+
+def test_what_happened_was_over_when_it_was_told() -> None:
+    seen = datetime(2026, 5, 4, tzinfo=UTC)
+    late = fact_in({"RecordType": "Delivery", "Recipient": "a@example.net"})
+    assert isinstance(late, Delivered)
+    assert told_at(late, seen).at == seen
+    future = fact_in(BOUNCE)
+    assert future is not None
+    assert told_at(future, seen).at == seen
+    assert told_at(future, seen + timedelta(days=1)).at == future.at

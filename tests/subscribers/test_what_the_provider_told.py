@@ -1,0 +1,257 @@
+"""What the provider tells of an address changes its reader's state, one way only."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+
+from delivery.delivery_key import DeliveryKey
+from delivery.told import Bounced, Delivered, Fact, Reactivated, Suppressed
+from subscribers.models import Bounce, Subscriber, Suppression
+from subscribers.models.consent_record import ConsentRecord
+from subscribers.readers import RegisteredReaders
+from subscribers.told import SOFT_BOUNCES, WITHIN_DAYS
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def tell(*facts: Fact) -> None:
+    RegisteredReaders().told(facts)
+
+
+def bounced(kind: str = "HardBounce", **more: Any) -> Bounced:
+    settings = {"address": "Ann@Example.net", "at": AT, "bounce": "1", "inactive": False}
+    return Bounced(**(settings | {"kind": kind} | more))
+
+
+def suppressed(reason: str = "ManualSuppression", origin: str = "Recipient", **more: Any) -> Fact:
+    settings = {"address": "ann@example.net", "at": AT}
+    return Suppressed(**(settings | {"reason": reason, "origin": origin} | more))
+
+
+@pytest.fixture
+def ann() -> Subscriber:
+    """A confirmed reader, who came by an import."""
+    return Subscriber.objects.create(
+        email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
+    )
+
+
+def state_of(reader: Subscriber) -> str:
+    reader.refresh_from_db()
+    return reader.state
+
+
+def acts() -> list[str]:
+    return list(ConsentRecord.objects.order_by("id").values_list("act", flat=True))
+
+
+def opt_in(reader: Subscriber, request: int = 1) -> datetime:
+    """They ask, and confirm themselves."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO consent_record (subscriber_id, act, how, request)
+            VALUES (%s, 'asked', 'form', %s)
+            """,
+            [reader.pk, request],
+        )
+        cursor.execute(
+            """
+            INSERT INTO consent_record (subscriber_id, act, how, request)
+            VALUES (%s, 'confirmed', 'link', %s) RETURNING id, at
+            """,
+            [reader.pk, request],
+        )
+        record, at = cursor.fetchone()
+        cursor.execute(
+            """
+            UPDATE suppression SET lifted_at = %s, lifted_by_id = %s
+            WHERE address_key = %s AND lifted_at IS NULL
+            """,
+            [at, record, reader.email.lower()],
+        )
+        cursor.execute(
+            """
+            UPDATE subscriber SET state = 'confirmed', confirmed_at = %s, unsubscribed_at = NULL,
+                   opt_in_id = %s
+            WHERE id = %s
+            """,
+            [at, record, reader.pk],
+        )
+    return at
+
+
+@pytest.mark.parametrize(
+    ("fact", "state", "reason"),
+    [
+        (bounced(), "bounced", "bounce"),
+        (bounced("BadEmailAddress"), "bounced", "bounce"),
+        (bounced("SoftBounce", inactive=True), "bounced", "bounce"),
+        (bounced("Unsubscribe"), "unsubscribed", "unsubscribe"),
+        (bounced("SpamComplaint"), "complained", "complaint"),
+        (suppressed(), "unsubscribed", "unsubscribe"),
+        (suppressed("HardBounce"), "bounced", "bounce"),
+        (suppressed("SpamComplaint"), "complained", "complaint"),
+        (suppressed(origin="Customer"), "confirmed", "manual"),
+        (suppressed(origin="Admin"), "confirmed", "manual"),
+        (suppressed("NotYetInvented"), "confirmed", "manual"),
+        (suppressed(origin="Customer", is_our_own=True), "confirmed", None),
+        (bounced("SoftBounce"), "confirmed", None),
+        (bounced("AutoResponder"), "confirmed", None),
+        (Delivered(address="ann@example.net", at=AT), "confirmed", None),
+        (Reactivated(address="ann@example.net", at=AT), "confirmed", None),
+    ],
+)
+def test_each_fact_leads_where_it_should(
+    ann: Subscriber, fact: Fact, state: str, reason: str | None
+) -> None:
+    tell(fact, fact)
+
+    assert state_of(ann) == state
+    assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
+        [("ann@example.net", reason, AT)] if reason else []
+    )
+
+
+@pytest.mark.parametrize("was", ["pending", "confirmed"])
+def test_a_confirmation_mail_that_bounces_bounces_its_reader(was: str) -> None:
+    reader = Subscriber.objects.create(
+        email="ann@example.net", state=was, confirmed_at=AT if was == "confirmed" else None
+    )
+    tell(bounced(stream="outbound"))
+    assert state_of(reader) == "bounced"
+
+
+def test_the_order_makes_no_difference(ann: Subscriber) -> None:
+    facts = (
+        bounced(at=AT),
+        suppressed(at=AT + DAY),
+        bounced("SpamComplaint", at=AT + 2 * DAY, bounce="2"),
+        Reactivated(address="ann@example.net", at=AT + 3 * DAY),
+    )
+    left = set()
+    for order in itertools.permutations(facts):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT erase_subscriber(%s, %s)", [ann.pk, b"hash"])
+        ann = Subscriber.objects.create(
+            email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
+        )
+        tell(*order)
+        ann.refresh_from_db()
+        entry = Suppression.objects.get()
+        left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.at, tuple(sorted(acts()))))
+    assert left == {
+        ("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left")),
+    }
+
+
+def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
+    tell(bounced(), suppressed("HardBounce"), bounced(bounce="2"))
+    assert acts() == ["bounced"]
+
+
+def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> None:
+    key = DeliveryKey(UUID(int=7), 2, ann.pk)
+    tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
+
+    kept = Bounce.objects.get()
+    assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
+
+
+def test_a_stranger_is_shut_out_by_address_alone() -> None:
+    tell(bounced(), suppressed())
+
+    assert not Subscriber.objects.exists()
+    assert Suppression.objects.get().reason == "unsubscribe"
+
+
+def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> None:
+    tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
+
+    assert state_of(ann) == "bounced"
+
+
+# --- Bounces that are counted ---------------------------------------------------------------------
+
+
+def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
+    key = DeliveryKey(UUID(int=number if issue is None else issue), 1, 10**12)
+    return bounced("SoftBounce", bounce=str(number + 1), at=AT + days * DAY, delivery=key)
+
+
+def test_so_many_soft_bounces_within_the_time_are_a_bounce(ann: Subscriber) -> None:
+    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+    tell(*facts[:-1])
+    assert state_of(ann) == "confirmed"
+    tell(facts[-1])
+    assert state_of(ann) == "bounced"
+    assert Suppression.objects.get().at == facts[-1].at
+
+
+def test_their_order_makes_no_difference_to_when_it_was(ann: Subscriber) -> None:
+    tell(*[soft(number, days=number) for number in reversed(range(SOFT_BOUNCES + 2))])
+
+    assert state_of(ann) == "bounced"
+    assert Suppression.objects.get().at == AT + (SOFT_BOUNCES - 1) * DAY
+
+
+def test_several_bounces_of_one_copy_are_one(ann: Subscriber) -> None:
+    tell(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
+    assert state_of(ann) == "confirmed"
+
+
+def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
+    apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
+    tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
+    assert state_of(ann) == "confirmed"
+
+
+# --- Who came back --------------------------------------------------------------------------------
+
+
+def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
+    tell(suppressed("SpamComplaint"))
+    at = opt_in(ann)
+    assert state_of(ann) == "confirmed"
+
+    tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
+    assert state_of(ann) == "confirmed"
+    assert Suppression.objects.get().lifted_at == at
+    # It is kept all the same.
+    assert Bounce.objects.count() == 1
+
+
+def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> None:
+    tell(suppressed("SpamComplaint"))
+    at = opt_in(ann)
+    tell(bounced(at=at + timedelta(seconds=1)))
+
+    assert state_of(ann) == "bounced"
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.lifted_at, entry.lifted_by_id) == ("bounce", None, None)
+    assert entry.at == at + timedelta(seconds=1)
+    assert acts()[-1] == "bounced"
+
+
+def test_an_import_is_no_opt_in(ann: Subscriber) -> None:
+    # Confirmed elsewhere, says the importer, after the reader had left at the provider.
+    tell(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
+    assert state_of(ann) == "unsubscribed"
+
+
+def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
+    Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
+    tell(bounced("SpamComplaint"))
+
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.origin) == ("manual", "operator")
+    assert state_of(ann) == "complained"
