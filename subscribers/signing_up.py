@@ -96,7 +96,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 
 
 def _locked(wish: Wish) -> Subscriber:
-    """The person of this address, added now if nobody has it; nobody else changes them meanwhile"""
+    """The person of this address, added now if nobody has it, and locked."""
     for _ in range(TRIES):
         Subscriber.objects.bulk_create(
             [Subscriber(email=wish.address, name=wish.name)], ignore_conflicts=True

@@ -28,7 +28,7 @@ PAGES = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """GET shows one button, or how the link stands; POST confirms. Both may come again and again"""
+    """GET shows one button, or how the link stands; POST confirms. Both can be repeated."""
     token = request.GET.get("subscription_token", "")
     if request.method != "POST":
         return link_page(request, confirming.look_at(token))

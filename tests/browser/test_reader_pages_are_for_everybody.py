@@ -10,6 +10,8 @@ from playwright.sync_api import Page
 
 from publishing.content import Content
 from publishing.publish import publish
+from subscribers import consent
+from subscribers.confirming import link_token
 from subscribers.unsubscribe_token import token_for
 from tests.browser.for_everybody import (
     NARROWEST,
@@ -39,7 +41,15 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
     reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
     gone = SubscriberFactory(state="unsubscribed")
+    asking = SubscriberFactory(state="pending", requests=1)
+    consent.record(asking.pk, "asked", "form", request=1)
+    confirm = "/subscriptions/confirm/?subscription_token="
     return {
+        "front page": "/",
+        "sign up": "/subscriptions/",
+        "confirm": f"{confirm}{link_token(asking.pk, 1)}",
+        "confirmed": f"{confirm}{link_token(reader.pk, 1)}",
+        "too old to confirm": f"{confirm}{link_token(gone.pk, 1)}",
         "archive": "/archive/",
         "a corrected letter": first.archive_url.removeprefix("https://letter.example.org"),
         "leave": f"/unsubscribe/{token_for(reader.pk)}/",
@@ -50,7 +60,18 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
 
 EVERY_PAGE = pytest.mark.parametrize(
     "name",
-    ["archive", "a corrected letter", "leave", "left", "a link that does not work"],
+    [
+        "front page",
+        "sign up",
+        "confirm",
+        "confirmed",
+        "too old to confirm",
+        "archive",
+        "a corrected letter",
+        "leave",
+        "left",
+        "a link that does not work",
+    ],
 )
 
 
