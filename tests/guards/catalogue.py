@@ -15,6 +15,7 @@ from tests.guards import (
     on_restored_backups,
     on_settling_and_sweeping,
     on_the_database,
+    on_told,
 )
 from tests.guards.guard import Guard
 
@@ -31,4 +32,5 @@ GUARDS: tuple[Guard, ...] = (
     *on_mail_on_request.GUARDS,
     *on_restored_backups.GUARDS,
     *on_the_database.GUARDS,
+    *on_told.GUARDS,
 )

@@ -144,8 +144,8 @@ GUARDS = [
     guard(
         "a time that is still to come is when the event was seen",
         EVENTS,
-        ".told_at(received_at)",
-        "",
+        "said.accepted.told_at(received_at)",
+        "said.accepted",
         f"{WEBHOOKS}test_a_time_that_is_still_to_come_is_when_the_event_was_seen",
     ),
     guard(
@@ -172,15 +172,15 @@ GUARDS = [
     guard(
         "the same event again is the same event",
         EVENTS,
-        "ON CONFLICT (body_hash) DO NOTHING RETURNING id",
+        "ON CONFLICT DO NOTHING RETURNING id",
         "RETURNING id",
         f"{WEBHOOKS}test_the_same_event_again_is_the_same_event",
     ),
     guard(
         "an event that is being applied is left to whoever applies it",
         EVENTS,
-        "                FOR UPDATE SKIP LOCKED\n",
-        "                FOR UPDATE\n",
+        "        FOR UPDATE SKIP LOCKED\n",
+        "        FOR UPDATE\n",
         f"{WEBHOOKS}test_an_event_that_is_being_applied_is_left_to_whoever_applies_it",
     ),
     guard(

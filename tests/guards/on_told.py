@@ -1,0 +1,106 @@
+"""Guards of what the provider tells: once counted, in any order, and nobody brought back by it."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+COPY = "tests/delivery/test_what_came_of_a_copy.py::"
+READER = "tests/subscribers/test_what_the_provider_told.py::"
+ASKING = "tests/delivery/test_asking_for_bounces_and_suppressions.py::"
+PUSHING = "tests/delivery/test_pushing_suppressions.py::"
+LEDGER = "delivery/queue/ledger.py"
+TOLD = "subscribers/told.py"
+
+GUARDS = [
+    guard(
+        "of a delivery's times the earliest stays",
+        LEDGER,
+        "(delivered_at IS NULL OR delivered_at > %(at)s)",
+        "true",
+        f"{COPY}test_a_delivery_is_written_beside_the_copy_with_the_earliest_time",
+    ),
+    guard(
+        "a copy that came back is counted once",
+        LEDGER,
+        "WHERE {_COPY} AND {what}_at IS NULL\n",
+        "WHERE {_COPY}\n",
+        f"{COPY}test_a_bounce_is_counted_once_by_whichever_ways_it_is_told",
+    ),
+    guard(
+        "a surge is counted from where a person resumed",
+        "delivery/queue/surge.py",
+        "sum(bounced) - watched_bounced,",
+        "sum(bounced),",
+        f"{COPY}test_what_a_person_resumed_is_not_paused_by_the_same_bounces_again",
+    ),
+    guard(
+        "a copy in doubt has left as well",
+        "delivery/queue/surge.py",
+        "sum(sent + unknown + CASE",
+        "sum(sent + CASE",
+        f"{COPY}test_bounces_that_are_told_before_the_reply_are_of_copies_that_have_left",
+    ),
+    guard(
+        "another try of the same event is known by its trace",
+        "delivery/webhook.py",
+        "provider_event.keep(body, trace)",
+        "provider_event.keep(body, None)",
+        f"{COPY}test_another_try_of_the_same_event_is_known_by_its_trace",
+    ),
+    guard(
+        "what is older than an opt-in changes nothing",
+        TOLD,
+        "if reader.opted_in_at is not None and at <= reader.opted_in_at:",
+        "if False:",
+        f"{READER}test_what_is_older_than_their_own_opt_in_is_over",
+    ),
+    guard(
+        "several bounces of one copy are one",
+        TOLD,
+        "count(DISTINCT (issue_id, version))",
+        "count(*)",
+        f"{READER}test_several_bounces_of_one_copy_are_one",
+    ),
+    guard(
+        "bounces far apart are not added up",
+        TOLD,
+        "AND soft.at >= latest.at - make_interval(days => %(days)s)) >= %(enough)s",
+        "AND %(days)s > 0) >= %(enough)s",
+        f"{READER}test_bounces_far_apart_are_not_added_up",
+    ),
+    guard(
+        "an act is put on record once",
+        TOLD,
+        "AND act = %(act)s AND id > coalesce",
+        "AND false AND act = %(act)s AND id > coalesce",
+        f"{READER}test_an_act_is_put_on_record_once",
+    ),
+    guard(
+        "an echo of our own wish is known as such",
+        "delivery/queue/provider_event.py",
+        'fact.origin == "Customer":',
+        'fact.origin == "Nobody":',
+        f"{PUSHING}test_an_echo_of_our_own_wish_says_nothing_new",
+    ),
+    guard(
+        "only the last wish about an address is sent",
+        "delivery/suppression_push.py",
+        "    suppression_change.supersede()\n",
+        "",
+        f"{PUSHING}test_only_the_last_wish_about_an_address_is_sent",
+    ),
+    guard(
+        "two workers are never on one errand",
+        "delivery/queue/errand.py",
+        "AND (lease_until IS NULL OR lease_until <= clock_timestamp())\n",
+        "\n",
+        f"{ASKING}test_two_workers_never_ask_at_once",
+    ),
+    guard(
+        "a worker that lost its errand ends it for nobody else",
+        "delivery/queue/errand.py",
+        '            WHERE name = %s AND owner = %s\n            """,  # noqa',
+        '            WHERE name = %s AND owner <> %s\n            """,  # noqa',
+        f"{ASKING}test_what_a_lost_worker_held_another_takes_when_its_lease_is_over",
+    ),
+]
