@@ -107,7 +107,7 @@ def _sentence(record: SubscriberImport) -> str:
         case State.RUNNING:
             return f"It is being imported: {rows} so far, {added:,} of them added."
         case State.FINISHED:
-            return f"Imported. Of {rows}, {added:,} were added{unread}."
+            return f"Imported. Of {rows}, {added:,} {_were(added)} added{unread}."
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
     return f"It was refused. {record.refusal}{already}"
 
@@ -130,8 +130,10 @@ def _ledger(record: SubscriberImport) -> list[Line]:
         by_mail = (
             f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
         )
-    elif record.state in (State.CHECKING, State.CHECKED):
-        by_mail = "how, is asked below"
+    elif record.state == State.CHECKED:
+        by_mail = "asked by mail or as confirmed: you say so below"
+    elif record.state == State.CHECKING:
+        by_mail = ""
     because = [
         f"{count:,} {SKIPPED_IN_SHORT.get(reason, reason)}"
         for reason, count in sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
@@ -156,6 +158,10 @@ def _ledger(record: SubscriberImport) -> list[Line]:
             "see below; the others go in regardless" if record.rejected else "",
         ),
     ]
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _rows(count: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import islice
 
-from django.db import connection, transaction
+from django.db import connection, reset_queries, transaction
 
 from subscribers.importing import content
 from subscribers.importing.applying import Terms, apply, keep_left_out
@@ -117,6 +117,8 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
             bytes_read=bytes_read,
             setbacks=0,
         )
+    # In debug Django keeps what was said to the database, and a piece says a lot.
+    reset_queries()
     return counts
 
 
