@@ -41,6 +41,7 @@ from publishing.views.accepted import ACCEPTED, notes_of, tag_of, there_already,
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
+from subscribers.importing.background import import_under_way
 
 LATEST = 5
 
@@ -145,6 +146,7 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "place": place,
         "place_title": plain_title(place.newest) if place else "",
         "readers": place.everyone if place else confirmed().count(),
+        "importing": import_under_way(),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,
     }

@@ -26,3 +26,9 @@ def is_due() -> bool:
     return SubscriberImport.objects.filter(
         state__in=(State.CHECKING, State.WAITING, State.RUNNING)
     ).exists()
+
+
+def import_under_way() -> int | None:
+    """The id of an import that is adding readers or is about to; None if none is."""
+    under_way = SubscriberImport.objects.filter(state__in=(State.WAITING, State.RUNNING))
+    return under_way.order_by("id").values_list("id", flat=True).first()

@@ -324,6 +324,22 @@ def test_a_file_that_is_no_list_is_refused_with_one_sentence_and_nothing_is_kept
     assert not SubscriberImport.objects.exists()
 
 
+def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf) -> None:
+    both = WindowOf(someone("both", "publish_edition", "manage_readers"))
+    address = uploaded(window)
+    assert "An import is under way" not in both.get().words
+    window.post(f"{address}import/", consent="ask")
+
+    page = both.get()
+
+    assert (
+        "An import is under way: whoever it adds after you press does not get this." in page.words
+    )
+    assert f'href="{address}"' in page.html
+    run_workers()
+    assert "An import is under way" not in both.get().words
+
+
 def test_pressing_without_a_file_says_so(window: WindowOf) -> None:
     assert "Choose a file first." in window.post(IMPORTS).words
 
