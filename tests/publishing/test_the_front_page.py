@@ -89,3 +89,7 @@ def test_no_cache_on_the_way_hands_its_form_to_somebody_else() -> None:
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
 def test_it_is_only_looked_at(method: str) -> None:
     assert getattr(visitor(), method)("/").status_code == 405
+
+
+def test_every_page_of_the_archive_leads_to_the_form() -> None:
+    assert '<a href="/">Have it sent to you</a>' in visitor().get("/archive/").content.decode()
