@@ -116,6 +116,25 @@ def test_who_signs_up_while_they_are_being_forgotten_is_there_afterwards(
     assert ledger_of(the_one()) == [("asked", "form", 1)]
 
 
+def test_who_is_forgotten_just_when_they_were_found_to_be_known_is_added_anew(
+    database_url: str,
+) -> None:
+    sign_up()
+    forgotten = the_one().pk
+
+    def forget_in_between(execute: Any, sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if 'INSERT INTO "subscriber"' in sql:
+            with another_connection(database_url) as other:
+                other.execute("DELETE FROM subscriber WHERE id = %s", [forgotten])
+        return result
+
+    with connection.execute_wrapper(forget_in_between):
+        assert sign_up().status_code == 200
+
+    assert the_one().pk != forgotten
+
+
 def wait_until_somebody_waits(other: psycopg.Connection) -> None:
     """Until a session of this database waits for a lock of ours."""
     while not other.execute(
