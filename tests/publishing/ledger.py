@@ -1,11 +1,18 @@
-"""What a worker or a person made of an edition's copies, written as they write it."""
+"""What was written, and what a worker or a person made of an edition's copies, as they write it."""
 
 from __future__ import annotations
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from delivery import mail_on_request
 from delivery.models import Batch, Delivery, Edition
+from publishing.models import Issue
+
+
+def written() -> QuerySet[Issue]:
+    """The issues that somebody wrote: without those of mail on request, which are always there."""
+    return Issue.objects.exclude(pk__in=mail_on_request.ISSUES.values())
 
 
 def sent(edition: Edition, *names: str) -> None:

@@ -12,13 +12,12 @@ from django.db import connection, transaction
 
 from delivery.models import Delivery, Edition
 from postmark_sandbox.server import SandboxServer
-from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, has_words, publish
 from publishing.versions import VersionRefusedError, still_going, why_not
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
-from tests.publishing.ledger import cancelled, in_doubt, sent
+from tests.publishing.ledger import cancelled, in_doubt, sent, written
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory
 
@@ -66,7 +65,7 @@ def test_the_next_version_is_an_edition_of_the_same_issue_with_deliveries_under_
 
     assert second.created
     assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
-    assert Issue.objects.count() == 1
+    assert written().count() == 1
     assert readers_of(second.edition) == {"Ada", "Bram", "Cleo"}
     keys = Delivery.objects.values_list("issue", "version", "recipient")
     assert len(set(keys)) == 6
@@ -112,11 +111,11 @@ def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_do
 
 
 def test_the_slug_stays_and_the_title_follows_the_newest_version(correct, first):
-    slug = Issue.objects.get().slug
+    slug = written().get().slug
 
     edition = correct().edition
 
-    issue = Issue.objects.get()
+    issue = written().get()
     assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
     assert edition.archive_url == first.archive_url
 
@@ -200,7 +199,7 @@ def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, ve
     with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
         publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
 
-    assert not Issue.objects.exists()
+    assert not written().exists()
 
 
 def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, first):

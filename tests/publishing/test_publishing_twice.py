@@ -14,6 +14,7 @@ from idempotency.claim import seats
 from idempotency.models import PostedForm
 from publishing.models import Issue
 from subscribers.models import Subscriber
+from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -52,7 +53,7 @@ def test_a_letter_is_published_to_every_confirmed_reader_and_the_author_is_told(
     assert published() == ONE_TO_THREE
     page = window.get()
     assert ACCEPTED in page.words
-    issue = Issue.objects.get()
+    issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
     assert "Swifts leave without saying goodbye" in page.words
     assert ACCEPTED not in window.get().words
@@ -80,9 +81,9 @@ def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_g
     page = window.get()
     assert ACCEPTED in page.words
     assert "This issue goes to nobody: there is no confirmed reader yet." in page.words
-    progress = window.get(f"/admin/newsletters/{Issue.objects.get().pk}/")
+    progress = window.get(f"/admin/newsletters/{written().get().pk}/")
     assert "This issue went to nobody" in progress.words
-    assert window.get(f"/archive/{Issue.objects.get().slug}/").status == 200
+    assert window.get(f"/archive/{written().get().slug}/").status == 200
 
 
 def test_posting_the_same_form_again_answers_the_same_byte_for_byte_and_does_nothing(
@@ -105,7 +106,7 @@ def test_posting_the_same_form_again_answers_the_same_byte_for_byte_and_does_not
 def test_a_replay_leads_to_the_issue_of_its_own_form_and_not_to_the_newest(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
-    earlier = Issue.objects.get()
+    earlier = written().get()
     window.publish(title="Another letter")
     window.get()
 
@@ -198,7 +199,7 @@ def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothi
     assert page.status == 422
     assert "This form was already published with other content" in page.words
     assert "Nothing was sent now and nothing was changed." in page.words
-    issue = Issue.objects.get()
+    issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
     assert "<del>" in page.html
     assert "<b>back" not in page.html
@@ -319,5 +320,5 @@ def test_a_publication_stands_in_the_audit_trail_with_its_number_of_readers(wind
 
     entry = LogEntry.objects.get()
     assert entry.user == window.author
-    assert entry.object_id == str(Issue.objects.get().pk)
+    assert entry.object_id == str(written().get().pk)
     assert entry.get_change_message() == "Published version 1 to 3 readers."

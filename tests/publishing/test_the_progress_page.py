@@ -15,9 +15,9 @@ from django.db import connection
 from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
-from publishing.models import Issue
 from publishing.publish import publish
 from subscribers.models import Subscriber
+from tests.publishing.ledger import written
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
@@ -467,7 +467,7 @@ def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window,
     assert "There is a newer version of this issue: version 2" in older.words
     assert window.get(address(edition, "progress.json")).answer.json()["version"] == 2
     assert window.get("/admin/newsletters/issues/").html.count('class="title"') == 1
-    assert Issue.objects.count() == 1
+    assert written().count() == 1
 
 
 # --- After its end, and what is left in doubt -----------------------------------------------------

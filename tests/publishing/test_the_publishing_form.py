@@ -9,8 +9,8 @@ from django.test import Client
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
-from publishing.models import Issue
 from subscribers.models import Subscriber
+from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def nothing_was_published():
-    return not (Issue.objects.exists() or Edition.objects.exists() or PostedForm.objects.exists())
+    return not (written().exists() or Edition.objects.exists() or PostedForm.objects.exists())
 
 
 def test_who_is_not_signed_in_is_led_to_the_login_page_and_back(author):
@@ -137,7 +137,7 @@ def test_text_alone_is_a_letter_and_so_is_html_alone(window, three_readers):
 def test_a_hostile_title_is_text_on_every_page(window, three_readers):
     hostile = '"><script>alert(1)</script>'
     assert window.publish(title=hostile).status == 303
-    issue = Issue.objects.get()
+    issue = written().get()
 
     for address in (
         FORM,
@@ -157,7 +157,7 @@ def test_a_hostile_title_is_text_on_every_page(window, three_readers):
 
 def test_every_page_of_the_desk_is_clean_under_the_content_security_policy(window, three_readers):
     window.publish()
-    issue = Issue.objects.get()
+    issue = written().get()
 
     for address in (FORM, "/admin/newsletters/issues/", f"/admin/newsletters/{issue.pk}/"):
         page = window.get(address)
