@@ -10,8 +10,9 @@ from playwright.sync_api import Page
 
 from publishing.content import Content
 from publishing.publish import publish
-from subscribers import consent
+from subscribers import consent, request_token
 from subscribers.confirming import link_token
+from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
 from tests.browser.for_everybody import (
     NARROWEST,
@@ -44,6 +45,9 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
     asking = SubscriberFactory(state="pending", requests=1)
     consent.record(asking.pk, "asked", "form", request=1)
     confirm = "/subscriptions/confirm/?subscription_token="
+    consent.record(reader.pk, "record asked", "form", request=1, wording="What do you hold?")
+    record = request_token.token_for("record", Request(reader.pk, 1))
+    too_old = request_token.token_for("record", Request(reader.pk, 2))
     return {
         "front page": "/",
         "sign up": "/subscriptions/",
@@ -55,6 +59,10 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
         "leave": f"/unsubscribe/{token_for(reader.pk)}/",
         "left": f"/unsubscribe/{token_for(gone.pk)}/",
         "a link that does not work": "/unsubscribe/cut-off/",
+        "asking for a record": "/record/",
+        "record": f"/record/{record}/",
+        "erase": f"/record/{record}/erase/",
+        "a link that is too old": f"/record/{too_old}/",
     }
 
 
@@ -71,6 +79,10 @@ EVERY_PAGE = pytest.mark.parametrize(
         "leave",
         "left",
         "a link that does not work",
+        "asking for a record",
+        "record",
+        "erase",
+        "a link that is too old",
     ],
 )
 
