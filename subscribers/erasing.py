@@ -18,7 +18,7 @@ from delivery.queue.forget import (
     wait_for_copies_being_made,
 )
 from subscribers.erasure_hash import hash_of
-from subscribers.models import LeftOutRow, Subscriber
+from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def erase(subscriber_id: int) -> bool:
         # Copies before the person: that is the order in which a worker settles them.
         forget_recipient(subscriber_id, key)
         forget_address(key)
-        LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+        _take_off_imports(key)
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
@@ -50,3 +50,17 @@ def erase(subscriber_id: int) -> bool:
     if erased:
         logger.info("reader %d was erased", subscriber_id)
     return bool(erased)
+
+
+def _take_off_imports(key: str) -> None:
+    """Imports go on without what they had noted of this address."""
+    LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+    ImportAddressSeen.objects.filter(email_key=key).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE subscriber_import SET read_as = jsonb_set(read_as, '{first_row}', 'null')
+             WHERE strpos(lower(read_as -> 'first_row' ->> 0), %s) > 0
+            """,
+            [key],
+        )

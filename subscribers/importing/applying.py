@@ -88,7 +88,12 @@ TAKE_OUT_WHO_MAY_NOT_BE_MAILED = """
 """
 TAKE_OUT_WHO_WAS_ERASED = """
     WITH gone AS (
-        DELETE FROM import_candidate WHERE email_key = ANY(%s) RETURNING line, email, 'erased'
+        DELETE FROM import_candidate WHERE email_key = ANY(%s)
+           -- Whoever has signed up again since is known like anybody else.
+           AND NOT EXISTS (SELECT FROM subscriber
+                            WHERE subscriber.email_key = import_candidate.email_key)
+        -- Their address is what was erased: it is not put on record once more.
+        RETURNING line, '', 'erased'
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """
