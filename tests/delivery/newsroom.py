@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from django.contrib.auth import get_user_model
 from django.db import connection
@@ -35,11 +36,13 @@ class Newsroom:
 
     # --- The list and what is published to it ---------------------------------------------------
 
-    def confirm(self, count: int, *, start: int = 0) -> list[Subscriber]:
-        """So many confirmed readers, `reader0@example.net` and on."""
+    def confirm(
+        self, count: int, *, start: int = 0, addresses: Mapping[int, str] = MappingProxyType({})
+    ) -> list[Subscriber]:
+        """So many confirmed readers, `reader0@example.net` and on, but for `addresses`."""
         return Subscriber.objects.bulk_create(
             Subscriber(
-                email=f"reader{number}@example.net",
+                email=addresses.get(number, f"reader{number}@example.net"),
                 name=f"Reader {number}",
                 state=Subscriber.State.CONFIRMED,
                 confirmed_at=Now(),

@@ -411,8 +411,7 @@ def with_missed(
 ) -> Edition:
     """Six readers: one refused for good beside one of two that were missed, three sent."""
     settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
-    readers = newsroom.confirm(6)
-    Subscriber.objects.filter(pk=readers[2].pk).update(email="invalid@bounce.example")
+    readers = newsroom.confirm(6, addresses={2: "invalid@bounce.example"})
     edition = newsroom.publish()
     addresses = [reader.email for reader in readers]
     provider.sandbox.set_fault("item_error", code=100, recipients=addresses[3:5], calls=None)
