@@ -21,7 +21,9 @@ class Books:
     when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
     database was restored from a backup, and the provider is still to be asked what it has.
     `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
-    Of mail on request the `audience` is whoever has asked so far.
+    Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
+    copies that the provider has told of since, most of them among the sent: no outcomes of their
+    own.
     """
 
     edition: int
@@ -56,6 +58,8 @@ class Books:
     now: datetime
     slowed_to_per_s: float | None
     kind: str = "newsletter"
+    bounced: int = 0
+    complained: int = 0
 
     @property
     def is_on_request(self) -> bool:

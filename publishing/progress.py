@@ -91,6 +91,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "left": _left(status),
             "rate": _rate(books),
             "time_left": _time_left(status, zone),
+            "came_back": _came_back(books),
             "worker": _worker(books),
             "worker_heard": _worker_heard(books, zone),
             # Of use while nobody was reached when the page was opened.
@@ -117,6 +118,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("archive", is_public(books)),
+                ("came_back", books.sent + books.bounced + books.complained > 0),
                 ("pace", status.state not in AT_REST),
             )
             if applies
@@ -262,6 +264,13 @@ def _time_left(status: Status, zone: ZoneInfo) -> str:
     if books.sent:
         return "not known: nothing went out in the last minute"
     return "not known before the first copies are out"
+
+
+def _came_back(books: Books) -> str:
+    """What the provider told after it had accepted them; no outcome, so it is in no sum."""
+    if not books.bounced + books.complained:
+        return "nothing, as far as Postmark has told"
+    return f"{books.bounced:,} bounced, {books.complained:,} called spam"
 
 
 def _worker(books: Books) -> str:

@@ -72,6 +72,25 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         """,  # noqa: S608 -- a constant
     ),
     (
+        # By the edition, because a copy that goes again in another batch leaves its count behind.
+        "Bounces and complaints of every edition are counted as its rows have them",
+        """
+        SELECT format('edition %%s counts %%s bounced and %%s complained but has %%s and %%s',
+                      edition.id, counted.bounced, counted.complained, held.bounced,
+                      held.complained)
+        FROM edition, LATERAL (
+            SELECT coalesce(sum(bounced), 0) AS bounced, coalesce(sum(complained), 0) AS complained
+            FROM batch WHERE edition_id = edition.id) AS counted,
+        LATERAL (
+            SELECT count(bounced_at) AS bounced, count(complained_at) AS complained
+            FROM delivery
+            WHERE delivery.issue_id = edition.issue_id AND delivery.version = edition.version
+            ) AS held
+        WHERE edition.id = ANY(%s)
+          AND (counted.bounced, counted.complained) <> (held.bounced, held.complained)
+        """,
+    ),
+    (
         "Every delivery of an edition is in one of its batches",
         """
         SELECT format('recipient %%s of edition %%s is in batch %%s', recipient_id, edition.id,

@@ -24,7 +24,8 @@ _RATE_OVER_S = 60
 _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
-    SELECT kind, edition.id, issue_id, version, title, control, control_reason, control_at,
+    SELECT kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
+           edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
            coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
@@ -48,6 +49,7 @@ _BOOKS = f"""
         SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
                sum(withdrawn) AS withdrawn, sum(failed) AS failed, sum(unknown) AS unknown,
                sum(waiting) AS waiting, sum(missed) AS missed,
+               sum(bounced) AS bounced, sum(complained) AS complained,
                count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
                count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
                count(*) FILTER (WHERE state = 'parked') AS parked,
@@ -99,9 +101,9 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
 
 def _with_the_pace(row: Sequence[Any]) -> Books:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    kind, *cells, too_fast, to, for_s = row
+    kind, bounced, complained, *cells, too_fast, to, for_s = row
     slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
-    return Books(*[*map(_whole, cells), slowed, kind])
+    return Books(*[*map(_whole, cells), slowed, kind, int(bounced), int(complained)])
 
 
 def _whole(cell: Any) -> Any:

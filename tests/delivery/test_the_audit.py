@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue import control, identity
@@ -33,6 +34,21 @@ def test_it_finds_missed_copies_that_are_not_counted(
     Batch.objects.update(sent=2, failed=1)
     assert promises_broken(edition) == ["The counts of every batch equal its rows"]
     Batch.objects.update(missed=1)
+    assert promises_broken(edition) == []
+
+
+@pytest.mark.parametrize("what", ["bounced", "complained"])
+def test_it_finds_what_came_back_and_is_not_counted(
+    newsroom: Newsroom, provider: SandboxServer, what: str
+) -> None:
+    edition = newsroom.publish(3)
+    newsroom.deliver_all()
+    one = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[0]
+    Delivery.objects.filter(recipient=one.recipient_id).update(**{f"{what}_at": Now()})
+    assert promises_broken(edition) == [
+        "Bounces and complaints of every edition are counted as its rows have them"
+    ]
+    Batch.objects.update(**{what: 1})
     assert promises_broken(edition) == []
 
 

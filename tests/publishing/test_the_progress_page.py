@@ -260,6 +260,21 @@ def listed(page):
     return re.findall(r'<tr><th scope="row">(\S+?)<span', page.html)
 
 
+def came_back(window, edition):
+    answer = window.get(address(edition, "progress.json")).answer
+    return answer.json()["page"]["text"]["came_back"]
+
+
+def test_what_came_back_of_accepted_copies_is_told_beside_the_sum_and_not_in_it(window, edition):
+    settled(edition, 0)
+    assert came_back(window, edition) == "nothing, as far as Postmark has told"
+    Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
+    page = window.get(address(edition))
+    assert "7 bounced, 1 called spam" in page.words
+    assert ledger(page)["audience"] == 100 == sum(ledger(page)[outcome] for outcome in OUTCOMES)
+    assert came_back(window, edition) == "7 bounced, 1 called spam"
+
+
 def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition):
     for number in (0, 2, 3):
         settled(edition, number)
