@@ -128,7 +128,7 @@ BAD_ROWS = (
     ("@example.org", ""),
     ("karl.example.org", "Karl Dürr"),
     ("lena@printing.test", "Lena König"),
-    ("Ada Whitlock <ada.w@example.com>", "Ada Whitlock"),
+    ("ada.w at example.com", "Ada Whitlock"),
     ('=HYPERLINK("mailto:x@example.org")', "Pasted from a spreadsheet"),
     ("choir@example.net", "The Choir, of whom these sing: " + "la " * 90),
 )

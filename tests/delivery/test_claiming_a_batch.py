@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from delivery.models import Edition
 from delivery.queue.claim import claim, next_due_at, release
-from delivery.queue.enqueue import enqueue
+from delivery.queue.mail_on_request import request_mail
 from delivery.queue.start import start
 from subscribers.audience import confirmed
 from tests.delivery.newsroom import Newsroom
@@ -154,16 +154,10 @@ def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Ne
 
 def test_confirmation_mail_goes_ahead_of_every_newsletter(newsroom: Newsroom) -> None:
     newsletter = newsroom.publish(readers=3)
-    confirmation = Edition.objects.create(
-        issue_id=uuid.uuid4(),
-        version=1,
-        kind=Edition.Kind.CONFIRMATION,
-        stream="outbound",
-        title="Confirm",
-        text_mail="{{ name }}",
-        content_hash=b"",
-    )
-    enqueue(confirmation, confirmed().filter(email="reader1@example.net"), most=500)
+    reader = confirmed().get(email="reader1@example.net")
+    with transaction.atomic():
+        request_mail(Edition.Kind.CONFIRMATION, 1, [(reader[0], reader[1])], ahead=True)
+    confirmation = Edition.objects.get(kind=Edition.Kind.CONFIRMATION)
 
     turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(2)]
 

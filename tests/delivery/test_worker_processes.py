@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Worker
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
 from tests.delivery.worker_process import WorkerProcess
 
 # Short enough that a lost worker is noticed within the test, long enough for a call.
@@ -192,7 +192,7 @@ def test_kill_9_between_the_claim_and_the_call_costs_nobody_a_copy(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         worker = start_worker("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         worker.kill()
 
     rescuer = start_worker("--until-empty")
@@ -231,7 +231,7 @@ def test_a_worker_frozen_past_its_lease_wakes_up_and_sends_nothing(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         frozen = start_worker("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.signal(signal.SIGSTOP)
     # Its statement goes through now, and its transaction stays open for as long as the server
     # has patience with a silent session. Then the lease is over and another worker takes over.

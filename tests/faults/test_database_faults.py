@@ -12,7 +12,7 @@ from django.db import connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import accepted, held
@@ -112,7 +112,7 @@ def test_a_batch_that_was_not_started_when_the_database_went_is_no_crash(
     with closing(psycopg.connect(server.url(database))) as other:
         other.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         worker = workers("--until-empty", DELIVERY_LEASE_S="60")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         with server.away("immediate"):
             worker.wait_for("could not be written down", times=3)
 

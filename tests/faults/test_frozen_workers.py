@@ -12,7 +12,7 @@ import pytest
 
 from delivery.models import Alarm, Evidence
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
 from tests.faults.own_server import OwnServer
 from tests.faults.stalling_line import StallingLine
 from tests.faults.waiting_for import eventually, held
@@ -78,7 +78,7 @@ def test_frozen_in_the_middle_of_recording_the_call(
     with closing(psycopg.connect(server.url(database))) as other:
         other.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         frozen = workers("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.signal(signal.SIGSTOP)
     # Its transaction holds the batch's row until the server has no more patience with it.
     taken_over(workers)
