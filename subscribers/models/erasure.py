@@ -11,7 +11,8 @@ class Erasure(models.Model):
     The keyed hash of an address whose person had everything about them erased.
 
     It only lets an import recognise the address and leave it out. Without the key nobody can tell
-    whose it is, nor try addresses against it. A fresh opt-in of that person ends it.
+    whose it is, nor try addresses against it. It stays for good: whoever signs up again is on the
+    list, and an import looks there first.
     """
 
     id = models.BigAutoField(primary_key=True)
