@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -21,8 +19,7 @@ from delivery.queue.mail_on_request import request_mail
 from subscribers import consent, request_token
 from subscribers.models import ConsentRecord, Subscriber
 from subscribers.models.consent_record import Act, How
-from subscribers.sign_up_limits import may_be_mailed
-from subscribers.signing_up import NOT_MAILED, mails_within_a_day, seconds_until_turn
+from subscribers.requests_for_mail import NOT_MAILED, RECORD, next_number, seconds_until_turn
 
 LINK_DAYS = 7
 # Whose line it is where the address is nobody's: it counts for the network and names nobody.
@@ -60,7 +57,7 @@ def ask(address: str, network: str) -> int:
         if reader is None:
             _note_that_nobody_was_asked_about(network)
             return 0
-        number = _next_number(reader)
+        number = next_number(reader, RECORD)
         consent.record(reader.pk, Act.RECORD_ASKED, How.FORM, network=network, request=number)
         if number != NOT_MAILED:
             request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
@@ -81,14 +78,6 @@ def link_of(token: str) -> Link | None:
         at__gt=Now() - timedelta(days=LINK_DAYS),
     ).exists()
     return Link(request.recipient, Standing.OPEN if fresh else Standing.STALE)
-
-
-def _next_number(reader: Subscriber) -> int:
-    """The number of this request, counted now; `NOT_MAILED` above the day's limit."""
-    if not may_be_mailed(mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
-        return NOT_MAILED
-    Subscriber.objects.filter(pk=reader.pk).update(record_requests=F("record_requests") + 1)
-    return reader.record_requests + 1
 
 
 def _note_that_nobody_was_asked_about(network: str) -> None:
