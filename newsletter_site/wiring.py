@@ -10,7 +10,7 @@ from delivery import chores, readers
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
 from subscribers import expiring
-from subscribers.importing import background
+from subscribers.importing import background, expiring_files
 from subscribers.readers import RegisteredReaders
 
 
@@ -20,4 +20,5 @@ def join() -> None:
     chores.register("the provider's events", provider_event.apply_pending)
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
     chores.register("sign-ups that nobody confirmed", expiring.expire_pending)
+    chores.register("files that nobody imported", expiring_files.expire_file)
     chores.register_long(ERRANDS)

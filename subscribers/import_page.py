@@ -88,6 +88,8 @@ def _looks(record: SubscriberImport) -> tuple[str, str]:
         return "sent", "sent"
     if record.state == State.REFUSED:
         return "failed", "fault"
+    if record.state == State.EXPIRED:
+        return "withdrawn", "calm"
     return ("waiting", "") if record.state in (State.CHECKED, State.WAITING) else ("sending", "")
 
 
@@ -108,6 +110,11 @@ def _sentence(record: SubscriberImport) -> str:
             return f"It is being imported: {rows} so far, {added:,} of them added."
         case State.FINISHED:
             return f"Imported. Of {rows}, {added:,} {_were(added)} added{unread}."
+        case State.EXPIRED:
+            return (
+                f"It was checked and not imported within {_days_it_waited(record)}, so what was "
+                "kept of the file was deleted. Nobody was added. To import it, upload it again."
+            )
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
     return f"It was refused. {record.refusal}{already}"
 
@@ -158,6 +165,13 @@ def _ledger(record: SubscriberImport) -> list[Line]:
             "see below; the others go in regardless" if record.rejected else "",
         ),
     ]
+
+
+def _days_it_waited(record: SubscriberImport) -> str:
+    if record.checked_at is None or record.finished_at is None:
+        return "its time"
+    days = (record.finished_at - record.checked_at).days
+    return "1 day" if days == 1 else f"{days:,} days"
 
 
 def _were(count: int) -> str:

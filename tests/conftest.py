@@ -30,6 +30,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "FROM_EMAIL": None,
     "IDEMPOTENCY_TTL_DAYS": None,
     "IDEMPOTENCY_WAIT_S": None,
+    "IMPORT_EXPIRES_DAYS": None,
     "IMPORT_MAX_MB": None,
     "METRICS_TOKEN": None,
     "PENDING_EXPIRES_DAYS": None,

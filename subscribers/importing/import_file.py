@@ -22,7 +22,7 @@ from subscribers.importing import applying
 from subscribers.importing.holding import give_back, take
 from subscribers.importing.judging import judge
 from subscribers.importing.reading import ReaderFile, UnreadableFileError
-from subscribers.importing.receiving import ENDED, Statement, receive_to_import
+from subscribers.importing.receiving import ENDED, Statement, brought_before, receive_to_import
 from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
 from subscribers.importing.running import PIECE, run
 from subscribers.models import LeftOutRow, SubscriberImport
@@ -50,7 +50,7 @@ def import_file(
     imported; then nothing changed.
     """
     with ReaderFile(path) as file:
-        earlier = SubscriberImport.objects.filter(content_hash=file.content_hash).first()
+        earlier = brought_before().filter(content_hash=file.content_hash).first()
         if dry_run and (earlier is None or earlier.state != SubscriberImport.State.FINISHED):
             return _dry_run(file, confirmed, on_left_out, on_progress)
         if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from subscribers.importing import content
@@ -19,7 +20,7 @@ from subscribers.models import SubscriberImport
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
 UNDER_WAY = (State.WAITING, State.RUNNING)
-ENDED = (State.FINISHED, State.REFUSED)
+ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Statement:
         }
 
 
+def brought_before() -> QuerySet[SubscriberImport]:
+    """Imports that the same content leads back to. Of those that expired there is nothing left."""
+    return SubscriberImport.objects.exclude(state=State.EXPIRED)
+
+
 def receive_to_check(
     file: ReaderFile, bytes_of_it: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
@@ -54,6 +60,9 @@ def receive_to_check(
         if not is_new and record.state == State.REFUSED:
             state = State.WAITING if record.rows else State.CHECKING
             _once_more(record, state, bytes_of_it)
+        if record.state == State.CHECKED:
+            # Whoever brings it again still wants it.
+            SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 
 
@@ -111,15 +120,19 @@ def _receive(
 ) -> tuple[SubscriberImport, bool]:
     content.refuse_too_large(file.size)
     # Of two that bring it at once the second waits for the first, and finds it.
-    record, is_new = SubscriberImport.objects.select_for_update(of=("self",)).get_or_create(
-        content_hash=file.content_hash,
-        defaults={
-            "filename": filename[-255:],
-            "size": file.size,
-            "read_as": asdict(file.description),
-            "state": state,
-            **statement.as_fields(),
-        },
+    record, is_new = (
+        brought_before()
+        .select_for_update(of=("self",))
+        .get_or_create(
+            content_hash=file.content_hash,
+            defaults={
+                "filename": filename[-255:],
+                "size": file.size,
+                "read_as": asdict(file.description),
+                "state": state,
+                **statement.as_fields(),
+            },
+        )
     )
     if is_new:
         content.keep(record.pk, bytes_of_it, file.content_hash)

@@ -134,11 +134,17 @@ def _end(hold: Hold) -> None:
         cursor.execute(
             """
             UPDATE subscriber_import
-               SET state = %s, finished_at = CASE WHEN %s THEN NULL ELSE clock_timestamp() END,
+               SET state = %(state)s,
+                   checked_at = CASE WHEN %(is_check)s THEN clock_timestamp() ELSE checked_at END,
+                   finished_at = CASE WHEN %(is_check)s THEN NULL ELSE clock_timestamp() END,
                    owner = NULL, lease_until = NULL, bytes_read = size, setbacks = 0
-             WHERE id = %s
+             WHERE id = %(id)s
             """,
-            ["checked" if hold.is_check else "finished", hold.is_check, hold.import_id],
+            {
+                "state": "checked" if hold.is_check else "finished",
+                "is_check": hold.is_check,
+                "id": hold.import_id,
+            },
         )
 
 

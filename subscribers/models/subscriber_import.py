@@ -21,6 +21,8 @@ class SubscriberImport(models.Model):
     Its rows are taken in pieces, each in one transaction that also moves the counts; so `rows` is
     how far it has come, and whoever goes on leaves out as many. Who works on it holds it under
     `owner`, `epoch` and `lease_until`, like a batch of letters.
+
+    What was checked and never imported expires: its content goes, and this line stays.
     """
 
     class State(models.TextChoices):
@@ -32,6 +34,7 @@ class SubscriberImport(models.Model):
         RUNNING = "running", "is being imported"
         FINISHED = "finished", "finished"
         REFUSED = "refused", "refused"
+        EXPIRED = "expired", "never imported, deleted"
 
     id = models.BigAutoField(primary_key=True)
     content_hash = models.BinaryField()
@@ -71,6 +74,9 @@ class SubscriberImport(models.Model):
         blank=True, default="", db_default="", help_text="Why it was refused: one sentence."
     )
     started_at = models.DateTimeField(db_default=Now())
+    checked_at = models.DateTimeField(
+        null=True, help_text="Since when what was checked waits for somebody to decide."
+    )
     finished_at = models.DateTimeField(null=True)
 
     owner = models.UUIDField(null=True)
@@ -84,7 +90,12 @@ class SubscriberImport(models.Model):
         db_table = "subscriber_import"
         verbose_name = "import"
         constraints = [
-            models.UniqueConstraint(name="one_import_per_content", fields=["content_hash"]),
+            # What was kept of an expired one is gone: the same content is as good as new.
+            models.UniqueConstraint(
+                name="one_import_per_content",
+                fields=["content_hash"],
+                condition=~Q(state="expired"),
+            ),
             models.CheckConstraint(
                 name="the_rows_of_an_import_add_up",
                 condition=Q(
@@ -98,12 +109,20 @@ class SubscriberImport(models.Model):
             models.CheckConstraint(
                 name="import_state_is_known",
                 condition=Q(
-                    state__in=["checking", "checked", "waiting", "running", "finished", "refused"]
+                    state__in=[
+                        "checking",
+                        "checked",
+                        "waiting",
+                        "running",
+                        "finished",
+                        "refused",
+                        "expired",
+                    ]
                 ),
             ),
             models.CheckConstraint(
                 name="an_import_that_has_ended_says_when",
-                condition=Q(state__in=["finished", "refused"], finished_at__isnull=False)
+                condition=Q(state__in=["finished", "refused", "expired"], finished_at__isnull=False)
                 | Q(
                     state__in=["checking", "checked", "waiting", "running"],
                     finished_at__isnull=True,
@@ -112,6 +131,14 @@ class SubscriberImport(models.Model):
             models.CheckConstraint(
                 name="a_refused_import_says_why",
                 condition=~Q(state="refused") | ~Q(refusal=""),
+            ),
+            models.CheckConstraint(
+                name="a_checked_import_says_since_when",
+                condition=~Q(state="checked") | Q(checked_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="an_expired_import_brought_nobody",
+                condition=~Q(state="expired") | Q(rows=0, confirmed=False),
             ),
         ]
 

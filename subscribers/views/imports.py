@@ -131,7 +131,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         if dropped:
             audit_trail.record_drop(operator_of(request), record)
     if not dropped:
-        messages.warning(request, "It is imported already, or just now; there is nothing to drop.")
+        messages.warning(request, "It is imported or deleted already; there is nothing to drop.")
         return _see(import_id)
     messages.success(request, f"{record.filename} was dropped. Nobody was imported from it.")
     return _to(reverse("readers:imports"))

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -23,30 +21,18 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
 )
-from tests.publishing.window_of import Page, WindowOf
+from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.importing_by_hand import (
+    FAIR,
+    IMPORTS,
+    run_workers,
+    someone,
+    upload,
+    uploaded,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-IMPORTS = "/admin/newsletters/imports/"
-FAIR = (
-    "E-Mail;Nome;Stand\r\n"
-    "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
-    "known@example.org;Known;\r\n"
-    "left@example.org;Left;\r\n"
-    "LIDIA.RAMOS@weir.example.org;Again;\r\n"
-    "paul@@orchard.example.org;Paul;\r\n"
-    "rosa@example.org;Rosa;7\r\n"
-).encode("cp1252")
-
-
-def someone(name: str, *permissions: str) -> Any:
-    user = get_user_model().objects.create_user(
-        name, password="a long password", is_staff=True, first_name="Edith", last_name="Marlow"
-    )
-    for codename in permissions:
-        user.user_permissions.add(Permission.objects.get(codename=codename))
-    return user
 
 
 @pytest.fixture
@@ -55,25 +41,6 @@ def window(transactional_db: None) -> WindowOf:
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     return WindowOf(someone("edith", "manage_readers"))
-
-
-def upload(window: WindowOf, content: bytes, name: str = "village-fair.csv") -> Page:
-    """Choose a file and press the button."""
-    return window.post(IMPORTS, file=SimpleUploadedFile(name, content))  # type: ignore[arg-type]
-
-
-def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
-    """Upload a file, have a worker check it; the address of its page."""
-    answer = upload(window, content)
-    assert answer.status == 303, answer.words
-    while background.work(lambda: False):
-        pass
-    return str(answer.answer.headers["Location"])
-
-
-def run_workers() -> None:
-    while background.work(lambda: False):
-        pass
 
 
 def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window: WindowOf) -> None:
