@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +30,7 @@ from tests.subscribers.importing_by_hand import (
     upload,
     uploaded,
 )
+from tests.subscribers.no_lists import NO_LISTS, PICKED_BY_MISTAKE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -269,20 +269,12 @@ def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
     assert SubscriberImport.objects.get().imported_by == window.author
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "The file is empty"),
-        (b"PK\x03\x04\x14\x00", "Excel"),
-        (b"%PDF-1.7", "PDF"),
-        (gzip.compress(FAIR), "packed"),
-        (b"some words\nand more of them\n", "address"),
-    ],
-    ids=["empty", "a workbook by another name", "a PDF", "packed", "no list"],
-)
+@pytest.mark.parametrize("kind", PICKED_BY_MISTAKE)
 def test_a_file_that_is_no_list_is_refused_with_one_sentence_and_nothing_is_kept(
-    window: WindowOf, content: bytes, sentence: str
+    window: WindowOf, kind: str
 ) -> None:
+    content, sentence = NO_LISTS[kind]
+
     page = upload(window, content)
 
     assert page.status == 200

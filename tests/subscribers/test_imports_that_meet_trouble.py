@@ -18,6 +18,7 @@ from subscribers.importing.holding import MOST_SETBACKS, take
 from subscribers.importing.reading import ReaderFile
 from subscribers.importing.receiving import Statement
 from subscribers.importing.running import PIECE, run
+from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import (
     ConsentRecord,
     ImportAddressSeen,
@@ -35,6 +36,7 @@ from tests.subscribers.import_processes import (
     nobody_takes_a_turn,
     wait_until_blocked,
 )
+from tests.subscribers.no_lists import NO_LISTS, PICKED_BY_MISTAKE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -408,6 +410,25 @@ def test_the_command_ends_with_1_and_one_sentence_when_a_file_cannot_be_imported
             "own program, save the list as “CSV UTF-8” and import that."
         )
     ]
+
+
+@pytest.mark.parametrize("kind", PICKED_BY_MISTAKE)
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_file_picked_by_mistake_ends_the_command_with_1_one_sentence_and_no_json(
+    file_of: FileOf, capsys: pytest.CaptureFixture[str], kind: str, options: tuple[str, ...]
+) -> None:
+    content, sentence = NO_LISTS[kind]
+    path = file_of(content=content, name=f"{kind}.csv")
+
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "import_subscribers", str(path), *options])
+
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("CommandError: ")
+    assert sentence in line
+    assert (ended.value.code, said.out) == (1, "")
+    assert not SubscriberImport.objects.exists()
 
 
 def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(

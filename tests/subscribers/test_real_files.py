@@ -10,11 +10,12 @@ import pytest
 from django.core.management import CommandError
 
 from subscribers.importing import Progress, UnreadableFileError, import_file
-from subscribers.importing.reading import LONGEST_LINE, MOST_LINES_IN_A_ROW
+from subscribers.importing.reading import MOST_LINES_IN_A_ROW
 from subscribers.importing.running import PIECE
 from subscribers.models import LeftOutRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import Printed
 from tests.subscribers.factories import the_list
+from tests.subscribers.no_lists import NO_LISTS
 
 pytestmark = pytest.mark.django_db
 
@@ -197,34 +198,17 @@ def test_what_is_shown_of_a_bad_row_is_short_and_free_of_control_characters(
     assert len(LeftOutRow.objects.get().email) == 320
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "The file is empty; expected is a list of readers as text"),
-        (b"\n\n  \n", "The file is empty"),
-        (b"\xef\xbb\xbf", "The file is empty"),
-        (b" " * 3_000_000, "The file is empty"),
-        (b"PK\x03\x04\x14\0\x06\0[Content_Types].xml", "The file is an Excel workbook or another"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "an Excel workbook"),
-        (b"%PDF-1.7\nada@example.org,Ada\n", "The file is a PDF document"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "The file is a picture (PNG)"),
-        (b"\n <HTML><table><tr><td>ada@example.org", "The file is a web page (HTML)"),
-        (b"BEGIN:VCARD\nEMAIL:ada@example.org\n", "The file is a set of address cards"),
-        ("email,name\n".encode("utf-32"), "The file is text in UTF-32"),
-        (bytes(range(256)) * 400, "The file is not text"),
-        (bytes(100_000), "The file is not text"),
-        (b"Dear readers,\nthe swifts are back.\n", "begin with “Dear readers,"),
-        (b"x" * (LONGEST_LINE + 1), "There is no address in the first lines"),
-        (b"Address,Town\n1 Mill Lane,Wick\n", "no header that names a column of addresses"),
-    ],
-)
+@pytest.mark.parametrize("kind", NO_LISTS)
 def test_a_file_that_is_no_list_is_refused_with_a_sentence_and_nothing_changes(
-    file_of: FileOf, import_subscribers: ImportSubscribers, content: bytes, sentence: str
+    file_of: FileOf, import_subscribers: ImportSubscribers, kind: str
 ) -> None:
+    content, sentence = NO_LISTS[kind]
+
     with pytest.raises(CommandError) as refused:
         import_subscribers(file_of(content=content), "--confirmed")
 
     assert sentence in str(refused.value)
+    assert "expected is a list" in str(refused.value)
     assert "\n" not in str(refused.value)
     assert the_list() == {}
     assert not SubscriberImport.objects.exists()
