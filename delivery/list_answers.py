@@ -1,5 +1,6 @@
 """
-What Postmark's lists of bounces and suppressions answer. Pure: status, headers and body in.
+What Postmark answers about bounces, and to a change of suppressions. Pure: status, headers and
+body in.
 
 Anything unexpected is no information: what a list does not show must not count as “nothing there”.
 Source: Postmark's API documentation, “Bounces” and “Suppressions”.
@@ -16,7 +17,6 @@ import orjson
 
 from delivery.classification import retry_after_s, time_in
 from delivery.outcomes import NoInformation
-from delivery.told import Suppressed, fact_in
 
 LONGEST_REASON = 300
 
@@ -28,13 +28,6 @@ class BouncePage:
     events: Sequence[bytes]
     oldest_at: datetime | None
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class SuppressionList:
-    """A stream's suppression list: what each entry says, and the event that would have told it."""
-
-    entries: Sequence[tuple[Suppressed, bytes]]
 
 
 def bounce_page(status: int, headers: Mapping[str, str], body: bytes) -> BouncePage | NoInformation:
@@ -57,35 +50,6 @@ def bounce_page(status: int, headers: Mapping[str, str], body: bytes) -> BounceP
             )
         )
     return BouncePage(events, time_in(bounces[-1].get("BouncedAt")) if bounces else None, total)
-
-
-def suppression_list(
-    status: int, headers: Mapping[str, str], body: bytes, *, stream: str
-) -> SuppressionList | NoInformation:
-    """The answer to `GET …/suppressions/dump`. An entry that names no address is passed over."""
-    parsed = _parsed(status, headers, body, "suppression list")
-    if isinstance(parsed, NoInformation):
-        return parsed
-    listed = parsed.get("Suppressions")
-    if not isinstance(listed, list):
-        return NoInformation("Postmark's suppression list could not be read.")
-    entries = []
-    for entry in listed:
-        if not isinstance(entry, dict):
-            return NoInformation("Postmark's suppression list could not be read.")
-        event = {
-            "RecordType": "SubscriptionChange",
-            "MessageStream": stream,
-            "Recipient": entry.get("EmailAddress"),
-            "SuppressSending": True,
-            "SuppressionReason": entry.get("SuppressionReason"),
-            "Origin": entry.get("Origin"),
-            "ChangedAt": entry.get("CreatedAt"),
-        }
-        fact = fact_in(event)
-        if isinstance(fact, Suppressed):
-            entries.append((fact, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)))
-    return SuppressionList(entries)
 
 
 def changed_suppressions(
@@ -115,11 +79,19 @@ def changed_suppressions(
     return answers
 
 
+def why_no_list(status: int, headers: Mapping[str, str], what: str) -> NoInformation | None:
+    """Why an answer of this status is not what was asked for, or None if it may be."""
+    if status == 200:
+        return None
+    return NoInformation(f"Postmark answered {status} for its {what}.", retry_after_s(headers))
+
+
 def _parsed(
     status: int, headers: Mapping[str, str], body: bytes, what: str
 ) -> dict[str, Any] | NoInformation:
-    if status != 200:
-        return NoInformation(f"Postmark answered {status} for its {what}.", retry_after_s(headers))
+    refused = why_no_list(status, headers, what)
+    if refused is not None:
+        return refused
     try:
         parsed = orjson.loads(body)
     except orjson.JSONDecodeError:

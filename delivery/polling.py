@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
+from tempfile import SpooledTemporaryFile
+from typing import IO
 
 from django.conf import settings
 
@@ -22,11 +25,16 @@ from delivery.queue import errand, provider_event
 from delivery.queue.errand import Errand
 from delivery.queue.provider_suppression import unheard_of
 from delivery.reconciliation_windows import Window, eastern
+from delivery.suppression_dump import UnreadableError, entries_in
+from delivery.told import Suppressed
 
 logger = logging.getLogger(__name__)
 
-# One call, and with it the longest that stopping a worker may have to wait for it.
+# One call but that for a list, which has all the time that a call may take. A worker that stops
+# waits no longer than that for either.
 LONGEST_CALL_S = 30.0
+# A list that is longer is put into a file.
+IN_MEMORY_BYTES = 1024 * 1024
 # Longer than a call and what is then written down.
 LEASE_S = 180.0
 # Asked for again each time: what Postmark put on its lists late, and its clock beside ours.
@@ -137,18 +145,48 @@ class _Walk:
         # The first time all of it. Postmark reads the date in its own zone: a day more is no harm.
         since = self._mine.through_at
         filters = {"fromdate": f"{eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
-        told = self._postmark.suppressions(
-            self._stream, filters=filters, deadline_at_s=self._deadline_at_s()
-        )
-        if isinstance(told, NoInformation):
-            raise _UnavailableError(told)
         new = 0
-        for first in range(0, len(told.entries), PAGE):
-            piece = told.entries[first : first + PAGE]
-            bodies = {id(fact): body for fact, body in piece}
-            unheard = unheard_of(self._stream, [fact for fact, _ in piece if fact.at is not None])
-            new += self._take_in([bodies[id(fact)] for fact in unheard])
+        # A first one may be some hundred megabytes. The file has no name and goes with us.
+        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as dump:
+            self._write_list(filters, dump)
+            dump.seek(0)
+            entries = entries_in(dump, self._stream)
+            try:
+                while piece := list(islice(entries, PAGE)):
+                    new += self._take_in_entries(piece)
+            except UnreadableError:
+                raise _UnavailableError(
+                    NoInformation("Postmark's suppression list could not be read.")
+                ) from None
         return new
+
+    def _write_list(self, filters: Mapping[str, str], dump: IO[bytes]) -> None:
+        deadline_s = self._postmark.deadline_s
+        self._go_on(lease_s=deadline_s + LEASE_S)
+
+        def write(piece: bytes) -> None:
+            if self._is_stopping():
+                raise _InterruptedError
+            try:
+                dump.write(piece)
+            except OSError as error:
+                raise _UnavailableError(
+                    NoInformation(
+                        "The suppression list could not be put into the folder for temporary "
+                        f"files: {error.strerror}."
+                    )
+                ) from error
+
+        refused = self._postmark.suppressions(
+            self._stream, filters=filters, write=write, deadline_at_s=now_s() + deadline_s
+        )
+        if refused is not None:
+            raise _UnavailableError(refused)
+
+    def _take_in_entries(self, entries: Sequence[tuple[Suppressed, bytes]]) -> int:
+        bodies = {id(fact): body for fact, body in entries}
+        unheard = unheard_of(self._stream, [fact for fact, _ in entries if fact.at is not None])
+        return self._take_in([bodies[id(fact)] for fact in unheard])
 
     def _take_in(self, events: Sequence[bytes]) -> int:
         kept = provider_event.keep_all(events) if events else []
@@ -158,9 +196,9 @@ class _Walk:
         self._go_on()
         return len(kept)
 
-    def _go_on(self) -> None:
+    def _go_on(self, *, lease_s: float = LEASE_S) -> None:
         """What is kept and not applied is applied by the chores, whoever interrupts this."""
-        if self._is_stopping() or not errand.hold_on(self._mine, lease_s=LEASE_S):
+        if self._is_stopping() or not errand.hold_on(self._mine, lease_s=lease_s):
             raise _InterruptedError
 
     def _deadline_at_s(self) -> float:

@@ -18,7 +18,7 @@ import http.client
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -30,15 +30,10 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
+from urllib3.response import HTTPResponse
 
 from delivery.classification import classify_call, classify_page, classify_search
-from delivery.list_answers import (
-    BouncePage,
-    SuppressionList,
-    bounce_page,
-    changed_suppressions,
-    suppression_list,
-)
+from delivery.list_answers import BouncePage, bounce_page, changed_suppressions, why_no_list
 from delivery.outcomes import (
     CallAnswer,
     CallUnanswered,
@@ -59,6 +54,9 @@ PAGE = 500
 LONGEST_SEARCH = 10_000
 # An answer of 500 results is about 120 kB; nothing legitimate comes near this.
 LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+# A suppression list is one answer, however many it names: of four million some 500 MB.
+LONGEST_LIST_BYTES = 512 * 1024 * 1024
+LIST_PIECE_BYTES = 64 * 1024
 # What a network may do. Anything else is a fault of ours: it ends the call unanswered as well,
 # but loudly (delivery/worker.py), and the lease brings the batch back.
 FORESEEN = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
@@ -164,6 +162,17 @@ class _Session(requests.Session):
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None
+
+
+def _passed_on(answer: HTTPResponse, write: Callable[[bytes], object]) -> bool:
+    """Whether all of an answer went to `write`, in pieces; it does not if it is too long."""
+    length = 0
+    while piece := answer.read1(LIST_PIECE_BYTES, decode_content=True):
+        length += len(piece)
+        if length > LONGEST_LIST_BYTES:
+            return False
+        write(piece)
+    return True
 
 
 def _suppressions(stream: str) -> str:
@@ -291,14 +300,24 @@ class Postmark:
         return bounce_page(raw.status, raw.headers, raw.body)
 
     def suppressions(
-        self, stream: str, *, filters: Mapping[str, str], deadline_at_s: float
-    ) -> SuppressionList | NoInformation:
-        """The suppression list of a stream, whole: Postmark does not page it."""
+        self,
+        stream: str,
+        *,
+        filters: Mapping[str, str],
+        write: Callable[[bytes], object],
+        deadline_at_s: float,
+    ) -> NoInformation | None:
+        """
+        Write down the suppression list of a stream, whole and as it comes: Postmark does not page
+        it. Anything but None means that what was written is not the list. Whatever `write` raises
+        ends the call.
+        """
         query = f"?{urlencode(filters)}" if filters else ""
-        raw = self._call("GET", f"{_suppressions(stream)}/dump{query}", None, deadline_at_s)
+        path = f"{_suppressions(stream)}/dump{query}"
+        raw = self._call("GET", path, None, deadline_at_s, write=write)
         if not isinstance(raw, RawAnswer):
             return NoInformation(raw.reason)
-        return suppression_list(raw.status, raw.headers, raw.body, stream=stream)
+        return why_no_list(raw.status, raw.headers, "suppression list")
 
     def suppress(
         self, stream: str, addresses: Sequence[str], *, deadline_at_s: float
@@ -342,8 +361,15 @@ class Postmark:
         return handling if isinstance(handling, str) else None
 
     def _call(
-        self, method: str, path: str, body: bytes | None, deadline_at_s: float
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        deadline_at_s: float,
+        *,
+        write: Callable[[bytes], object] | None = None,
     ) -> RawAnswer | NotSent | CallUnanswered:
+        """One call. A good answer goes to `write`, if there is one, and is not kept."""
         remaining = deadline_at_s - now_s()
         if remaining <= 0:
             return NotSent("The time for the call was over before it began.")
@@ -360,7 +386,12 @@ class Postmark:
                 timeout=(min(CONNECT_TIMEOUT_S, remaining), remaining),
                 stream=True,
             ) as response:
-                content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
+                if write is not None and response.status_code == HTTPStatus.OK:
+                    content = b""
+                    if not _passed_on(response.raw, write):
+                        return CallUnanswered("Postmark's list was longer than any list is.")
+                else:
+                    content = response.raw.read(LONGEST_ANSWER_BYTES + 1, decode_content=True)
                 if len(content) > LONGEST_ANSWER_BYTES:
                     return CallUnanswered("Postmark's answer was longer than any answer is.")
             if response.status_code != HTTPStatus.OK:

@@ -24,6 +24,7 @@ from delivery.outcomes import (
     CallAnswer,
     CallFault,
     CallUnanswered,
+    NoInformation,
     NotSent,
     PutOff,
     TooLarge,
@@ -439,6 +440,28 @@ def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client) -> Non
         answer = send(client(server.url))
         assert server.was_cut_off.wait(PATIENCE_S)
     assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
+
+
+def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
+    def endless(talk: Conversation) -> None:
+        talk.read_request()
+        talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
+        for _ in range(postmark.LONGEST_LIST_BYTES // (1024 * 1024) + 64):
+            talk.write(b" " * 1024 * 1024)
+
+    written = 0
+
+    def write(piece: bytes) -> None:
+        nonlocal written
+        written += len(piece)
+
+    with ScriptedServer(endless) as server:
+        answer = client(server.url).suppressions(
+            "broadcast", filters={}, write=write, deadline_at_s=now_s() + LONG_S
+        )
+        assert server.was_cut_off.wait(PATIENCE_S)
+    assert answer == NoInformation("Postmark's list was longer than any list is.")
+    assert written <= postmark.LONGEST_LIST_BYTES
 
 
 def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) -> None:

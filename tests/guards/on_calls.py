@@ -65,6 +65,13 @@ GUARDS = [
         f"{NETWORK}test_an_answer_longer_than_any_is_not_read_to_its_end",
     ),
     guard(
+        "a list is read to a bound",
+        CLIENT,
+        "if length > LONGEST_LIST_BYTES:",
+        "if False:",
+        f"{NETWORK}test_a_list_longer_than_any_is_not_read_to_its_end",
+    ),
+    guard(
         "an answer is never read as the answer to the next call",
         CLIENT,
         "                self._session.close()\n            return RawAnswer",

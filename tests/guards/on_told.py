@@ -8,10 +8,38 @@ COPY = "tests/delivery/test_what_came_of_a_copy.py::"
 READER = "tests/subscribers/test_what_the_provider_told.py::"
 ASKING = "tests/delivery/test_asking_for_bounces_and_suppressions.py::"
 PUSHING = "tests/delivery/test_pushing_suppressions.py::"
+LISTS = "tests/delivery/test_long_suppression_lists.py::"
+ENTRIES = "tests/delivery/test_suppression_dump.py::"
 LEDGER = "delivery/queue/ledger.py"
 TOLD = "subscribers/told.py"
 
 GUARDS = [
+    guard(
+        "a suppression list is never held whole",
+        "delivery/polling.py",
+        "while piece := list(islice(entries, PAGE)):",
+        "while piece := list(entries):",
+        f"{LISTS}test_a_list_longer_than_any_other_answer_is_taken_in_and_never_held_whole",
+    ),
+    guard(
+        "a suppression list that breaks off is not taken for whole",
+        "delivery/suppression_dump.py",
+        """        if sign not in wanted:
+            raise UnreadableError
+""",
+        "        sign = sign or wanted[-1]\n",
+        f"{ENTRIES}test_a_list_that_breaks_off_anywhere_is_not_taken_for_whole",
+    ),
+    guard(
+        "a worker that is to stop does not wait for the end of a list",
+        "delivery/polling.py",
+        """            if self._is_stopping():
+                raise _InterruptedError
+            try:
+""",
+        "            try:\n",
+        f"{LISTS}test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list",
+    ),
     guard(
         "of a delivery's times the earliest stays",
         LEDGER,

@@ -1,0 +1,163 @@
+"""The provider's whole suppression list is read entry by entry, and taken for whole if it is."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.suppression_dump import LONGEST_VALUE, UnreadableError, entries_in
+from tests.delivery.any_input import repeatable
+
+STREAM = "broadcast"
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+class Dripping:
+    """What comes in pieces of so many bytes."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._content, self._size = BytesIO(content), size
+
+    def read(self, size: int, /) -> bytes:
+        """The next piece, never more than asked for."""
+        return self._content.read(min(size, self._size))
+
+
+def entry(number: int, **other: object) -> dict[str, object]:
+    return {
+        "EmailAddress": f"reader{number}@example.net",
+        "SuppressionReason": "HardBounce",
+        "Origin": "Recipient",
+        "CreatedAt": "2026-04-01T08:58:33-04:00",
+        **other,
+    }
+
+
+def read(content: bytes, size: int = 64 * 1024) -> list[str]:
+    return [fact.address for fact, _ in entries_in(Dripping(content, size), STREAM)]
+
+
+def is_whole(content: bytes, size: int = 64 * 1024) -> bool:
+    try:
+        read(content, size)
+    except UnreadableError:
+        return False
+    return True
+
+
+THREE = {"Suppressions": [entry(1), entry(2, EmailAddress="søren"), entry(3, More=["é", 1.5])]}
+
+
+def test_an_entry_says_who_why_and_at_whose_word() -> None:
+    dump = json.dumps({"Suppressions": [entry(1)]}).encode()
+    [(fact, body)] = entries_in(BytesIO(dump), STREAM)
+    assert (fact.address, fact.reason, fact.origin, fact.stream) == (
+        "reader1@example.net",
+        "HardBounce",
+        "Recipient",
+        STREAM,
+    )
+    assert json.loads(body) == {
+        "RecordType": "SubscriptionChange",
+        "MessageStream": STREAM,
+        "Recipient": "reader1@example.net",
+        "SuppressSending": True,
+        "SuppressionReason": "HardBounce",
+        "Origin": "Recipient",
+        "ChangedAt": "2026-04-01T08:58:33-04:00",
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 3])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_it_makes_no_difference_where_a_piece_ends(indent: int | None, *, ascii_only: bool) -> None:
+    content = json.dumps(THREE, indent=indent, ensure_ascii=ascii_only).encode()
+    for size in (1, 2, 3, 7, len(content)):
+        assert read(content, size) == ["reader1@example.net", "reader3@example.net"]
+
+
+def test_a_list_that_breaks_off_anywhere_is_not_taken_for_whole() -> None:
+    content = json.dumps(THREE, ensure_ascii=False).encode()
+    assert is_whole(content)
+    assert not any(is_whole(content[:length]) for length in range(len(content)))
+    assert not any(is_whole(content[:length], 1) for length in range(len(content)))
+
+
+def test_what_was_read_before_it_breaks_off_has_been_told() -> None:
+    content = json.dumps(THREE).encode()
+    entries = entries_in(BytesIO(content[:-3]), STREAM)
+    assert next(entries)[0].address == "reader1@example.net"
+    with pytest.raises(UnreadableError):
+        next(entries)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"<html>",
+        b'{"Suppressions": null}',
+        b'{"Suppressions": {}}',
+        b'{"Suppressions": [null]}',
+        b'{"Suppressions": [[]]}',
+        b'{"Suppressions": [,]}',
+        b'{"Suppressions": [{},]}',
+        b'{"Suppressions": [{} {}]}',
+        b'{"Suppressions": []}}',
+        b'{"Suppressions": []} {}',
+        b'{"Suppressions": [{"EmailAddress": "\xff"}]}',
+        b'{"Suppressions": [{"EmailAddress": "\\ud800"}]}',
+        b'{"Suppressions": [{"EmailAddress": NaN}]}',
+        b'{"Suppressions": ' + b"[" * 100_000,
+        b'{"Suppressions": [], "More": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"Suppressions": [{"EmailAddress": "' + b"x" * 3 * LONGEST_VALUE + b'"}]}',
+    ],
+)
+@pytest.mark.parametrize("size", [1024, 64 * 1024])
+def test_anything_else_is_no_suppression_list(content: bytes, size: int) -> None:
+    assert not is_whole(content, size)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"Suppressions": []}',
+        b' {"Suppressions" : [ ] } \r\n',
+        b'{"TotalCount": 12, "Suppressions": [], "More": {"a": [1]}}',
+        b'{"Suppressions": [{}, {"EmailAddress": 12}, {"EmailAddress": ""}]}',
+    ],
+)
+@pytest.mark.parametrize("size", [1, 64 * 1024])
+def test_a_list_may_be_empty_and_may_tell_more_than_is_read(content: bytes, size: int) -> None:
+    assert is_whole(content, size)
+    assert read(content, size) == []
+
+
+def _is_one_by_itself(value: Any) -> bool:
+    entries = value.get("Suppressions") if isinstance(value, dict) else None
+    return isinstance(entries, list) and all(isinstance(each, dict) for each in entries)
+
+
+@repeatable
+@given(
+    value=JSON | st.fixed_dictionaries({"Suppressions": st.lists(JSON)}),
+    size=st.integers(1, 40),
+)
+def test_whatever_comes_it_is_a_list_or_it_is_not(value: Any, size: int) -> None:
+    assert is_whole(json.dumps(value, allow_nan=False).encode(), size) == _is_one_by_itself(value)
