@@ -59,8 +59,9 @@ def _take_off_imports(key: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE subscriber_import SET read_as = jsonb_set(read_as, '{first_row}', 'null')
-             WHERE strpos(lower(read_as -> 'first_row' ->> 0), %s) > 0
+            UPDATE subscriber_import
+               SET read_as = read_as || '{"first_row": null, "with_accents": []}'
+             WHERE strpos(lower(concat(read_as -> 'first_row', read_as -> 'with_accents')), %s) > 0
             """,
             [key],
         )

@@ -48,14 +48,15 @@ def spooled(import_id: int) -> Iterator[BinaryIO]:
 
 def forget(import_id: int) -> None:
     """
-    The import has ended, in the caller's transaction: its content is needed no more. Nor is the row
-    that was shown of it, which names somebody.
+    The import has ended, in the caller's transaction: its content is needed no more. Nor are the
+    rows that were shown of it, which name people.
     """
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM import_piece WHERE subscriber_import_id = %s", [import_id])
         cursor.execute(
             """
-            UPDATE subscriber_import SET read_as = jsonb_set(read_as, '{first_row}', 'null')
+            UPDATE subscriber_import
+               SET read_as = read_as || '{"first_row": null, "with_accents": []}'
              WHERE id = %s AND read_as IS NOT NULL
             """,
             [import_id],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from subscribers.importing.columns import Layout
+from subscribers.importing.encoding import WINDOWS_1252, Encoding
 from subscribers.importing.records import excerpt
 
 _LONGEST_HEADER = 60  # characters shown
@@ -18,7 +19,9 @@ class Description:
 
     `delimiter`: semicolons, or one column. `line_ends`: CRLF, LF, CR or several of them; empty if
     there is one line only. `name_columns`: those that make up the name, in its order.
-    `first_row`: address and name as the file has them; None if there is no row.
+    `first_row`: address and name as the file has them; None if there is no row. `with_accents`: a
+    few more rows, by which one sees whether letters come out right. `doubt`: one sentence if they
+    may not.
     """
 
     encoding: str
@@ -29,6 +32,14 @@ class Description:
     name_columns: tuple[str, ...]
     unused_columns: tuple[str, ...]
     first_row: tuple[str, str] | None
+    with_accents: tuple[tuple[str, str], ...] = ()
+    doubt: str = ""
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The rows to look at, such as: lidia@example.org, Lídia Ramos."""
+        rows = ((self.first_row,) if self.first_row else ()) + self.with_accents
+        return tuple(", ".join(filter(None, row)) for row in rows)
 
     @property
     def read_as(self) -> str:
@@ -50,6 +61,21 @@ class Description:
             return ""
         verb = "is" if len(self.unused_columns) == 1 else "are"
         return _sentence_start(f"{_and(self.unused_columns)} {verb} not used")
+
+
+def doubt_about(encoding: Encoding, *, is_contradicted: bool) -> str:
+    """What to say of an encoding that is only the last one left, not one that the bytes prove."""
+    if encoding != WINDOWS_1252:
+        return ""
+    if is_contradicted:
+        return (
+            "It is not UTF-8, and it holds bytes that stand for nothing in Windows-1252, so it is "
+            "probably in another encoding. Save the list as “CSV UTF-8” and take that."
+        )
+    return (
+        "It is not UTF-8, so its letters are taken for Windows-1252, as Western Europe writes. If "
+        "a name looks wrong here, save the list as “CSV UTF-8” and take that."
+    )
 
 
 def column_in_words(layout: Layout, column: int) -> str:

@@ -22,6 +22,7 @@ _REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also ho
 _START = 64 * 1024  # bytes at the start of a file that are searched for UTF-16
 _LEAST_ASCII = 10  # of a hundred characters; a list with long Chinese names has 40
 _END_OF_ASCII = 0x80
+_NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
 class Encoding(NamedTuple):
@@ -62,6 +63,7 @@ class Survey:
         self._mid_character = False
         self._characters = 0  # outside ASCII, valid in UTF-8
         self._broken = 0
+        self._not_in_windows_1252 = False
 
     def look_at(self, piece: bytes) -> None:
         """The next piece of the file; the first one has the start of it, some thousand bytes."""
@@ -72,6 +74,7 @@ class Survey:
             return
         self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
         self._mid_character = bool(self._decoder.getstate()[0])
+        self._not_in_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(piece)
 
     def encoding(self) -> Encoding:
         """The encoding, once all pieces were looked at."""
@@ -79,6 +82,11 @@ class Survey:
             return self._settled
         self._count(self._decoder.decode(b"", final=True), 0)
         return UTF_8 if self._characters >= self._broken else WINDOWS_1252
+
+    @property
+    def contradicts_windows_1252(self) -> bool:
+        """Whether there are bytes that stand for nothing in it: then it may well be another one."""
+        return self._not_in_windows_1252
 
     def _count(self, text: str, meant: int) -> None:
         broken = text.count(_REPLACEMENT) - meant

@@ -14,13 +14,19 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from subscribers.importing.columns import Layout, layout_of
 from subscribers.importing.delimiter import WORDS, delimiter_of, stated_in
-from subscribers.importing.description import Description, column_in_words, unused_in_words
-from subscribers.importing.encoding import Encoding, Survey
+from subscribers.importing.description import (
+    Description,
+    column_in_words,
+    doubt_about,
+    unused_in_words,
+)
+from subscribers.importing.encoding import Survey
 from subscribers.importing.lines import LONGEST_LINE, Watched, line_end, lines_of
 from subscribers.importing.no_list import (
     UnreadableFileError,
@@ -45,6 +51,7 @@ _PIECE = 1024 * 1024  # bytes read at once for the content hash
 _LINES_THAT_SAY = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
+_MOST_WITH_ACCENTS = 3  # rows shown
 _SHOWN = 60  # characters of a file that is refused
 
 
@@ -79,7 +86,7 @@ class ReaderFile:
                 if isinstance(self.source, Path)
                 else self.source
             )
-            self._encoding = self._survey()
+            self._survey()
             self._understand(*self._sample())
             self._stack = stack.pop_all()
         return self
@@ -124,7 +131,7 @@ class ReaderFile:
         if watched.digest() != self.content_hash:
             raise UnreadableFileError("The file changed while it was read; import it again.")
 
-    def _survey(self) -> Encoding:
+    def _survey(self) -> None:
         """Read all of it once, for its hash, its size and its encoding."""
         digest, survey, size = hashlib.sha256(), Survey(), 0
         self._file.seek(0)
@@ -135,7 +142,8 @@ class ReaderFile:
             digest.update(piece)
             survey.look_at(piece)
         self.size, self.content_hash = size, digest.digest()
-        return survey.encoding()
+        self._encoding = survey.encoding()
+        self._doubt = doubt_about(self._encoding, is_contradicted=survey.contradicts_windows_1252)
 
     def _sample(self) -> tuple[int, list[str]]:
         """How many blank lines there are at the start, and the first lines after them."""
@@ -179,7 +187,11 @@ class ReaderFile:
         columns = max([layout.width, *map(len, below)])
         one = columns == 1 and len(layout.header) <= 1
         ends = dict.fromkeys(filter(None, map(line_end, sample)))
-        first = next((fields for fields in below if layout.address < len(fields)), None)
+        rows = [
+            (excerpt(fields[layout.address]), excerpt(" ".join(layout.name_in(fields).split())))
+            for fields in below
+            if layout.address < len(fields)
+        ]
         return Description(
             encoding=self._encoding.words,
             delimiter="one column" if one else WORDS[self._delimiter],
@@ -188,12 +200,23 @@ class ReaderFile:
             address_column=column_in_words(layout, layout.address),
             name_columns=tuple(column_in_words(layout, column) for column in layout.names),
             unused_columns=unused_in_words(layout),
-            first_row=(
-                (excerpt(first[layout.address]), excerpt(" ".join(layout.name_in(first).split())))
-                if first
-                else None
-            ),
+            first_row=rows[0] if rows else None,
+            with_accents=self._with_accents(rows),
+            doubt=self._doubt,
         )
+
+    def _with_accents(self, sample: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Further rows whose names show whether the encoding is right, be they far down."""
+        found = (row for row in sample[1:] if not row[1].isascii())
+        if self._doubt and all(name.isascii() for _, name in sample):
+            found = (
+                (excerpt(row.email), excerpt(" ".join(row.name.split())))
+                for row in self.rows()
+                if isinstance(row, Row) and not row.name.isascii()
+            )
+        rows = tuple(islice(found, _MOST_WITH_ACCENTS))
+        self._reading = None
+        return rows
 
     def _too_many(self, count: int) -> str:
         delimiter = WORDS[self._delimiter].removesuffix("s")

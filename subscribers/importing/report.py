@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import astuple, dataclass, field
+from typing import Any
 
 from subscribers.importing.description import Description
 from subscribers.models import LeftOutRow, SubscriberImport
@@ -49,11 +50,11 @@ def read_as(record: SubscriberImport) -> Description | None:
     """How the file was understood; None for imports of before that was kept."""
     if record.read_as is None:
         return None
-    kept = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in record.read_as.items()
-    }
-    return Description(**kept)
+    return Description(**{name: _as_tuples(value) for name, value in record.read_as.items()})
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

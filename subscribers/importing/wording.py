@@ -34,6 +34,10 @@ def report_lines(
     if report.read_as:
         yield f"Read as {report.read_as.read_as}."
         yield f"{'; '.join(filter(None, (report.read_as.columns, report.read_as.not_used)))}."
+        for example in report.read_as.examples:
+            yield f"For example: {example}"
+        if report.read_as.doubt:
+            yield report.read_as.doubt
     counts = report.counts
     yield _line("added", counts.added, WITH_CONSENT if report.confirmed else WITHOUT_CONSENT)
     yield _line("known", counts.known, "on the list before; left as they were")

@@ -55,12 +55,24 @@ def test_who_signed_up_again_since_is_known_like_anybody_else(
     assert the_one().state == state
 
 
-def test_what_an_import_under_way_remembers_of_them_goes_with_them() -> None:
+@pytest.mark.parametrize(
+    "read_as",
+    [
+        {"first_row": [" Bram@example.org", "Bram"]},
+        {
+            "first_row": None,
+            "with_accents": [["zoe@example.org", "Zoë"], ["BRAM@example.org", "B"]],
+        },
+    ],
+)
+def test_what_an_import_under_way_remembers_of_them_goes_with_them(
+    read_as: dict[str, object],
+) -> None:
     reader = SubscriberFactory(email="bram@example.org")
     under_way = SubscriberImportFactory()
     for line, key in enumerate(("bram@example.org", "other@example.org"), 1):
         ImportAddressSeen.objects.create(subscriber_import=under_way, email_key=key, line=line)
-    SubscriberImport.objects.update(read_as={"first_row": [" Bram@example.org", "Bram"]})
+    SubscriberImport.objects.update(read_as=read_as)
     erase(reader.pk)
     assert ImportAddressSeen.objects.get().email_key == "other@example.org"
     assert tables_that_hold("bram@example.org") == []

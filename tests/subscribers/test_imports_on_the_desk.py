@@ -65,7 +65,8 @@ def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window
         "Read as Windows-1252, semicolons, with a header, CRLF",
         "“E-Mail” is the address, “Nome” the name",
         "“Stand” is not used",
-        "lidia.ramos@weir.example.org, Lídia Ramos",
+        "For example lidia.ramos@weir.example.org, Lídia Ramos",
+        "its letters are taken for Windows-1252, as Western Europe writes. If a name looks wrong",
         "new: this file was never imported",
         "paul@@orchard.example.org There is more than one @-sign.",
     ):
@@ -142,6 +143,23 @@ def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
     assert page.status == 200
     assert sentence in page.words
     assert SubscriberImport.objects.get().state == "checked"
+
+
+def test_wrong_letters_are_seen_before_anything_is_imported_and_not_kept_afterwards(
+    window: WindowOf,
+) -> None:
+    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
+    address = uploaded(window, rows.encode("iso8859-2"))
+    assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
+
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    page = window.get(address).words
+    assert "Read as Windows-1252" in page
+    assert "zofia@example.org" not in page
+    assert "If a name looks wrong" not in page
+    assert "zofia" not in str(SubscriberImport.objects.get().read_as)
 
 
 def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: WindowOf) -> None:

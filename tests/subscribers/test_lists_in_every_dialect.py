@@ -348,6 +348,80 @@ def test_an_accent_far_down_the_file_decides_as_well_as_one_at_its_start() -> No
 
     assert (windows.encoding, utf_8.encoding) == ("Windows-1252", "UTF-8")
     assert rows[-1] == the_same[-1] == ("bob@example.org", "Bób")
+    # Where the encoding is in doubt, a row that shows it is looked for all the way.
+    assert windows.examples == ("ada@example.org, Ada", "bob@example.org, Bób")
+    assert utf_8.examples == ("ada@example.org, Ada",)
+
+
+def test_looking_for_a_row_with_an_accent_counts_as_no_reading() -> None:
+    content = b"email,name\n" + b"ada@example.org,Ada\n" * 1000
+    content += "zoe@example.org,Zoë\n".encode("cp1252")
+
+    with ReaderFile(io.BytesIO(content)) as file:
+        assert file.bytes_read == 0
+
+
+PERHAPS_ANOTHER = (
+    "It is not UTF-8, so its letters are taken for Windows-1252, as Western Europe writes. If a "
+    "name looks wrong here, save the list as “CSV UTF-8” and take that."
+)
+SURELY_ANOTHER = (
+    "It is not UTF-8, and it holds bytes that stand for nothing in Windows-1252, so it is probably "
+    "in another encoding. Save the list as “CSV UTF-8” and take that."
+)
+
+
+@pytest.mark.parametrize(
+    ("codec", "name", "shown", "doubt"),
+    [
+        ("cp1252", "Zoë", "Zoë", PERHAPS_ANOTHER),
+        ("iso8859-2", "Żuraw", "¯uraw", PERHAPS_ANOTHER),
+        ("cp1250", "Řehoř", "Øehoø", PERHAPS_ANOTHER),
+        ("cp1250", "Ťažký", None, SURELY_ANOTHER),
+        ("cp1251", "Анна", "Àííà", PERHAPS_ANOTHER),
+        ("mac-roman", "André", "AndrŽ", PERHAPS_ANOTHER),
+        ("mac-roman", "Hélène", None, SURELY_ANOTHER),
+    ],
+)
+def test_of_another_encoding_it_is_said_that_letters_may_be_wrong_and_what_to_do(
+    codec: str, name: str, shown: str | None, doubt: str
+) -> None:
+    content = f"email,name\nada@example.org,Ada\nzoe@example.org,{name}\n".encode(codec)
+
+    description, _ = read(content)
+
+    assert description.encoding == "Windows-1252"
+    assert description.doubt == doubt
+    wrong = () if shown is None else (f"zoe@example.org, {shown}",)
+    assert description.examples == ("ada@example.org, Ada", *wrong)
+
+
+@pytest.mark.parametrize("codec", ["ascii", "utf-8", "utf-8-sig", "utf-16"])
+def test_of_an_encoding_that_the_bytes_prove_nothing_is_said(codec: str) -> None:
+    name = "Zoe" if codec == "ascii" else "\u0141ó\u010f\u010e"
+
+    assert read(f"email,name\nzoe@example.org,{name}\n".encode(codec))[0].doubt == ""
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "cp1252"])
+def test_rows_with_accents_are_shown_beside_the_first_at_most_three(codec: str) -> None:
+    zoes = [(f"r{number}@example.org", f"Zoë {number}") for number in range(5)]
+    text = written([("email", "name"), ("ada@example.org", "Ada"), *zoes])
+
+    assert read(text.encode(codec))[0].examples == (
+        "ada@example.org, Ada",
+        "r0@example.org, Zoë 0",
+        "r1@example.org, Zoë 1",
+        "r2@example.org, Zoë 2",
+    )
+
+
+def test_the_first_row_is_shown_once_and_its_accent_is_enough() -> None:
+    content = "email,name\nzoe@example.org,Zoë\n".encode("cp1252")
+    far_down = b"ada@example.org,Ada\n" * 1000 + "eva@example.org,Évá\n".encode("cp1252")
+
+    assert read(content)[0].examples == ("zoe@example.org, Zoë",)
+    assert read(content + far_down)[0].examples == ("zoe@example.org, Zoë",)
 
 
 def test_a_few_broken_characters_do_not_make_another_encoding_of_utf_8() -> None:

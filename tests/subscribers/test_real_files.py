@@ -238,6 +238,19 @@ def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(
     assert report.counts.added == Subscriber.objects.count() == 2 * PIECE
 
 
+def test_a_dry_run_shows_the_encoding_and_names_in_it(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
+
+    printed = import_subscribers(file_of(content=rows.encode("iso8859-2")), "--dry-run")
+
+    assert "Read as Windows-1252, commas, with a header, LF." in printed.lines
+    assert "For example: ada@example.org, Ada" in printed.lines
+    assert "For example: zofia@example.org, Zofia ¯uraw" in printed.lines
+    assert any("If a name looks wrong here, save the list as" in line for line in printed.lines)
+
+
 def test_a_header_alone_is_a_list_of_nobody(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
