@@ -40,13 +40,14 @@ def erase(subscriber_id: int) -> bool:
         wait_for_copies_being_made()
         # Copies before the person: that is the order in which a worker settles them.
         forget_recipient(subscriber_id, key)
-        forget_address(key)
         _take_off_imports(key)
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # What came about while somebody else held the person's row, such as a mail on request.
+        # Whoever held the person's row until now may have added to it: a mail on request, a change
+        # that the provider is to be told. From here on nobody does.
         forget_recipient(subscriber_id, key)
+        forget_address(key)
     if erased:
         logger.info("reader %d was erased", subscriber_id)
     return bool(erased)

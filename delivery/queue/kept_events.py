@@ -47,7 +47,18 @@ def events_about(address: str) -> list[dict[str, Any]]:
 
 
 def forget(address: str) -> int:
-    """Delete what was told about an address, applied or not; how many events that were."""
+    """
+    Delete what was told about an address, applied or not; how many events that were.
+
+    Whoever is applying one of them holds it and waits for its reader. It is not waited for: they
+    find that the reader is gone, and drop it themselves.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM provider_event WHERE address_key = %s", [address.lower()])
+        cursor.execute(
+            """
+            DELETE FROM provider_event WHERE id IN (
+                SELECT id FROM provider_event WHERE address_key = %s FOR UPDATE SKIP LOCKED)
+            """,
+            [address.lower()],
+        )
         return int(cursor.rowcount)

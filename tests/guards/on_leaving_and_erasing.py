@@ -43,6 +43,20 @@ GUARDS = [
         f"{ERASES}test_no_issue_that_is_being_published_names_who_is_erased",
     ),
     guard(
+        "erasing looks once more when nobody holds the person any more",
+        ERASING,
+        "        forget_recipient(subscriber_id, key)\n        forget_address(key)\n",
+        "",
+        f"{ERASES}test_what_came_about_while_somebody_else_held_the_person_goes_too",
+    ),
+    guard(
+        "erasing does not wait for whoever applies an event of theirs",
+        "delivery/queue/kept_events.py",
+        "WHERE address_key = %s FOR UPDATE SKIP LOCKED",
+        "WHERE address_key = %s",
+        f"{ERASES}test_an_event_that_is_just_being_applied_is_not_waited_for",
+    ),
+    guard(
         "a reason that quotes the address is erased with it",
         FORGET,
         "strpos(lower(reason), %s) > 0",

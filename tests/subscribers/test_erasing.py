@@ -40,6 +40,20 @@ NAME = "Miriam Arroia"
 NOBODY_IN_PARTICULAR = "reader1@example.net"
 
 
+def in_a_thread(act: Callable[[], object]) -> threading.Thread:
+    """Somebody else who does this meanwhile, over a connection of their own."""
+
+    def run() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
 def somebody_with_a_past() -> Subscriber:
     """A reader about whom there is something to be found in many places."""
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
@@ -272,20 +286,44 @@ def test_no_issue_that_is_being_published_names_who_is_erased(
     newsroom.confirm(2)
     reader = reader_one()
 
-    def erase_meanwhile() -> None:
-        erase(reader.pk)
-        connection.close()
-
-    erasing = threading.Thread(target=erase_meanwhile)
     with transaction.atomic():
         newsroom.publish()
-        erasing.start()
+        erasing = in_a_thread(lambda: erase(reader.pk))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
     erasing.join(timeout=60)
 
     assert not erasing.is_alive()
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
     assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
+
+
+def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: Newsroom) -> None:
+    """They leave and the provider tells of them, and neither is to be seen yet."""
+    reader = newsroom.confirm(1)[0]
+    with transaction.atomic():
+        leave(reader.pk)
+        provider_event.keep(an_event("Bounce", reader.email))
+        erasing = in_a_thread(lambda: erase(reader.pk))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    erasing.join(timeout=60)
+
+    assert not erasing.is_alive()
+    assert tables_that_hold(reader.email) == []
+
+
+def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
+    """Whoever applies it holds it and waits for its reader, whom an erasure holds."""
+    reader = newsroom.confirm(1)[0]
+    event = provider_event.keep(an_event("Bounce", reader.email))
+    assert event is not None
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM provider_event FOR UPDATE")
+        erasing = in_a_thread(lambda: erase(reader.pk))
+        erasing.join(timeout=20)
+        assert not erasing.is_alive()
+
+    assert provider_event.apply(event)
+    assert tables_that_hold(reader.email) == []
 
 
 def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
