@@ -55,8 +55,7 @@ def erase(subscriber_id: int) -> bool:
 
 def _take_off_imports(key: str) -> None:
     """Imports go on without what they had noted of this address."""
-    LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
-    ImportAddressSeen.objects.filter(email_key=key).delete()
+    # The import before its rows, as whoever drops it or begins it anew.
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -66,3 +65,5 @@ def _take_off_imports(key: str) -> None:
             """,
             [key],
         )
+    LeftOutRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+    ImportAddressSeen.objects.filter(email_key=key).delete()

@@ -30,10 +30,11 @@ _BLANK = """
 
 def wait_for_copies_being_made() -> None:
     """
-    Have no edition be published until the caller's transaction ends, and wait for those that are.
+    Have no edition be published and no piece of a list imported until the caller's transaction
+    ends, and wait for those that are.
 
     What is being published now has its audience already, and is not to be seen yet: it would bring
-    the address back.
+    the address back. So would a piece that has asked already who was erased.
     """
     with connection.cursor() as cursor:
         cursor.execute(FORGET)

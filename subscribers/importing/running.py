@@ -17,6 +17,7 @@ from itertools import islice
 
 from django.db import connection, reset_queries, transaction
 
+from delivery.queue.forget import MAKE_COPIES
 from subscribers.importing import content
 from subscribers.importing.applying import Terms, apply, keep_left_out
 from subscribers.importing.consent_elsewhere import detail_of
@@ -102,6 +103,9 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
     """One piece, and the checkpoint after it, or neither. The counts so far."""
     judged = [judge(row) for row in piece]
     with transaction.atomic(), connection.cursor() as cursor:
+        # Before anything is locked: whoever is erased meanwhile would be added anew, or written
+        # down once more.
+        cursor.execute(MAKE_COPIES)
         guard(cursor, hold)
         cursor.execute(TAKE_TURN)
         now, left_out = apply(terms, judged)

@@ -43,6 +43,13 @@ GUARDS = [
         f"{ERASES}test_no_issue_that_is_being_published_names_who_is_erased",
     ),
     guard(
+        "a piece of an import holds off those who erase until it is to be seen",
+        "subscribers/importing/running.py",
+        "        cursor.execute(MAKE_COPIES)\n",
+        "",
+        f"{ERASES}test_an_import_that_has_asked_already_who_was_erased_is_waited_for",
+    ),
+    guard(
         "erasing looks once more when nobody holds the person any more",
         ERASING,
         "        forget_recipient(subscriber_id, key)\n        forget_address(key)\n",

@@ -6,6 +6,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import orjson
 import pytest
@@ -19,8 +20,16 @@ from postmark_sandbox.server import SandboxServer
 from subscribers import consent
 from subscribers.erasing import erase
 from subscribers.erasure_hash import erased_among, hash_of
+from subscribers.importing import import_file
 from subscribers.leaving import leave
-from subscribers.models import Bounce, ConsentRecord, Erasure, LeftOutRow, Subscriber
+from subscribers.models import (
+    Bounce,
+    ConsentRecord,
+    Erasure,
+    LeftOutRow,
+    Subscriber,
+    SubscriberImport,
+)
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
@@ -295,6 +304,26 @@ def test_no_issue_that_is_being_published_names_who_is_erased(
     assert not erasing.is_alive()
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
     assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
+
+
+def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
+    newsroom: Newsroom, tmp_path: Path
+) -> None:
+    """Its piece stands before an address that is just signing up, and adds the next one after."""
+    reader = newsroom.confirm(1)[0]
+    file = tmp_path / "readers.csv"
+    file.write_text(f"email,name\nada@example.org,Ada\n{reader.email},Somebody\n")
+    with transaction.atomic():
+        SubscriberFactory(email="ada@example.org", state="pending")
+        importing = in_a_thread(lambda: import_file(file, confirmed=True))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        erasing = in_a_thread(lambda: erase(reader.pk))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
+    importing.join(timeout=60)
+    erasing.join(timeout=60)
+
+    assert SubscriberImport.objects.get().known == 2
+    assert tables_that_hold(reader.email) == []
 
 
 def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: Newsroom) -> None:
