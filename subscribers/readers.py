@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 
 from django.conf import settings
@@ -11,12 +10,10 @@ from django.db import connection
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
 from delivery.told import Fact
-from subscribers import request_token, told
+from subscribers import gaps_of_a_restore, request_token, told
 from subscribers.models import Subscriber
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
-
-logger = logging.getLogger(__name__)
 
 # One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
 # cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
@@ -47,9 +44,6 @@ NOT_TO_BE_MAILED_ON_REQUEST = """
                    WHERE address_key = subscriber.email_key AND lifted_at IS NULL
                      AND origin = 'operator')
 """
-
-# No list grows by so many between a backup and its restore.
-IDS_APART = 100_000_000
 
 
 class RegisteredReaders:
@@ -127,23 +121,5 @@ class RegisteredReaders:
         return f"{settings.SITE_URL}/record/{token}/"
 
     def leave_a_gap_in_ids(self) -> None:
-        """
-        Have the ids of new readers jump. Kept even if the caller's transaction is undone.
-
-        A role that may only draw from the sequence cannot do it: that is said, and never in the
-        way of what a restored database needs first.
-        """
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT setval(given::regclass, nextval(given::regclass) + %s)
-                FROM pg_get_serial_sequence('subscriber', 'id') AS given
-                WHERE has_sequence_privilege(given, 'UPDATE')
-                """,
-                [IDS_APART],
-            )
-            if cursor.fetchone() is None:
-                logger.warning(
-                    "this role may not set subscriber_id_seq, so ids of readers may be given out "
-                    "again that were given out after the backup; grant it UPDATE on the sequence"
-                )
+        """Have what is given out to readers jump (`subscribers/gaps_of_a_restore.py`)."""
+        gaps_of_a_restore.leave_a_gap_in_ids()

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from django.conf import settings
 from django.db import connection
 
+from subscribers.gaps_of_a_restore import number_after
 from subscribers.models import Subscriber
 from subscribers.sign_up_limits import DAY_S, HOUR_S, Asked, may_be_mailed, seconds_to_wait
 
@@ -58,7 +59,7 @@ def next_number(reader: Subscriber, counter: str) -> int:
     """
     if not may_be_mailed(_mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
         return NOT_MAILED
-    number = int(getattr(reader, counter)) + 1
+    number = number_after(getattr(reader, counter), reader.pk)
     setattr(reader, counter, number)
     reader.save(update_fields=[counter])
     return number

@@ -10,6 +10,7 @@ DECISIONS = "delivery/reconciliation.py"
 ROUND = "delivery/reconciliation_round.py"
 
 RESTORED = "tests/delivery/test_restored_backup.py::"
+REQUESTS = "tests/delivery/test_mail_on_request_after_a_restore.py::"
 ANOTHER = f"{RESTORED}test_no_batch_can_be_claimed_in_a_database_that_is_another"
 WEIGHED = "tests/delivery/test_reconciliation_decisions.py::"
 RECONCILING = "tests/delivery/test_reconcile.py::"
@@ -69,10 +70,25 @@ GUARDS = [
     ),
     guard(
         "ids of readers are not given out again after a restore",
-        "subscribers/readers.py",
+        "subscribers/gaps_of_a_restore.py",
         "IDS_APART = 100_000_000",
-        "IDS_APART = 0",
+        "IDS_APART = 1",
         f"{RESTORED}test_ids_of_readers_are_not_given_out_again_after_a_restore",
+    ),
+    guard(
+        "numbers of requests are not given out again after a restore",
+        "subscribers/gaps_of_a_restore.py",
+        "restores * REQUESTS_APART if was_here else 0",
+        "0",
+        f"{REQUESTS}test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next",
+        f"{REQUESTS}test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_before",
+    ),
+    guard(
+        "only who was here before a restore has a number that jumps",
+        "subscribers/gaps_of_a_restore.py",
+        "subscriber_id // IDS_APART < restores",
+        "True",
+        f"{REQUESTS}test_whoever_joins_after_a_restore_begins_with_number_one",
     ),
     guard(
         "who declares a restore and who notices it do not wait for each other",

@@ -1,0 +1,116 @@
+"""Whoever asks for mail again after a restored backup gets a mail of its own, and it is one."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from delivery.mail_on_request import CONFIRMATION_ISSUE, RECORD_ISSUE
+from delivery.models import Alarm, Delivery, Edition
+from delivery.queue import identity
+from delivery.reconciliation_run import run
+from postmark_sandbox.server import SandboxServer
+from subscribers import asking_for_record
+from subscribers.gaps_of_a_restore import REQUESTS_APART
+from subscribers.models import Subscriber
+from subscribers.signing_up import Wish, sign_up
+from tests.delivery.kept_rows import KeptRows
+from tests.delivery.newsroom import Newsroom
+
+ADA = "ada@posthouse.example.org"
+BEA = "bea@posthouse.example.org"
+
+
+@pytest.fixture(autouse=True)
+def never_restored(newsroom: Newsroom) -> None:
+    """Ids begin with the first: other tests left their gaps in them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval(pg_get_serial_sequence('subscriber', 'id'), 1, false)")
+
+
+def asks(newsroom: Newsroom, address: str) -> None:
+    """Somebody signs up, and their mail goes out."""
+    assert sign_up(Wish(address, "", "form", "", "Subscribe")) == 0
+    newsroom.deliver_all()
+
+
+class Backup:
+    """What a backup knows of mail and of who asked for how many."""
+
+    def __init__(self) -> None:
+        self._rows = KeptRows()
+        self._asked = list(Subscriber.objects.values("id", "requests", "record_requests"))
+
+    def restore(self) -> None:
+        """Put it back, and have that noticed."""
+        self._rows.put_back()
+        for reader in self._asked:
+            Subscriber.objects.filter(id=reader.pop("id")).update(**reader)
+        identity.declare_restored()
+
+
+def copies(provider: SandboxServer) -> dict[str, int]:
+    return provider.sandbox.outbox.copies(lambda size: size > 0)
+
+
+def reconcile(newsroom: Newsroom) -> None:
+    newsroom.let_time_pass(1_000)
+    run(None, waits=False, tell=len)
+
+
+def versions(issue: object) -> list[int]:
+    return list(Delivery.objects.filter(issue=issue).values_list("version", flat=True))
+
+
+def test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    asks(newsroom, ADA)
+    backup = Backup()
+    asks(newsroom, ADA)
+    backup.restore()
+    asks(newsroom, ADA)
+    reconcile(newsroom)
+
+    assert sorted(copies(provider).values()) == [1, 1, 1]
+    assert not Alarm.objects.exists()
+    assert set(Edition.objects.values_list("control", flat=True)) == {"running"}
+    assert sorted(versions(CONFIRMATION_ISSUE)) == [1, REQUESTS_APART + 1]
+
+
+def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_before(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    asks(newsroom, ADA)
+    backup = Backup()
+    asking_for_record.ask(ADA, "")
+    newsroom.deliver_all()
+    backup.restore()
+    asking_for_record.ask(ADA, "")
+
+    assert versions(RECORD_ISSUE) == [REQUESTS_APART + 1]
+
+
+def test_whoever_joins_after_a_restore_begins_with_number_one(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    asks(newsroom, ADA)
+    Backup().restore()
+    asks(newsroom, BEA)
+    asks(newsroom, BEA)
+
+    assert sorted(versions(CONFIRMATION_ISSUE)) == [1, 1, 2]
+
+
+@pytest.mark.parametrize("restores", [1, 3])
+def test_after_the_jump_requests_are_counted_on_until_the_next_restore(
+    newsroom: Newsroom, provider: SandboxServer, restores: int
+) -> None:
+    asks(newsroom, ADA)
+    for _ in range(restores):
+        identity.declare_restored()
+    asks(newsroom, ADA)
+    asks(newsroom, ADA)
+
+    jump = restores * REQUESTS_APART
+    assert sorted(versions(CONFIRMATION_ISSUE)) == [1, jump + 1, jump + 2]
