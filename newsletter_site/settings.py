@@ -188,6 +188,8 @@ X_FRAME_OPTIONS = "DENY"
 # A form that is older than its session gives the author their words back.
 CSRF_FAILURE_VIEW = "publishing.views.csrf_refused.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
+# That bounds the fields of a form, and no file in it.
+FILE_UPLOAD_HANDLERS = ["newsletter_site.no_uploads.NoUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
 LANGUAGE_CODE = "en"
