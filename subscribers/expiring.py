@@ -10,6 +10,8 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection, transaction
 
+from delivery.queue.forget import forget_who_never_confirmed
+
 AT_ONCE = 1000
 
 # Whoever is being dealt with at this moment is looked at another time.
@@ -28,7 +30,7 @@ FORGET = """
        AND NOT EXISTS (SELECT FROM consent_record AS asked
                         WHERE asked.subscriber_id = subscriber.id
                           AND asked.at >= now() - make_interval(days => %s))
- RETURNING id
+ RETURNING id, email_key
 """
 
 
@@ -46,7 +48,9 @@ def expire_pending(at_once: int = AT_ONCE) -> int:
         if not found:
             return 0
         cursor.execute(FORGET, [found, days])
-        forgotten = [reader for (reader,) in cursor]
-        cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", [forgotten])
-        cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", [forgotten])
+        forgotten: dict[int, str] = dict(cursor.fetchall())
+        whose = [list(forgotten)]
+        cursor.execute("DELETE FROM bounce WHERE subscriber_id = ANY(%s)", whose)
+        cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", whose)
+        forget_who_never_confirmed(forgotten)
     return len(forgotten)

@@ -8,12 +8,17 @@ the list any more; one whose call is in the air is settled by its number, as any
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
 from django.db import connection
 
+from delivery.mail_on_request import ISSUES
 from delivery.models import Edition
 from delivery.queue import kept_events, provider_suppression, suppression_change
 
 ERASED = "The reader had themselves erased."
+NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
 
 _TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
 # Held to the end of the transaction, so that both also hold behind a connection pooler.
@@ -23,8 +28,9 @@ FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
 # The reason is the provider's own sentence, and may quote the address.
 _BLANK = """
     UPDATE delivery SET address = '', name = '',
-           reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
-    WHERE issue_id = ANY(%s) AND recipient_id = %s AND (address <> '' OR name <> '')
+           reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END
+    FROM unnest(%s::bigint[], %s::text[]) AS gone (recipient, address_key)
+    WHERE issue_id = ANY(%s) AND recipient_id = recipient AND (address <> '' OR name <> '')
 """
 
 
@@ -46,9 +52,24 @@ def forget_recipient(recipient: int, address_key: str) -> None:
 
     Runs in the caller's transaction. One look into the primary key for each issue there is.
     """
-    issues = list(Edition.objects.order_by().values_list("issue_id", flat=True).distinct())
+    issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
+    _blank({recipient: address_key}, issues, ERASED)
+
+
+def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:
+    """
+    Blank the address on every mail that these readers asked for, and delete what the provider told
+    of them: recipient → case-folded address. Runs in the caller's transaction.
+
+    They were sent nothing else. That an address may not be mailed stays known.
+    """
+    _blank(gone, ISSUES.values(), NEVER_CONFIRMED)
+    kept_events.forget(gone.values())
+
+
+def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_BLANK, [address_key, ERASED, issues, recipient])
+        cursor.execute(_BLANK, [why, list(gone), list(gone.values()), list(issues)])
 
 
 def forget_address(address: str) -> None:
@@ -56,6 +77,6 @@ def forget_address(address: str) -> None:
     Delete what the provider told of this address, and what it was to be told. Runs in the caller's
     transaction.
     """
-    kept_events.forget(address)
+    kept_events.forget([address])
     provider_suppression.forget(address)
     suppression_change.forget(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
@@ -46,9 +47,9 @@ def events_about(address: str) -> list[dict[str, Any]]:
         ]
 
 
-def forget(address: str) -> int:
+def forget(addresses: Iterable[str]) -> None:
     """
-    Delete what was told about an address, applied or not; how many events that were.
+    Delete what was told about these addresses, applied or not.
 
     Whoever is applying one of them holds it and waits for its reader. It is not waited for: they
     find that the reader is gone, and drop it themselves.
@@ -57,8 +58,7 @@ def forget(address: str) -> int:
         cursor.execute(
             """
             DELETE FROM provider_event WHERE id IN (
-                SELECT id FROM provider_event WHERE address_key = %s FOR UPDATE SKIP LOCKED)
+                SELECT id FROM provider_event WHERE address_key = ANY(%s) FOR UPDATE SKIP LOCKED)
             """,
-            [address.lower()],
+            [[address.lower() for address in addresses]],
         )
-        return int(cursor.rowcount)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 from django.conf import LazySettings
 
 from delivery import chores
+from delivery.models import Delivery
+from delivery.queue import provider_event
 from subscribers.expiring import expire_pending
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
@@ -30,6 +34,20 @@ def test_after_thirty_days_a_sign_up_is_forgotten_with_all_that_is_on_record_abo
 
     for model in (Subscriber, ConsentRecord, Bounce):
         assert not model.objects.exists()
+
+
+def test_nothing_of_the_address_stays_anywhere() -> None:
+    sign_up()
+    sign_up()
+    event = provider_event.keep(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
+    days_pass(31)
+    assert {"delivery", "provider_event"} <= set(tables_that_hold(ADA))
+
+    assert expire_pending() == 1
+
+    assert tables_that_hold(ADA) == []
+    assert event is not None
+    assert Delivery.objects.filter(address="").count() == 2
 
 
 def test_it_counts_from_the_latest_request() -> None:
