@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 
 from delivery.queue.suppression_change import ask_provider
 from subscribers import consent
+from subscribers.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.request_token import Request, read, token_for
@@ -135,6 +136,8 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, network: str, wordi
         lifted_at=Now(), lifted_by=consent_id
     )
     had_gone = reader.gone_at is not None
-    if (had_gone or lifted) and not shut_out.exists():
+    # What stood here of somebody who was erased is gone; what the provider was told is not.
+    came_back = had_gone or lifted or erased_among([reader.email_key])
+    if came_back and not shut_out.exists():
         # It was told of a bounce, a complaint or their leaving, and would go on refusing them.
         ask_provider(reader.email, "reactivate")

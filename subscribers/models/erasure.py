@@ -10,9 +10,10 @@ class Erasure(models.Model):
     """
     The keyed hash of an address whose person had everything about them erased.
 
-    It only lets an import recognise the address and leave it out. Without the key nobody can tell
-    whose it is, nor try addresses against it. It stays for good: whoever signs up again is on the
-    list, and an import looks there first.
+    It only lets an import recognise the address and leave it out, and tells that the provider may
+    still refuse whoever signs up again. Without the key nobody can tell whose it is, nor try
+    addresses against it. It stays for good: whoever signed up again is on the list, and an import
+    looks there first.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -13,6 +13,8 @@ from subscribers import consent
 from subscribers.agreed_words import CONFIRM, CONFIRM_BUTTON
 from subscribers.audience import confirmed
 from subscribers.confirming import Standing, link_token, standing_of
+from subscribers.erasing import erase
+from subscribers.leaving import leave
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import (
@@ -287,6 +289,19 @@ def test_the_provider_is_asked_to_mail_who_came_back(state: str) -> None:
 
     press(reader)
     press(reader)
+
+    assert asked_of_the_provider() == [(ADA, "reactivate")]
+
+
+def test_the_provider_is_asked_to_mail_who_left_was_erased_and_signed_up_as_anybody_new(
+    ada: Subscriber,
+) -> None:
+    press(ada)
+    leave(ada.pk)
+    erase(ada.pk)
+    sign_up()
+
+    press(Subscriber.objects.get(email_key=ADA))
 
     assert asked_of_the_provider() == [(ADA, "reactivate")]
 
