@@ -75,9 +75,14 @@ class Message:
 
 
 class Outbox:
-    """All accepted messages. Safe to use from many threads."""
+    """
+    All accepted messages. Safe to use from many threads.
 
-    def __init__(self) -> None:
+    `goes_out_once` says of a stream that nobody gets two of one edition over it.
+    """
+
+    def __init__(self, goes_out_once: Callable[[str], bool]) -> None:
+        self._goes_out_once = goes_out_once
         self.lock = threading.RLock()
         self._unpacked: OrderedDict[int, list[Any]] = OrderedDict()
         self.clear()
@@ -143,7 +148,7 @@ class Outbox:
         if len(letter.recipients) > 1:
             parcel.more_recipients[number - parcel.first] = letter.recipients
         edition = parcel.value(parcel.edition, number)
-        if edition:
+        if edition and self._goes_out_once(letter.stream):
             reached = self._reached.setdefault(edition, set())
             for address in letter.recipients:
                 folded = address.lower()

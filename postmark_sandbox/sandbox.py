@@ -50,7 +50,7 @@ class Sandbox:
         self.verified = self._verified
         self.account = "active"
         self.streams = Streams(now_ns(), unsubscribe_handling, streams)
-        self.outbox = Outbox()
+        self.outbox = Outbox(self.streams.is_broadcast)
         self.suppressions = Suppressions()
         self.bounces = Bounces()
         self.faults = Faults(seed)

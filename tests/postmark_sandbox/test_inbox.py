@@ -216,6 +216,15 @@ def test_one_address_under_two_delivery_keys_of_one_edition_is_told(caller: Call
     assert "1 reader has two of one edition" in lede(caller.get("/"))
 
 
+def test_two_transactional_mails_of_one_kind_are_nothing_to_tell(caller: Caller) -> None:
+    for number in (1, 2):
+        delivery = {"delivery": f"confirm.1.{number}"}
+        caller.send(
+            a_message(number, To="one@example.net", MessageStream="outbound", Metadata=delivery)
+        )
+    assert lede(caller.get("/")) == "2 transactional mails; nobody has two of one edition."
+
+
 def test_the_same_reader_in_two_editions_is_nothing_to_tell(caller: Caller) -> None:
     for version in (1, 2):
         caller.send(a_message(1, Metadata={"delivery": f"issue.{version}.1"}))
