@@ -108,5 +108,7 @@ class _Forms(HTMLParser):
         given: dict[str, Any] = dict(attrs)
         if tag == "form":
             self.forms.append({})
+        elif given.get("type") in ("checkbox", "radio") and "checked" not in given:
+            return  # A browser sends nothing of a box that is not ticked.
         elif tag in ("input", "textarea") and self.forms and given.get("name"):
             self.forms[-1][given["name"]] = given.get("value") or ""

@@ -22,6 +22,7 @@ def addresses_of(stage: Stage, edition: Edition) -> Addresses:
     return Addresses(
         form=site + FORM,
         progress=f"{site}{FORM}{edition.issue_id}/",
+        front=f"{site}/",
         archive=edition.archive_url,
         inbox=inbox,
         mail=f"{inbox}?message={mail.id}" if mail else "",

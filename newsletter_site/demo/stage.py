@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
@@ -46,11 +45,18 @@ def open_database(screen: Screen) -> None:
         cursor.execute("SHOW server_version")
         version = cursor.fetchone()[0].split()[0]
     embedded = "EMBEDDED_POSTGRES" in connection.settings_dict
-    where = f"of our own, in {settings.HOMING_DATA_DIR}" if embedded else "of DATABASE_URL"
+    where = f"of our own, in {_home_of_the_data()}" if embedded else "of DATABASE_URL"
     screen.step(f"PostgreSQL {version} {where}")
     call_command("migrate", verbosity=0, interactive=False)
     refuse_other_workers()
     screen.step("its tables, up to date")
+
+
+def _home_of_the_data() -> Path:
+    """The folder that holds the database, which is not ours where its user may not enter that."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW data_directory")
+        return Path(cursor.fetchone()[0]).parent
 
 
 def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path) -> Stage:

@@ -24,6 +24,7 @@ class Addresses:
 
     form: str
     progress: str
+    front: str
     archive: str
     inbox: str
     mail: str
@@ -122,6 +123,7 @@ def where_to_look_on(addresses: Addresses, author: Author) -> str:
         f"{INDENT}{'the form':<13}{addresses.form}",
         f"{INDENT}{'this issue':<13}{addresses.progress}",
         "Open to everybody, and to the readers:",
+        f"{INDENT}{'front page':<13}{addresses.front}",
         f"{INDENT}{'archive':<13}{addresses.archive}",
         f"{INDENT}{'every mail':<13}{addresses.inbox}",
         f"{INDENT}{'one of them':<13}{addresses.mail}",

@@ -232,6 +232,8 @@ def test_run_again_it_goes_the_whole_way_again_and_stays_up_until_ctrl_c(
 
     form = requests.get(address_after("the form", said), allow_redirects=False, timeout=30)
     assert (form.status_code, form.headers["Location"].partition("?")[0]) == (302, "/admin/login/")
+    front = requests.get(address_after("front page", said), timeout=30)
+    assert "When the swifts came" in front.text
     for label in ("archive", "every mail", "one of them", "its way out"):
         page = requests.get(address_after(label, said), allow_redirects=False, timeout=30)
         assert page.status_code == 200, label
