@@ -36,8 +36,12 @@ class Looked:
 
     @classmethod
     def for_(cls, state: str, text: str) -> Looked:
-        """As an address of a page names it; what is no state stands for all."""
-        return cls(state if state in Subscriber.State.values else "", text.strip()[:LONGEST_SEARCH])
+        """
+        As an address of a page names it; what is no state stands for all. A NUL, which no text in
+        the database can hold, is not looked for.
+        """
+        looked_for = text.replace("\0", "").strip()[:LONGEST_SEARCH]
+        return cls(state if state in Subscriber.State.values else "", looked_for)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def test_a_tab_shows_one_state(operator: Client) -> None:
         ("%", set()),
         ("@", set()),
         ("  ada@  ", {"ada@"}),
+        ("a\0da@", {"ada@"}),
     ],
 )
 def test_a_search_finds_the_start_of_an_address_or_a_part_of_a_name(
