@@ -169,6 +169,11 @@ def fact_in(event: Mapping[str, object]) -> Fact | None:
             return None
 
 
+def address_in(event: Mapping[str, object]) -> str:
+    """Whose address an event of any type names where Postmark writes it; empty if it names none."""
+    return _address(event.get("Recipient")) or _address(event.get("Email"))
+
+
 def _delivered(event: Mapping[str, object], address: str, at: datetime | None) -> Delivered:
     stream, delivery, message_id = _copy(event)
     return Delivered(

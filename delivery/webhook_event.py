@@ -57,12 +57,15 @@ class WebhookEvent:
     """
     Its type, empty if it names none; what it says about one of our deliveries, and about an
     address. `issue` is the one that its tag names: polled bounces bear no other mark of ours.
+    `address_key`: whom it is about, case-folded, also where it says nothing that we act on, such
+    as an opened letter; empty if it names nobody.
     """
 
     kind: str
     accepted: SeenAccepted | None
     fact: Fact | None = None
     issue: UUID | None = None
+    address_key: str = ""
 
 
 def read(body: bytes) -> WebhookEvent:
@@ -75,10 +78,14 @@ def read(body: bytes) -> WebhookEvent:
         return WebhookEvent("", None)
     record_type = event.get("RecordType")
     if not isinstance(record_type, str) or not record_type.isprintable():
-        return WebhookEvent("", None)
+        return WebhookEvent("", None, address_key=told.address_in(event).lower())
     accepted = _accepted(event, _HAPPENED_AT[record_type]) if record_type in _HAPPENED_AT else None
     return WebhookEvent(
-        record_type[:LONGEST_KIND], accepted, told.fact_in(event), _issue(event.get("Tag"))
+        record_type[:LONGEST_KIND],
+        accepted,
+        told.fact_in(event),
+        _issue(event.get("Tag")),
+        told.address_in(event).lower(),
     )
 
 

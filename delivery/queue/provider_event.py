@@ -84,7 +84,7 @@ def keep_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None
                 [event.kind for event in read],
                 list(bodies),
                 list(traces or [None] * len(bodies)),
-                [event.fact.address_key if event.fact else "" for event in read],
+                [event.fact.address_key if event.fact else event.address_key for event in read],
             ],
         )
         return sorted(row[0] for row in cursor.fetchall())
@@ -143,8 +143,9 @@ def _apply(event: int) -> bool:
         if fact is None or isinstance(fact, Delivered):
             # A person's state does not hang on it, and it comes once for every copy.
             _mark_applied(cursor, event)
-            if fact is not None and fact.delivery is not None:
-                _drop_if_forgotten(cursor, event, fact.delivery)
+            copy = _copy_told_of(said)
+            if copy is not None:
+                _drop_if_forgotten(cursor, event, copy)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event) is None:
@@ -171,6 +172,13 @@ def _mark_applied(cursor: CursorWrapper, event: int) -> None:
     cursor.execute(
         "UPDATE provider_event SET applied_at = clock_timestamp() WHERE id = %s", [event]
     )
+
+
+def _copy_told_of(said: WebhookEvent) -> DeliveryKey | None:
+    """The copy that an event names itself, also one that says nothing of a person's state."""
+    if said.fact is not None:
+        return said.fact.delivery
+    return said.accepted.delivery if said.accepted is not None else None
 
 
 def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey) -> None:

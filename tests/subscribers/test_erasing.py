@@ -30,6 +30,7 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
 )
+from subscribers.record import record_of
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
@@ -404,7 +405,8 @@ def an_event(kind: str, address: str, edition: Edition | None = None, reader: in
     )
 
 
-KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange"]
+# The last two say nothing that we act on, and name their reader all the same.
+KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
 
 
 def told(kind: str, address: str, edition: Edition | None = None, reader: int = 0) -> None:
@@ -441,6 +443,22 @@ def test_what_the_provider_tells_later_does_not_bring_the_address_back(
 
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
     assert newsroom.books(edition).sent == 2
+
+
+@pytest.mark.parametrize("named_in", ["Recipient", "Email"])
+@pytest.mark.parametrize("kind", ["AKindOfTomorrow", 7])
+def test_an_event_that_nobody_understands_goes_with_whom_it_names(
+    newsroom: Newsroom, named_in: str, kind: object
+) -> None:
+    reader = newsroom.confirm(1)[0]
+    event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
+    assert provider_event.keep(event) is not None
+    provider_event.apply_pending()
+    assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
+
+    erase(reader.pk)
+
+    assert tables_that_hold(reader.email) == []
 
 
 def test_a_bounce_of_somebody_who_came_back_after_being_erased_is_kept(newsroom: Newsroom) -> None:
