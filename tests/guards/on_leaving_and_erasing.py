@@ -10,6 +10,7 @@ FORGET = "delivery/queue/forget.py"
 CLASSIFICATION = "delivery/classification.py"
 
 LEAVES = "tests/subscribers/test_leaving_the_list.py::"
+DESK = "tests/subscribers/test_readers_on_the_desk.py::"
 ERASES = "tests/subscribers/test_erasing.py::"
 
 GUARDS = [
@@ -65,6 +66,20 @@ GUARDS = [
         f"{ERASES}test_what_came_about_while_somebody_else_held_the_person_goes_too",
     ),
     guard(
+        "a mail that was being asked for while somebody is erased loses its address",
+        ERASING,
+        "        forget_recipient(subscriber_id, key)\n        forget_address(key)\n",
+        "        forget_address(key)\n",
+        f"{ERASES}test_a_mail_that_they_were_just_asking_for_loses_their_address_too",
+    ),
+    guard(
+        "a link of who was erased brings nothing back",
+        "subscribers/confirming.py",
+        "        return Standing.STALE, None\n",
+        "        return Standing.OPEN, None\n",
+        f"{ERASES}test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back",
+    ),
+    guard(
         "erasing does not wait for whoever applies an event of theirs",
         "delivery/queue/kept_events.py",
         "WHERE address_key = ANY(%s) FOR UPDATE SKIP LOCKED",
@@ -104,7 +119,14 @@ GUARDS = [
         "subscribers/shutting_out.py",
         "        if standing.reason != MANUAL:\n",
         "        if False:\n",
-        "tests/subscribers/test_readers_on_the_desk.py::"
-        "test_letting_in_takes_back_the_desks_own_word_alone",
+        f"{DESK}test_letting_in_takes_back_the_desks_own_word_alone",
+    ),
+    guard(
+        "a search without an index is ended by the database",
+        "subscribers/reader_list.py",
+        """            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'")\n""",
+        """            cursor.execute("SET LOCAL statement_timeout = '10s'")\n"""
+        """            cursor.execute("SET LOCAL lock_timeout = '9s'")\n""",
+        f"{DESK}test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner",
     ),
 ]

@@ -31,6 +31,7 @@ from subscribers.models import (
     SubscriberImport,
 )
 from subscribers.record import record_of
+from subscribers.signing_up import Wish, sign_up
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
@@ -42,6 +43,7 @@ from tests.subscribers.factories import (
     SubscriberImportFactory,
     SuppressionFactory,
 )
+from tests.subscribers.signing_up_by_hand import link, visitor
 
 __all__ = ["newsroom", "provider"]
 
@@ -213,6 +215,31 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
         assert b"posthouse" not in page.content
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("has_signed_up_again", [False, True])
+def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
+    method: str, *, has_signed_up_again: bool
+) -> None:
+    assert sign_up(Wish(ADDRESS, NAME, "form", "", "One letter a week.")) == 0
+    reader = Subscriber.objects.get()
+    erase(reader.pk)
+    if has_signed_up_again:
+        SubscriberFactory(email=ADDRESS, name="", state="pending")
+
+    page = getattr(visitor(), method)(link(reader, 1))
+
+    assert page.status_code == 200
+    assert "This link is too old" in page.text
+    assert "posthouse" not in page.text
+    assert list(Subscriber.objects.values_list("state", flat=True)) == (
+        ["pending"] * has_signed_up_again
+    )
+    assert tables_that_hold(NAME) == []
+    assert not ConsentRecord.objects.exists()
+    assert erased_among([ADDRESS.lower()])
+
+
 # --- Their copies ---------------------------------------------------------------------------------
 
 
@@ -339,6 +366,21 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
 
     assert not erasing.is_alive()
     assert tables_that_hold(reader.email) == []
+
+
+def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
+    """They sign up again, and their request is not to be seen yet: erasing waits for it."""
+    reader = newsroom.confirm(1)[0]
+    with transaction.atomic():
+        assert sign_up(Wish(reader.email, NAME, "form", "", "One letter a week.")) == 0
+        erasing = in_a_thread(lambda: erase(reader.pk))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    erasing.join(timeout=60)
+
+    assert not erasing.is_alive()
+    assert tables_that_hold(reader.email) == []
+    assert tables_that_hold(NAME) == []
+    assert Delivery.objects.get().recipient_id == reader.pk
 
 
 def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
