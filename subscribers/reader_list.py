@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q, QuerySet
+from psycopg.errors import QueryCanceled
 
 from subscribers.models import Subscriber
 
@@ -63,7 +64,9 @@ def page_of(looked: Looked, before: int | None = None, *, most: int = PAGE) -> R
             readers = list(found.select_related("subscriber_import")[: most + 1])
             cursor.execute("SET LOCAL statement_timeout = DEFAULT")
     except OperationalError as error:
-        raise SearchTookTooLongError from error
+        if isinstance(error.__cause__, QueryCanceled):
+            raise SearchTookTooLongError from error
+        raise
     return ReaderPage(readers[:most], readers[most - 1].pk if len(readers) > most else None)
 
 

@@ -14,13 +14,15 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import OperationalError, connection, connections
 from django.test import Client
 from django.urls import URLPattern
 
 from delivery.models import SuppressionChange
-from subscribers import consent, desk_urls
+from subscribers import consent, desk_urls, reader_list
 from subscribers.desk_actions import ACTIONS
 from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.reader_list import SEARCH_S, Looked
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
     SubscriberFactory,
@@ -169,6 +171,48 @@ def test_a_search_finds_the_start_of_an_address_or_a_part_of_a_name(
     page = shown(operator.get(READERS, {"q": text}))
 
     assert {who for who in ("ada@", "somebody@", "other@") if f">{who}post" in page} == found
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operator: Client) -> None:
+    SubscriberFactory(email="ada@example.org", name="Ada Whitlock")
+    address = f"{READERS}?q=Whitlock"
+    elsewhere = connections.create_connection("default")
+    try:
+        with elsewhere.cursor() as cursor:
+            cursor.execute("BEGIN")
+            # A page names the imports that brought its readers, and waits for them here.
+            cursor.execute("LOCK TABLE subscriber_import IN ACCESS EXCLUSIVE MODE")
+            page = operator.get(address)
+            cursor.execute("ROLLBACK")
+    finally:
+        elsewhere.close()
+
+    assert page.status_code == 503
+    assert f"Nothing was found in {SEARCH_S} seconds, so the search was ended." in shown(page)
+    assert "ada@example.org" not in shown(page)
+    again = operator.get(address)
+    assert again.status_code == 200
+    assert "ada@example.org" in shown(again)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == ("0",)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -> None:
+    connection.ensure_connection()
+    elsewhere = connections.create_connection("default")
+    try:
+        with elsewhere.cursor() as cursor:
+            pid = connection.connection.info.backend_pid
+            cursor.execute("SELECT pg_terminate_backend(%s, 20000)", [pid])
+            assert cursor.fetchone() == (True,)
+        with pytest.raises(OperationalError):
+            reader_list.page_of(Looked())
+    finally:
+        elsewhere.close()
+        connection.close()
 
 
 def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> None:
