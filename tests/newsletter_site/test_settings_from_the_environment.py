@@ -203,6 +203,11 @@ MISTAKES = [
     ("DELIVERY_RETRY_BASE_S", "soon", SECONDS),
     ("DELIVERY_RETRY_CAP_S", "4", "at least DELIVERY_RETRY_BASE_S, which is 5"),
     ("DELIVERY_MAX_ATTEMPTS", "0", "a whole number from 1 to 1000"),
+    *(
+        (name, found, "per cent, above 0 and at most 100, such as 4 or 0.1")
+        for name in ("DELIVERY_SURGE_BOUNCES_PERCENT", "DELIVERY_SURGE_COMPLAINTS_PERCENT")
+        for found in ("101", "100.5", "0", "0.0", "-4", "4 %", "four", "nan", "1e1")
+    ),
     ("POSTMARK_RETENTION_DAYS", "6", "a whole number from 7 to 365"),
     ("IDEMPOTENCY_WAIT_S", "0", "a number of seconds of at least 0.05, such as 30 or 0.5"),
     ("IDEMPOTENCY_TTL_DAYS", "0", "a whole number from 1 to 3650"),
@@ -275,6 +280,8 @@ def test_a_program_ends_with_the_sentence_and_without_a_traceback(tmp_path: Path
         ("DELIVERY_LOOKUP_AFTER_S", "0.2", (0.2,)),
         ("DELIVERY_LOOKUP_AFTER_S", "1, 2.5 ,10", (1.0, 2.5, 10.0)),
         ("DELIVERY_RATE_PER_S", "0.5", 0.5),
+        ("DELIVERY_SURGE_BOUNCES_PERCENT", "100", 100.0),
+        ("DELIVERY_SURGE_COMPLAINTS_PERCENT", " 0.05 ", 0.05),
         ("DELIVERY_BATCH_SIZE", "500", 500),
         ("TRUST_PROXY", "YES", True),
         ("DEBUG", "Off", False),
