@@ -21,7 +21,7 @@ NOT_FOR_THE_DEMO = (
 )
 
 
-def childrens_environment(folder: Path, **addresses: str) -> dict[str, str]:
+def childrens_environment(folder: Path, **of_the_demo: str) -> dict[str, str]:
     """What the children's settings read: our own environment, handed on with these differences."""
     return {
         **os.environ,
@@ -30,5 +30,5 @@ def childrens_environment(folder: Path, **addresses: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
         "HOMING_DATA_DIR": str(folder),
         "PUBLISH_HOLD_S": str(HOLD_S),
-        **addresses,
+        **of_the_demo,
     }

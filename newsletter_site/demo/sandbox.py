@@ -15,6 +15,8 @@ from newsletter_site.demo.stopping import Stopping
 DEFAULT_PORT = 8025
 ANY_PORT = 0
 TIMEOUT_S = 60.0
+STREAMS = ("broadcast", "outbound")
+WHAT_COMES_BACK = ("Bounce", "SpamComplaint", "SubscriptionChange")
 ADDRESS = re.compile(r"http://[0-9.]+:([0-9]+)(?=/)")
 
 
@@ -43,6 +45,26 @@ class Sandbox:
         """How many addresses have more than one copy of one edition, whatever its key."""
         number: int = self._ask("summary")["readers_with_two_of_one_edition"]
         return number
+
+    def tell(self, site_url: str, user: str, password: str) -> None:
+        """
+        Have it tell the site what comes back, as webhooks of Postmark do.
+
+        Not of deliveries: thousands of them would stand in line before a complaint.
+        """
+        for stream in STREAMS:
+            answer = self._session.post(
+                f"{self.url}/webhooks",
+                headers={"X-Postmark-Server-Token": "demo"},
+                json={
+                    "Url": f"{site_url}/webhooks/postmark/",
+                    "MessageStream": stream,
+                    "HttpAuth": {"Username": user, "Password": password},
+                    "Triggers": {kind: {"Enabled": True} for kind in WHAT_COMES_BACK},
+                },
+                timeout=TIMEOUT_S,
+            )
+            answer.raise_for_status()
 
     def newest_mail(self, words: str = "") -> Mail | None:
         """The newest message that has these words in its address or subject."""

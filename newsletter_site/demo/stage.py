@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from newsletter_site.demo.stopping import Stopping
 from newsletter_site.demo.the_only_one import refuse_other_workers
 
 WORKERS = 2
+WEBHOOK_USER = "sandbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,13 @@ def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path)
     )
     with listening_socket() as listener:
         site_url = address_of(listener)
+        password = secrets.token_urlsafe()
         environment = childrens_environment(
-            folder, SITE_URL=site_url, POSTMARK_BASE_URL=sandbox.url
+            folder,
+            SITE_URL=site_url,
+            POSTMARK_BASE_URL=sandbox.url,
+            POSTMARK_WEBHOOK_USER=WEBHOOK_USER,
+            POSTMARK_WEBHOOK_PASSWORD=password,
         )
         start_site(children, environment, listener)
     for number in range(1, WORKERS + 1):
@@ -77,6 +84,7 @@ def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path)
     author = author_of_this_run()
     browser = Browser(site_url)
     browser.sign_in(author.username, author.password)
+    sandbox.tell(site_url, WEBHOOK_USER, password)
     screen.step(
         f"the site, at {site_url}/, and {WORKERS} workers" + _because_taken(SITE_PORT, site_url)
     )

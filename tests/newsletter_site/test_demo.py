@@ -239,6 +239,13 @@ def test_run_again_it_goes_the_whole_way_again_and_stays_up_until_ctrl_c(
         assert page.status_code == 200, label
     assert len(processes_of(folder)) > 4
 
+    inbox, _, mail = address_after("one of them", said).partition("?message=")
+    complaint = {"event": "SpamComplaint", "message": mail}
+    requests.post(f"{inbox}__sandbox__/events", json=complaint, timeout=30).raise_for_status()
+    while not (told := requests.get(f"{inbox}__sandbox__/webhooks", timeout=30).json())["idle"]:
+        assert told["lost"] == told["retried"] == 0
+    assert (told["posted"], told["lost"]) == (2, 0)
+
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate()
     assert "Traceback" not in rest
