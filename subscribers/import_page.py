@@ -48,6 +48,7 @@ class Standing:
     glyph: str
     tone: str
     sentence: str
+    in_short: str
     is_under_way: bool
     percent: int
     lines: list[Line]
@@ -76,6 +77,7 @@ def standing_of(record: SubscriberImport) -> Standing:
         glyph=glyph,
         tone=tone,
         sentence=_sentence(record),
+        in_short=_in_short(record),
         is_under_way=is_under_way,
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
         lines=_ledger(record),
@@ -96,6 +98,7 @@ def _looks(record: SubscriberImport) -> tuple[str, str]:
 def _sentence(record: SubscriberImport) -> str:
     rows, added, rejected = _rows(record.rows), record.added, record.rejected
     unread = f" and {rejected:,} cannot be read" if rejected else ""
+    rejects = f" and {rejected:,} {_were(rejected)} rejected" if rejected else ""
     match record.state:
         case State.CHECKING:
             waits = _waits(record)
@@ -109,7 +112,7 @@ def _sentence(record: SubscriberImport) -> str:
         case State.RUNNING:
             return f"It is being imported: {rows} so far, {added:,} of them added."
         case State.FINISHED:
-            return f"Imported. Of {rows}, {added:,} {_were(added)} added{unread}."
+            return f"Imported. Of {rows}, {added:,} {_were(added)} added{rejects}."
         case State.EXPIRED:
             return (
                 f"It was checked and not imported within {_days_it_waited(record)}, so what was "
@@ -117,6 +120,28 @@ def _sentence(record: SubscriberImport) -> str:
             )
     already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
     return f"It was refused. {record.refusal}{already}"
+
+
+def _in_short(record: SubscriberImport) -> str:
+    """Beside its name in the history of imports."""
+    rows, rejected = (
+        _rows(record.rows),
+        f", {record.rejected:,} rejected" if record.rejected else "",
+    )
+    match record.state:
+        case State.CHECKING | State.WAITING if not record.rows:
+            return "not begun yet"
+        case State.CHECKING:
+            return f"{rows} so far"
+        case State.CHECKED:
+            return f"{record.added:,} of {rows} would be added{rejected}"
+        case State.WAITING | State.RUNNING:
+            return f"{record.added:,} of {rows} added so far{rejected}"
+        case State.FINISHED:
+            return f"{record.added:,} of {rows} added{rejected}"
+        case State.REFUSED:
+            return record.refusal
+    return _sentence(record)
 
 
 def _waits(record: SubscriberImport) -> str:
@@ -131,6 +156,7 @@ def _waits(record: SubscriberImport) -> str:
 
 
 def _ledger(record: SubscriberImport) -> list[Line]:
+    has_ended = record.state not in (*UNDER_WAY, State.CHECKED)
     by_mail = "as pending; each gets one mail with a button to confirm"
     if record.confirmed:
         how = f": {record.statement}" if record.statement else ""
@@ -147,14 +173,22 @@ def _ledger(record: SubscriberImport) -> list[Line]:
     ]
     skipped = f"{', '.join(because)}; an import cannot bring them back" if because else ""
     return [
-        Line("added", "sent", "sent", record.added, by_mail),
-        Line("known", "done", "calm", record.known, "already on the list; left as they are"),
+        Line(
+            "added", "sent", "sent", record.added, "" if has_ended and not record.added else by_mail
+        ),
+        Line(
+            "known",
+            "done",
+            "calm",
+            record.known,
+            "already on the list; left as they are" if record.known else "",
+        ),
         Line(
             "duplicates",
             "waiting",
             "calm",
             record.duplicates,
-            "the same address again further down the file",
+            "the same address again further down the file" if record.duplicates else "",
         ),
         Line("skipped", "suppressed", "calm", record.skipped, skipped),
         Line(
@@ -162,9 +196,17 @@ def _ledger(record: SubscriberImport) -> list[Line]:
             "failed",
             "fault",
             record.rejected,
-            "see below; the others go in regardless" if record.rejected else "",
+            _of_the_rejected(record) if record.rejected else "",
         ),
     ]
+
+
+def _of_the_rejected(record: SubscriberImport) -> str:
+    if record.state in UNDER_WAY:
+        return "the others go in regardless"
+    if record.state == State.CHECKED:
+        return "see below; the others go in regardless"
+    return "see below; the others went in" if record.state == State.FINISHED else "see below"
 
 
 def _days_it_waited(record: SubscriberImport) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 
@@ -17,6 +19,12 @@ def grouped(number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@register.filter
+def breakable(address: str) -> SafeString:
+    """An address that a narrow page breaks after the @ before it breaks a word."""
+    return mark_safe(conditional_escape(address).replace("@", "@<wbr>"))  # noqa: S308 -- escaped
 
 
 @register.filter

@@ -10,9 +10,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers import audit_trail
 from subscribers.desk_actions import ACTIONS, possible
+from subscribers.desk_sentence import standing_of
 from subscribers.models import Subscriber
 from subscribers.record import record_of
-from subscribers.record_words import GLYPHS, TONES, in_words
+from subscribers.record_words import in_words
 from subscribers.views.desk import desk_page, may_manage_readers, operator_of
 from subscribers.views.record_file import record_file
 
@@ -40,10 +41,8 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
             "reader": found,
             "record": record,
             "words": in_words(record),
-            "glyph": GLYPHS[found.state],
-            "tone": TONES[found.state],
+            "standing": standing_of(record),
             "actions": possible(found),
-            "told": messages.get_messages(request),
         },
     )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from subscribers import audit_trail
+from subscribers.form_elsewhere import html_of_form
 from subscribers.models import Subscriber
 from subscribers.reader_file import lines_of, since
 from subscribers.reader_list import (
@@ -66,6 +68,18 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     file["Content-Disposition"] = f'attachment; filename="readers{_dash(looked.state)}.csv"'
     file["Cache-Control"] = "no-store"
     return file
+
+
+@may_manage_readers
+@require_safe
+def form_elsewhere(request: HttpRequest) -> HttpResponse:
+    """The HTML of a sign-up form for another site, to be copied from the page."""
+    html = html_of_form(settings.SITE_URL)
+    return desk_page(
+        request,
+        "subscribers/desk/form_elsewhere.html",
+        {"html": html, "lines": html.count("\n") + 1},
+    )
 
 
 def _dash(word: str) -> str:

@@ -147,7 +147,7 @@ def _history(request: HttpRequest, error: str = "") -> HttpResponse:
             "error": error,
             "page": page,
             "rows": [(record, standing_of(record)) for record in page],
-            "most": content.most_bytes(),
+            "most_mb": content.most_bytes() // content.MEGABYTE,
         },
     )
 

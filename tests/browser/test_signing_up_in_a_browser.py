@@ -51,18 +51,22 @@ def test_signing_up_and_confirming_need_no_script(
     assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
 
 
-def test_a_form_on_another_site_leads_to_ours_and_one_press_more(
-    new_page: Callable[..., Page], site: WebSite
+def test_the_form_that_the_desk_shows_leads_from_another_site_to_ours_and_one_press_more(
+    new_page: Callable[..., Page], site: WebSite, desk: Page
 ) -> None:
-    page = new_page()
-    page.set_content(
-        f"""<form action="{site.url}/subscriptions/embedded/" method="post">
-        <label>Email <input type="email" name="email"></label><button>Subscribe</button></form>"""
-    )
-    page.get_by_label("Email").fill(ADA)
+    desk.get_by_role("link", name="Readers").click()
+    desk.get_by_role("link", name="A form for your own site").click()
+    html = desk.get_by_label("To copy into your page").input_value()
+
+    page = new_page(java_script_enabled=False)
+    page.set_content(html)
+    page.get_by_label("Email address").fill(ADA)
+    page.get_by_label("Name").fill("Ada Whitlock")
     page.get_by_role("button").click()
+    expect(page).to_have_url(f"{site.url}/subscriptions/embedded/")
     expect(page.get_by_label("Email address")).to_have_value(ADA)
-    assert not Subscriber.objects.exists()
+    expect(page.get_by_label("Name")).to_have_value("Ada Whitlock")
+    assert not Subscriber.objects.filter(email=ADA).exists()
 
     page.get_by_role("button", name="Subscribe").click()
 

@@ -44,8 +44,9 @@ class Page:
 
     @property
     def words(self) -> str:
-        """What a person reads: without tags, entities resolved, blanks folded."""
-        text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", self.html, flags=re.S)
+        """What a person reads in a wide window: no tags, entities resolved, blanks folded."""
+        wide = re.sub(r'<wbr>|<span class="narrow-only[^>]*>[^<]*</span>', "", self.html)
+        text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", wide, flags=re.S)
         return " ".join(html.unescape(text).split())
 
     @property

@@ -375,8 +375,9 @@ def test_the_page_does_not_give_the_address_away_to_whom_the_mail_was_forwarded(
     ada: Subscriber,
 ) -> None:
     for page in (visitor().get(link(ada, 1)).text, press(ada).content.decode()):
-        assert "a…a@posthouse.example.org" in page
-        assert ADA not in page
+        unbroken = page.replace("<wbr>", "")
+        assert "a…a@posthouse.example.org" in unbroken
+        assert ADA not in unbroken
 
 
 def test_the_pages_are_kept_by_nobody_and_tell_no_other_site_their_address(

@@ -84,7 +84,8 @@ def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_con
 
     assert answer.status == 303
     page = window.get(address)
-    assert "Imported. Of 6 rows, 2 were added and 1 cannot be read." in page.words
+    assert "Imported. Of 6 rows, 2 were added and 1 was rejected." in page.words
+    assert "Rejected 1 see below; the others went in" in page.words
     assert "as pending; each gets one mail with a button to confirm" in page.words
     rosa = Subscriber.objects.get(email="rosa@example.org")
     assert (rosa.state, rosa.requests) == ("pending", 1)

@@ -363,6 +363,7 @@ def test_a_forwarded_letter_does_not_give_the_address_away(
     visitor: Client, email: str, shown: str
 ) -> None:
     page = visitor.get(link_of(SubscriberFactory(email=email))).content.decode()
+    page = page.replace("<wbr>", "")
 
     assert shown in page
     assert email not in page

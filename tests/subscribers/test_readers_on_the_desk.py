@@ -61,7 +61,7 @@ def page_of(reader: Subscriber, name: str = "") -> str:
 
 
 def shown(page: object) -> str:
-    return page.content.decode()  # type: ignore[attr-defined]
+    return page.content.decode().replace("<wbr>", "")  # type: ignore[attr-defined]
 
 
 # --- Who may --------------------------------------------------------------------------------------
@@ -71,6 +71,7 @@ def every_address(reader: Subscriber) -> list[str]:
     return [
         READERS,
         f"{READERS}readers.csv",
+        f"{READERS}form/",
         page_of(reader),
         f"{page_of(reader)}record.json",
         *(page_of(reader, name) for name in ACTIONS),
@@ -229,6 +230,37 @@ def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> 
 
     assert len(seen) == len(set(seen)) == 120
     assert set(seen) == everybody
+
+
+def test_a_page_of_many_says_that_it_is_one(operator: Client) -> None:
+    SubscriberFactory.create_batch(51)
+    assert "50 readers on this page, the newest first" in shown(operator.get(READERS))
+
+
+def test_beside_a_search_no_count_of_the_whole_list_stands(operator: Client) -> None:
+    SubscriberFactory(email="ada@posthouse.example.org")
+    SubscriberFactory.create_batch(3, name="Bram")
+
+    page = shown(operator.get(READERS, {"q": "ada"}))
+
+    assert 'Confirmed <span class="small">' not in page
+    assert ">1 reader<" in page
+
+
+@pytest.mark.parametrize(
+    ("looked", "sentence"),
+    [
+        ({"q": "nobody"}, "No address begins with “nobody”, and no name has it in it."),
+        ({"q": "ada", "state": "bounced"}, "no name has it in it, in this state."),
+        ({"state": "complained"}, "Nobody has complained."),
+        ({"state": "pending"}, "Nobody is pending."),
+    ],
+)
+def test_who_is_not_found_is_told_what_was_looked_for(
+    operator: Client, looked: dict[str, str], sentence: str
+) -> None:
+    SubscriberFactory(email="ada@posthouse.example.org")
+    assert sentence in shown(operator.get(READERS, looked))
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "9" * 40, "1e5", ""])

@@ -183,7 +183,7 @@ def test_the_link_in_the_mail_leads_to_the_record(
 
     assert message.item["To"] == ADA
     assert link == link_of(reader)
-    assert ADA in Client().get(link).content.decode()
+    assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
 
 
 # --- The link -------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_a_link_works_for_seven_days() -> None:
     for address in (link, f"{link}record.json", f"{link}erase/"):
         page = Client().get(address)
         assert page.status_code == 410
-        assert ADA not in page.content.decode()
+        assert ADA not in page.content.decode().replace("<wbr>", "")
         assert "Ask for a new link" in page.content.decode()
 
 
@@ -264,7 +264,7 @@ def test_everything_that_is_held_is_on_the_page_and_in_the_file(
     provider_event.keep(an_event("Bounce", ADA, edition, reader.pk))
     link = asked(reader)
 
-    page = Client().get(link).content.decode()
+    page = Client().get(link).content.decode().replace("<wbr>", "")
     held = Client().get(f"{link}record.json").json()
 
     for words in (
