@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.hands_on_an_edition import states
 from tests.delivery.newsroom import Newsroom
 
 
@@ -27,3 +29,43 @@ def newsroom(transactional_db: None, settings: object) -> Newsroom:
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)  # type: ignore[attr-defined]
     settings.DELIVERY_RETRY_BASE_S = 5.0  # type: ignore[attr-defined]
     return Newsroom()
+
+
+@pytest.fixture
+def small_batches(settings: object) -> None:
+    """Two copies to a batch."""
+    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def with_missed(
+    newsroom: Newsroom, provider: SandboxServer, settings: object, small_batches: None
+) -> Edition:
+    """Six readers: one refused for good beside one of two that were missed, three sent."""
+    settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
+    readers = newsroom.confirm(6, addresses={2: "invalid@bounce.example"})
+    edition = newsroom.publish()
+    addresses = [reader.email for reader in readers]
+    provider.sandbox.set_fault("item_error", code=100, recipients=addresses[3:5], calls=None)
+    newsroom.deliver_all()
+    provider.sandbox.faults.clear()
+    assert newsroom.outcomes(edition) == ["sent", "sent", "failed", "failed", "failed", "sent"]
+    assert newsroom.books(edition).missed == 2
+    return edition
+
+
+@pytest.fixture
+def with_parked(
+    newsroom: Newsroom, provider: SandboxServer, settings: object, small_batches: None
+) -> Edition:
+    """Two readers whose call was never answered, left to a person."""
+    settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=2)
+    provider.sandbox.set_fault("reset")
+    newsroom.step()
+    for _ in range(3):
+        newsroom.let_time_pass(1000)
+        newsroom.deliver_all()
+    assert states(newsroom, edition) == ["parked"]
+    assert newsroom.state(edition) == "needs_attention"
+    return edition

@@ -14,7 +14,9 @@ MARKED = f"{STARTING}TestADeliveryThatBearsAMarkOfHavingBeenSent::"
 SETTLING = "tests/delivery/test_settling_a_call.py::"
 DOUBT = "tests/delivery/test_unknown_attempts.py::"
 LOST = "tests/delivery/test_lost_workers.py::"
-ENDING = "tests/delivery/test_holding_back_and_ending.py::"
+PAUSING = "tests/delivery/test_pausing.py::TestPausing::"
+CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
+RACES = "tests/delivery/test_decisions_that_race.py::"
 FROZEN = "tests/faults/test_frozen_workers.py::"
 
 IN_LINE = "ORDER BY pos, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
@@ -123,8 +125,8 @@ GUARDS = [
         "A pause ends the lease as well as the state, so that the lease alone would notice it; and "
         "what is held back starts nothing, whatever its batch says.",
         (Change(START, START_GUARD, "WHERE batch.id = %s AND epoch = %s"), HELD_BACK),
-        f"{ENDING}TestPausing::test_a_batch_that_was_claimed_before_the_pause_does_not_start",
-        f"{ENDING}TestCancelling::test_a_batch_that_was_claimed_before_it_does_not_start",
+        f"{PAUSING}test_a_batch_that_was_claimed_before_the_pause_does_not_start",
+        f"{CANCELLING}test_a_batch_that_was_claimed_before_it_does_not_start",
     ),
     guard(
         "a call holds its batch for the deadline and the lease",
@@ -247,7 +249,7 @@ GUARDS = [
         "delivery/queue/split.py",
         "WHERE id = %s FOR NO KEY UPDATE",
         "WHERE id = %s",
-        f"{ENDING}test_whoever_decides_holds_the_edition",
+        f"{RACES}test_whoever_decides_holds_the_edition",
     ),
     guard(
         "a stop and a start do not wait for each other in a circle",

@@ -10,7 +10,8 @@ FATES = "delivery/queue/fates.py"
 
 SETTLING = "tests/delivery/test_settling_a_call.py::"
 EVIDENCE = "tests/delivery/test_evidence_of_acceptance.py::"
-ENDING = "tests/delivery/test_holding_back_and_ending.py::"
+PAUSING = "tests/delivery/test_pausing.py::TestPausing::"
+CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
 FAULTS = "tests/delivery/test_faults_of_the_account.py::"
 FIRST = f"{FAULTS}TestTheFirstBatchAfterAFault::"
 LOST = "tests/delivery/test_lost_workers.py::"
@@ -91,28 +92,28 @@ GUARDS = [
         SETTLE,
         "for lock in (_needs_lock(claim, settlement, was), True):",
         "for lock in (False, True):",
-        f"{ENDING}TestPausing::test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused",
+        f"{PAUSING}test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused",
     ),
     guard(
         "what is put off while its edition is held back waits with the rest",
         SETTLE,
         'in_line = "ready" if control == "running" else "paused"',
         'in_line = "ready"',
-        f"{ENDING}TestPausing::test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused",
+        f"{PAUSING}test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused",
     ),
     guard(
         "what a call did not bring out of a cancelled edition is withdrawn, not tried again",
         SETTLE,
         'if control == "cancelled":',
         'if control == "never":',
-        f"{ENDING}TestCancelling::test_what_a_call_in_the_air_did_not_bring_out_never_goes",
+        f"{CANCELLING}test_what_a_call_in_the_air_did_not_bring_out_never_goes",
     ),
     guard(
         "a marked copy of a cancelled edition is asked about and not withdrawn",
         SETTLE,
         "set_marked_aside(cursor, claim.edition, batch=claim.batch)",
         "pass",
-        f"{ENDING}TestCancelling::test_a_copy_that_was_marked_during_the_call_is_asked_about_and_not_withdrawn",
+        f"{CANCELLING}test_a_copy_that_was_marked_during_the_call_is_asked_about_and_not_withdrawn",
     ),
     guard(
         "a refused address is mailed no more",

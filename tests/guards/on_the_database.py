@@ -12,7 +12,7 @@ FORMS = "idempotency/0001_a_posted_form_is_remembered"
 
 PROMISES = "tests/delivery/test_what_the_database_promises.py::"
 ROW = f"{PROMISES}test_the_row_cannot_lie"
-ENDING = "tests/delivery/test_holding_back_and_ending.py::"
+CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
 FORM_ROW = "tests/idempotency/test_a_row_that_cannot_lie.py::"
 
 
@@ -86,7 +86,7 @@ GUARDS = [
         f"migrations/{ENDED}.py",
         "    WHEN (OLD.control = 'cancelled' AND NEW.control <> 'cancelled')",
         "    WHEN (false)",
-        f"{ENDING}TestCancelling::test_it_is_for_good",
+        f"{CANCELLING}test_it_is_for_good",
     ),
     # --- Attempts, evidence, alarms, events -------------------------------------------------------
     row("an_attempt_cannot_accept_more_than_it_carries", "attempt", FIRST),

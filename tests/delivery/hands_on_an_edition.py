@@ -1,0 +1,77 @@
+"""What a worker does to an edition step by step, and how its batches stand."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import connection
+
+from delivery.dispatch import policy_from_settings, result_of
+from delivery.models import Batch, Delivery, Edition
+from delivery.outcomes import (
+    CallAnswer,
+)
+from delivery.queue.claim import Claim, claim
+from delivery.queue.settle import settle_call
+from delivery.queue.start import Started, start
+from delivery.retries import after_call
+from postmark_sandbox.server import SandboxServer
+from subscribers.models import Subscriber
+from tests.delivery.newsroom import Newsroom
+
+WORKER = uuid.uuid4()
+
+
+def accepted(provider: SandboxServer) -> int:
+    """Copies that the provider took, of whomever."""
+    return int(provider.sandbox.summary()["accepted"])
+
+
+class Call:
+    """A call of the next batch that is in the air, to be ended as the test will have it."""
+
+    def __init__(self) -> None:
+        self._claim, self._attempt = taken(), uuid.uuid4()
+        started = start(self._claim, self._attempt, WORKER, deadline_s=5, lease_s=5)
+        assert isinstance(started, Started)
+        self._recipients = started.recipients
+
+    def ends(self, answer: CallAnswer) -> None:
+        """The provider answers, and the worker settles."""
+        settlement = after_call(
+            answer,
+            self._recipients,
+            tries=0,
+            setbacks=0,
+            jitter=0.5,
+            policy=policy_from_settings(),
+        )
+        assert settle_call(self._claim, self._attempt, settlement, result_of(answer))
+
+
+def taken() -> Claim:
+    """The next batch in line, claimed."""
+    claimed = claim(WORKER, lease_s=60)
+    assert claimed is not None
+    return claimed
+
+
+def leave_all_of(batch: Batch) -> None:
+    """Every reader of a batch leaves the list."""
+    readers = Delivery.objects.filter(batch=batch).values("recipient")
+    Subscriber.objects.filter(pk__in=readers).update(
+        state="unsubscribed", unsubscribed_at=batch.due_at
+    )
+
+
+def restored(edition: Edition) -> None:
+    """Its database was found to be a restored one."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
+    Edition.objects.filter(pk=edition.pk).update(
+        control="stopped", control_reason="Restored.", unreconciled_since=edition.published_at
+    )
+
+
+def states(newsroom: Newsroom, edition: Edition) -> list[str]:
+    return [batch.state for batch in newsroom.batches(edition)]
