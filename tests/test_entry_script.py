@@ -149,6 +149,32 @@ def test_a_checkout_that_was_moved_makes_its_environment_anew(made: Path, tmp_pa
     assert said["prefix"] == str(moved / ".venv")
 
 
+def test_the_environment_of_another_checkout_serves_by_a_link(made: Path, tmp_path: Path) -> None:
+    checkout = lay_out(tmp_path / "linked")
+    (checkout / ".venv").symlink_to(made / ".venv")
+
+    _, errors = run(checkout, "demo")
+
+    assert errors == ""
+
+
+def test_the_environment_of_another_checkout_is_never_changed_through_a_link(
+    made: Path, tmp_path: Path
+) -> None:
+    checkout = lay_out(tmp_path / "linked")
+    (checkout / ".venv").symlink_to(made / ".venv")
+    (checkout / "requirements" / "demo.txt").write_text("# other packages\n")
+    before = sorted(made.joinpath(".venv").rglob("*"))
+
+    process = start(checkout, "demo")
+    out, errors = process.communicate()
+
+    assert (process.returncode, out) == (1, "")
+    assert "remove the link" in errors
+    assert sorted(made.joinpath(".venv").rglob("*")) == before
+    assert stamp(made)["path"] == str(made / ".venv")
+
+
 def test_with_a_database_url_the_production_lock_is_enough(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     run(checkout, "deliver", environment={"DATABASE_URL": "postgres://db.example.org/homing"})
