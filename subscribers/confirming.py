@@ -15,14 +15,13 @@ from enum import Enum
 from django.db import transaction
 from django.db.models.functions import Now
 
+from delivery.models import Edition
 from delivery.queue.suppression_change import ask_provider
 from subscribers import consent
 from subscribers.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
-from subscribers.request_token import Request, read, token_for
-
-PURPOSE = "confirmation"
+from subscribers.request_token import read
 
 
 class Standing(Enum):
@@ -41,14 +40,9 @@ class Link:
     reader: Subscriber | None
 
 
-def link_token(subscriber_id: int, request: int) -> str:
-    """The token of the link in a reader's n-th mail to confirm."""
-    return token_for(PURPOSE, Request(subscriber_id, request))
-
-
 def look_at(token: str) -> Link | None:
     """How this link stands now; None if we never gave it out. Changes nothing."""
-    request = read(PURPOSE, token)
+    request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     reader = Subscriber.objects.filter(pk=request.recipient).first()
@@ -61,7 +55,7 @@ def confirm(token: str, *, network: str, wording: str) -> Link | None:
 
     `DONE`: they are a reader, by this press or an earlier one. `STALE`: nothing was changed.
     """
-    request = read(PURPOSE, token)
+    request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     with transaction.atomic():

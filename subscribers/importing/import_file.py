@@ -46,8 +46,8 @@ def import_file(
     says where and how; without it they are `pending` and are sent a mail to confirm. `on_left_out`
     gets every row that is rejected or skipped, `on_progress` is told after each piece. The same
     content again creates nothing and reports the first import; one that was broken off goes on.
-    Raises `UnreadableFileError` or `content.TooLargeError` with one sentence if the file cannot be
-    imported; then nothing changed.
+    Raises `UnreadableFileError` with one sentence if the file cannot be imported; then nothing
+    changed.
     """
     with ReaderFile(path) as file:
         earlier = brought_before().filter(content_hash=file.content_hash).first()

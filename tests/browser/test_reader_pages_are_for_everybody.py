@@ -11,7 +11,6 @@ from playwright.sync_api import Page
 from publishing.content import Content
 from publishing.publish import publish
 from subscribers import consent, request_token
-from subscribers.confirming import link_token
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
 from tests.browser.for_everybody import (
@@ -23,6 +22,7 @@ from tests.browser.for_everybody import (
 )
 from tests.browser.web_site import WebSite
 from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.signing_up_by_hand import link
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,16 +44,15 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
     gone = SubscriberFactory(state="unsubscribed")
     asking = SubscriberFactory(state="pending", requests=1)
     consent.record(asking.pk, "asked", "form", request=1)
-    confirm = "/subscriptions/confirm/?subscription_token="
     consent.record(reader.pk, "record asked", "form", request=1, wording="What do you hold?")
     record = request_token.token_for("record", Request(reader.pk, 1))
     too_old = request_token.token_for("record", Request(reader.pk, 2))
     return {
         "front page": "/",
         "sign up": "/subscriptions/",
-        "confirm": f"{confirm}{link_token(asking.pk, 1)}",
-        "confirmed": f"{confirm}{link_token(reader.pk, 1)}",
-        "too old to confirm": f"{confirm}{link_token(gone.pk, 1)}",
+        "confirm": link(asking, 1),
+        "confirmed": link(reader, 1),
+        "too old to confirm": link(gone, 1),
         "archive": "/archive/",
         "a corrected letter": first.archive_url.removeprefix("https://letter.example.org"),
         "leave": f"/unsubscribe/{token_for(reader.pk)}/",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 
 from delivery.models import Delivery, Edition
-from subscribers.confirming import link_token
 from subscribers.models import ConsentRecord, Subscriber
+from subscribers.readers import RegisteredReaders
 
 SIGN_UP = "/subscriptions/"
 ADA = "ada@posthouse.example.org"
@@ -42,7 +43,8 @@ def sign_up(email: str = ADA, name: str = "", *, by: Client | None = None, **mor
 
 def link(reader: Subscriber, request: int) -> str:
     """The link in a reader's n-th mail."""
-    return f"/subscriptions/confirm/?subscription_token={link_token(reader.pk, request)}"
+    address = RegisteredReaders().mail_link(Edition.Kind.CONFIRMATION, reader.pk, request)
+    return address.removeprefix(settings.SITE_URL)
 
 
 def press(reader: Subscriber, request: int | None = None) -> HttpResponse:
