@@ -39,10 +39,15 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
-    """One running `deliver`. `concurrency` calls are in the air at most."""
+    """
+    One running `deliver`. `concurrency` calls are in the air at most.
+
+    `warning` is what was found wrong before it runs, for authors to be shown.
+    """
 
     def __init__(self, *, concurrency: int, poll_s: float = POLL_AT_MOST_S) -> None:
         self.id = uuid.uuid4()
+        self.warning = ""
         self._concurrency = concurrency
         self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
@@ -87,7 +92,8 @@ class Worker:
         """
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._recognise()
-        presence.arrive(self.id, host=socket.gethostname()[:255], pid=os.getpid())
+        host = socket.gethostname()[:255]
+        presence.arrive(self.id, host=host, pid=os.getpid(), warning=self.warning)
         threads = [
             threading.Thread(target=self._work, name=f"call-{number}", daemon=True)
             for number in range(self._concurrency)

@@ -14,6 +14,11 @@ class Worker(models.Model):
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
+    warning = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="What it found wrong when it started; authors are shown it while it runs.",
+    )
 
     class Meta:
         db_table = "worker"

@@ -8,20 +8,21 @@ from django.db import connection
 
 # A worker that was killed cannot say good-bye; its row goes after a day.
 FORGET_AFTER = "1 day"
+HEARD_FROM_WITHIN = "60 seconds"
 
 
-def arrive(worker: uuid.UUID, *, host: str, pid: int) -> None:
-    """A worker begins."""
+def arrive(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
+    """A worker begins, and says what it found wrong, if anything."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [FORGET_AFTER]
         )
         cursor.execute(
             """
-            INSERT INTO worker (id, started_at, heard_at, host, pid)
-            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s)
+            INSERT INTO worker (id, started_at, heard_at, host, pid, warning)
+            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)
             """,
-            [worker, host, pid],
+            [worker, host, pid, warning],
         )
 
 
@@ -29,6 +30,20 @@ def heard_from(worker: uuid.UUID) -> None:
     """A worker is still there."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = clock_timestamp() WHERE id = %s", [worker])
+
+
+def warnings() -> list[str]:
+    """What the workers that are running found wrong when they started, each thing once."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT DISTINCT warning FROM worker
+            WHERE warning <> '' AND heard_at > clock_timestamp() - %s::interval
+            ORDER BY warning
+            """,
+            [HEARD_FROM_WITHIN],
+        )
+        return [warning for (warning,) in cursor.fetchall()]
 
 
 def leave(worker: uuid.UUID) -> None:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
 from delivery.queue.alarms import alarms_of
+from delivery.queue.presence import warnings
 from publishing.actions import ACTIONS
 from publishing.bar import ORDER
 from publishing.issue_list import plain_title, rows_of
@@ -59,6 +60,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],
             "has_reached": reached_someone(issue),
             "notes": notes_of(request),
+            "warnings": [] if live.at_rest else warnings(),
             "may_publish": request.user.has_perm(PUBLISH),
             "alarms": alarms[:ALARMS_SHOWN],
             "more_alarms": len(alarms) > ALARMS_SHOWN,

@@ -20,6 +20,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
+from delivery.queue.presence import warnings
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing import kept_form
@@ -126,6 +127,7 @@ def _form_page(
         {
             **_form_facts(request, form, key),
             "notes": notes_of(request),
+            "warnings": warnings(),
             "notice": notice,
             "reason": reason,
             "others": others,

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Worker
+from delivery.queue import presence
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
 from tests.delivery.worker_process import WorkerProcess
@@ -278,10 +279,19 @@ def test_an_empty_queue_ends_at_once_with_0(
 def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
+    newsroom.publish(readers=1)
+    provider.sandbox.set_fault("hold", moment="before_accept", calls=1)
     worker = start_worker("--until-empty", UNSUBSCRIBE_HANDLING="postmark")
+    held(provider)
+
+    # While it runs, authors are told as well.
+    (warning,) = presence.warnings()
+    provider.sandbox.gate.release()
 
     assert worker.end() == 0
-    assert "UNSUBSCRIBE_HANDLING" in worker.errors
+    assert warning in worker.errors
+    assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
+    assert presence.warnings() == []
 
 
 @pytest.mark.parametrize("given", ["0", "65", "many"])

@@ -56,9 +56,9 @@ class Command(BaseCommand):
         worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
         # Before the provider is asked for anything: from here on a signal ends it in good order.
         worker.stop_on_signals()
-        warning = disagreement(postmark_from_settings())
-        if warning:
-            self.stderr.write(self.style.WARNING(warning))
+        worker.warning = disagreement(postmark_from_settings())
+        if worker.warning:
+            self.stderr.write(self.style.WARNING(worker.warning))
         if not options["until_empty"]:
             self.stderr.write(
                 f"Worker {worker.id.hex[:8]} is running, {concurrency} calls at most. "
