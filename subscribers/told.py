@@ -101,9 +101,7 @@ def _lock_reader(cursor: CursorWrapper, fact: Fact) -> _Reader | None:
     whom = fact.delivery.recipient if fact.delivery else None
     cursor.execute(
         """
-        SELECT subscriber.id, subscriber.state, opt_in_id,
-               (SELECT at FROM consent_record WHERE consent_record.id = opt_in_id)
-        FROM subscriber
+        SELECT id FROM subscriber
         WHERE id = coalesce((SELECT id FROM subscriber WHERE id = %s),
                             (SELECT id FROM subscriber WHERE email_key = %s))
         FOR NO KEY UPDATE
@@ -111,7 +109,19 @@ def _lock_reader(cursor: CursorWrapper, fact: Fact) -> _Reader | None:
         [whom, fact.address_key],
     )
     row = cursor.fetchone()
-    return _Reader(*row) if row else None
+    if row is None:
+        return None
+    # Looked at once it is held: an opt-in that was waited for is not to be seen by the statement
+    # that waited.
+    cursor.execute(
+        """
+        SELECT subscriber.id, state, opt_in_id, consent_record.at
+        FROM subscriber LEFT JOIN consent_record ON consent_record.id = opt_in_id
+        WHERE subscriber.id = %s
+        """,
+        row,
+    )
+    return _Reader(*cursor.fetchone())
 
 
 def _change_state(cursor: CursorWrapper, reader: _Reader, effect: _Effect, at: datetime) -> None:
@@ -160,7 +170,8 @@ def _put_on_record(
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
     """
     Shut the address out. Of two reasons the graver stays; one that was lifted counts again only
-    for what came after.
+    for what came after. What an operator let in was the operator's own word, and is over nothing
+    that was told by others.
     """
     cursor.execute(
         """
@@ -178,8 +189,9 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
                       ELSE excluded.at END,
             lifted_at = NULL, lifted_by_id = NULL
         WHERE held.lifted_at IS NULL OR held.lifted_at < excluded.at
+           OR (held.lifted_by_id IS NULL AND excluded.reason <> %s)
         """,
-        [address_key, reason.value, at],
+        [address_key, reason.value, at, Reason.MANUAL.value],
     )
 
 

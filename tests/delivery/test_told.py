@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from delivery.told import (
+    LONGEST_DESCRIPTION,
+    LONGEST_WORD,
     Bounced,
     Delivered,
     Meaning,
@@ -131,6 +133,8 @@ def test_a_reactivation_is_no_suppression() -> None:
         {"RecordType": "Delivery", "Recipient": ["ann@example.net"]},
         {"RecordType": "Delivery", "Recipient": "no address"},
         {"RecordType": "Delivery", "Recipient": "a@b@c"},
+        {"RecordType": "Delivery", "Recipient": "a b@example.net"},
+        {"RecordType": "Delivery", "Recipient": "å@example.net"},
         {"RecordType": "Delivery", "Recipient": "nul\x00@example.net"},
         {"RecordType": "Delivery", "Recipient": "x" * 250 + "@example.net"},
         CHANGE | {"SuppressSending": None},
@@ -139,6 +143,23 @@ def test_a_reactivation_is_no_suppression() -> None:
 )
 def test_what_names_no_address_or_no_known_matter_is_no_fact(event: dict[str, object]) -> None:
     assert fact_in(event) is None
+
+
+def test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown() -> None:
+    fact = fact_in(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
+    assert isinstance(fact, Bounced)
+    assert fact.kind == "x" * LONGEST_WORD
+    assert fact.description == "x" * LONGEST_DESCRIPTION
+    unprintable = fact_in(BOUNCE | {"Type": "Hard\x00Bounce", "MessageStream": "broad\ncast"})
+    assert isinstance(unprintable, Bounced)
+    assert (unprintable.kind, unprintable.stream) == ("", "")
+
+
+@pytest.mark.parametrize("inactive", ["true", "false", 1, [0], None])
+def test_an_address_is_inactive_only_where_it_is_said_to_be(inactive: object) -> None:
+    fact = fact_in(BOUNCE | {"Type": "SoftBounce", "Inactive": inactive})
+    assert isinstance(fact, Bounced)
+    assert fact.meaning is Meaning.COUNTED
 
 
 @pytest.mark.parametrize("number", [True, -1, 0, 10**20, "7", 1.5, None])

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from delivery.delivery_key import DeliveryKey
 from delivery.told import Bounced, Delivered, Fact, Reactivated, Suppressed
+from subscribers import shutting_out
 from subscribers.models import Bounce, Subscriber, Suppression
 from subscribers.models.consent_record import ConsentRecord
 from subscribers.readers import RegisteredReaders
 from subscribers.told import SOFT_BOUNCES, WITHIN_DAYS
+from tests.delivery.newsroom import Newsroom
 
 pytestmark = pytest.mark.django_db
 
@@ -167,6 +171,38 @@ def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> Non
     assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
 
 
+def test_a_bounce_without_a_number_is_kept_once_as_well(ann: Subscriber) -> None:
+    tell(bounced(bounce=None), bounced(bounce=None), bounced(bounce=None, at=AT + DAY))
+    assert sorted(Bounce.objects.values_list("at", flat=True)) == [AT, AT + DAY]
+
+
+@pytest.mark.parametrize("said", [(True, False), (False, True)])
+def test_once_an_address_is_said_to_be_inactive_its_bounce_says_so(
+    ann: Subscriber, said: tuple[bool, bool]
+) -> None:
+    tell(*[bounced("Transient", inactive=inactive) for inactive in said])
+    assert Bounce.objects.get().inactive
+
+
+@pytest.mark.parametrize("days", [(0, 1), (1, 0)])
+def test_of_two_times_of_leaving_the_earlier_stays(ann: Subscriber, days: tuple[int, int]) -> None:
+    tell(*[suppressed(at=AT + day * DAY) for day in days])
+    ann.refresh_from_db()
+    assert ann.unsubscribed_at == AT
+
+
+def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber) -> None:
+    def written_by() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT xmin, ctid FROM subscriber WHERE id = %s", [ann.pk])
+            return cursor.fetchone()  # type: ignore[no-any-return]
+
+    tell(bounced())
+    before = written_by()
+    tell(bounced(bounce="2"), bounced(bounce="3"))
+    assert written_by() == before
+
+
 def test_a_stranger_is_shut_out_by_address_alone() -> None:
     tell(bounced(), suppressed())
 
@@ -209,6 +245,26 @@ def test_several_bounces_of_one_copy_are_one(ann: Subscriber) -> None:
     assert state_of(ann) == "confirmed"
 
 
+def test_a_bounce_of_no_copy_of_ours_does_not_count(ann: Subscriber) -> None:
+    tell(*[soft(number, days=number) for number in range(SOFT_BOUNCES - 1)])
+    tell(bounced("SoftBounce", bounce="99", at=AT + DAY))
+    assert state_of(ann) == "confirmed"
+
+
+def test_what_came_back_before_the_last_opt_in_does_not_count(ann: Subscriber) -> None:
+    at = opt_in(ann)
+    days = (at - AT) / DAY
+    tell(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
+    tell(soft(SOFT_BOUNCES, days=days + 1))
+    assert state_of(ann) == "confirmed"
+
+
+def test_a_bounce_of_another_kind_does_not_count(ann: Subscriber) -> None:
+    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+    tell(replace(facts[0], kind="AutoResponder"), *facts[1:])
+    assert state_of(ann) == "confirmed"
+
+
 def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
     apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
     tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
@@ -230,6 +286,30 @@ def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
     assert Bounce.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too(
+    ann: Subscriber,
+) -> None:
+    """They press the button at the moment at which their bounce is told."""
+
+    def tell_late() -> None:
+        try:
+            with transaction.atomic():
+                tell(bounced())
+        finally:
+            connection.close()
+
+    telling = threading.Thread(target=tell_late, daemon=True)
+    with transaction.atomic():
+        opt_in(ann)
+        telling.start()
+        Newsroom().wait_for_a_backend_that_waits_for_a_lock()
+    telling.join(60)
+
+    assert state_of(ann) == "confirmed"
+    assert not Suppression.objects.exists()
+
+
 def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> None:
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
@@ -246,6 +326,18 @@ def test_an_import_is_no_opt_in(ann: Subscriber) -> None:
     # Confirmed elsewhere, says the importer, after the reader had left at the provider.
     tell(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
     assert state_of(ann) == "unsubscribed"
+
+
+def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) -> None:
+    """Told before it was shut out it would have stayed; so it does when it is told late."""
+    assert shutting_out.shut_out(ann.pk)
+    assert shutting_out.let_in(ann.pk)
+    tell(suppressed(origin="Customer"))
+    assert Suppression.objects.get().lifted_at is not None
+
+    tell(bounced("SpamComplaint"))
+    entry = Suppression.objects.get()
+    assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
 
 
 def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
