@@ -3,7 +3,7 @@ The list of readers, a page at a time, and what is looked for in it. Newest firs
 
 What it costs at a million readers: a page is a few rows of the primary key; a search by the start
 of an address is one look into its index; a search by name looks at every row, so it is given a few
-seconds and no more. The counts by state are one pass over the table, about a tenth of a second.
+seconds and no more. The counts by state are one pass over the table, some tenths of a second.
 """
 
 from __future__ import annotations

@@ -37,12 +37,14 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_turn_of(network)])
+        # Not clock_timestamp(): an index is of no use to a bound that moves, and all that the
+        # network ever asked would be read.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
               FROM consent_record
              WHERE network = %s AND act IN ('asked', 'record asked')
-               AND at > clock_timestamp() - make_interval(secs => %s)
+               AND at > statement_timestamp() - make_interval(secs => %s)
              ORDER BY at DESC LIMIT %s
             """,
             [network, HOUR_S, per_hour],

@@ -8,6 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.db import IntegrityError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from subscribers import sign_up_form
@@ -208,6 +209,18 @@ class TestTheNetwork:
         known, unknown = (sign_up(f"{kind}@posthouse.example.org") for kind in ("known", "unknown"))
 
         assert known.status_code == unknown.status_code == 429
+
+    def test_of_a_network_with_a_long_past_the_last_hour_alone_is_read(self) -> None:
+        """By the index, from the earliest moment that counts."""
+        with CaptureQueriesContext(connection) as said:
+            sign_up(ip="198.51.100.7")
+        (counted,) = [query["sql"] for query in said if "SELECT extract(epoch" in query["sql"]]
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("EXPLAIN " + counted)
+            (condition,) = [line for (line,) in cursor if "Index Cond" in line]
+
+        assert "at > (statement_timestamp()" in condition
 
     def test_another_network_is_not_held_up(self) -> None:
         for number in range(10):
