@@ -138,7 +138,7 @@ def record_of(subscriber_id: int) -> Record | None:
         address=reader.email,
         name=reader.name,
         state=reader.state,
-        since=reader.gone_at or reader.confirmed_at or reader.created_at,
+        since=reader.since,
         known_since=reader.created_at,
         came_by=reader.source,
         file=brought.filename if brought else "",

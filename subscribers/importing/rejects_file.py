@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import tempfile
 from pathlib import Path
 from types import TracebackType
 
+from subscribers.csv_line import csv_line
 from subscribers.importing.report import LeftOut
 
-HEADER = ("line", "email", "reason")
-# A spreadsheet takes a cell that starts like this for a formula and runs it. An apostrophe in
-# front makes it text (OWASP, “CSV Injection”).
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+HEADER = csv_line("line", "email", "reason")
 
 
 class RejectsFile:
@@ -31,13 +28,12 @@ class RejectsFile:
         descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=".rejects-")
         self._unfinished = Path(name)
         self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
-        self._csv = csv.writer(self._file)
-        self._csv.writerow(HEADER)
+        self._file.write(HEADER)
         return self
 
     def write(self, row: LeftOut) -> None:
         """Add one row."""
-        self._csv.writerow((row.line, as_text(row.email), as_text(row.reason)))
+        self._file.write(line_of(row))
 
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
@@ -49,6 +45,6 @@ class RejectsFile:
             self._unfinished.unlink()
 
 
-def as_text(value: str) -> str:
-    """The value so that no spreadsheet runs it as a formula."""
-    return f"'{value}" if value.startswith(FORMULA_STARTS) else value
+def line_of(row: LeftOut) -> str:
+    """One rejected row as a line of the file."""
+    return csv_line(row.line, row.email, row.reason)

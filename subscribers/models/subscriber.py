@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
@@ -145,3 +147,8 @@ class Subscriber(models.Model):
 
     def __str__(self) -> str:
         return f"subscriber {self.pk}"
+
+    @property
+    def since(self) -> datetime:
+        """Since when they have been in their state."""
+        return self.gone_at or self.confirmed_at or self.created_at

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from subscribers import audit_trail
 from subscribers.form_elsewhere import html_of_form
 from subscribers.models import Subscriber
-from subscribers.reader_file import lines_of, since
+from subscribers.reader_file import came_by, lines_of
 from subscribers.reader_list import (
     SEARCH_S,
     Looked,
@@ -91,14 +91,13 @@ def _looked(request: HttpRequest) -> Looked:
 
 
 def _row(reader: Subscriber) -> dict[str, object]:
-    brought = reader.subscriber_import
     return {
         "reader": reader,
         "state": reader.state.capitalize(),
         "glyph": GLYPHS[reader.state],
         "tone": TONES[reader.state],
-        "since": since(reader),
-        "came_by": f"import {brought.filename}" if brought else "sign-up",
+        "since": reader.since,
+        "came_by": came_by(reader),
     }
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -30,7 +28,7 @@ from subscribers.importing.import_file import left_out_of
 from subscribers.importing.no_list import UnreadableFileError
 from subscribers.importing.reading import ReaderFile
 from subscribers.importing.receiving import Statement
-from subscribers.importing.rejects_file import HEADER, as_text
+from subscribers.importing.rejects_file import HEADER, line_of
 from subscribers.importing.report import read_as
 from subscribers.models import LeftOutRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -204,19 +202,11 @@ def _it_was_there(record: SubscriberImport) -> str:
     return "The content of this file was uploaded before and is not imported yet. Here it is."
 
 
-class _Line:
-    """Hands back what a writer writes."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def _rejects(record: SubscriberImport) -> Iterator[str]:
-    writer: Any = csv.writer(_Line())
-    yield writer.writerow(HEADER)
+    yield HEADER
     for row in left_out_of(record):
         if row.is_rejected:
-            yield writer.writerow((row.line, as_text(row.email), as_text(row.reason)))
+            yield line_of(row)
 
 
 def _see(import_id: int) -> HttpResponse:
