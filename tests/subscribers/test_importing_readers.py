@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from subscribers import consent
 from subscribers.importing import import_file
 from subscribers.importing.running import PIECE
 from subscribers.models import LeftOutRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import Printed
-from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SuppressionFactory,
+    the_list,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -179,6 +185,20 @@ def test_a_suppressed_address_is_skipped_known_or_not(
     assert printed.counts == {"skipped": 1}
     assert Subscriber.objects.count() == (1 if known else 0)
     assert "The address is suppressed: its owner called a letter spam." in printed.text
+
+
+def test_a_suppression_that_was_lifted_keeps_nobody_out(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    consent_id = consent.record(SubscriberFactory().pk, "confirmed", "link", request=1)
+    SuppressionFactory(
+        address_key="ada@example.org",
+        reason="complaint",
+        lifted_at=SOME_DAY,
+        lifted_by_id=consent_id,
+    )
+
+    assert import_subscribers(file_of("ada@example.org,Ada")).counts == {"added": 1}
 
 
 def test_bad_rows_never_stop_the_good_ones_and_are_reported_with_line_and_reason(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import StopUpload
 from django.test import Client
 
 from delivery.models import Delivery
+from subscribers.bounded_upload import BoundedUpload
 from subscribers.importing import background
 from subscribers.models import (
     ConsentRecord,
@@ -334,6 +337,21 @@ def test_a_file_that_is_too_large_is_refused_wherever_it_stands_in_the_form(
     assert not SubscriberImport.objects.exists()
 
 
+def test_an_upload_is_cut_off_where_it_becomes_too_large(
+    window: WindowOf, settings: Any, tmp_path: Path
+) -> None:
+    settings.IMPORT_MAX_MB = 1
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    handler = BoundedUpload(1024 * 1024)
+    handler.new_file("file", "list.csv", "text/csv", None)
+
+    handler.receive_data_chunk(b"x" * 1024 * 1024, 0)
+    with pytest.raises(StopUpload):
+        handler.receive_data_chunk(b"x", 1024 * 1024)
+
+    assert handler.is_over
+
+
 def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(window.author)
@@ -344,11 +362,14 @@ def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
     assert not SubscriberImport.objects.exists()
 
 
-@pytest.mark.parametrize("way", ["", "1/", "1/progress.json", "1/rejects.csv"])
+@pytest.mark.parametrize(
+    "way", ["", "1/", "1/progress.json", "1/rejects.csv", "1/import/", "1/drop/"]
+)
 def test_it_is_for_those_who_may_manage_readers(window: WindowOf, way: str) -> None:
     publisher = WindowOf(someone("paul", "publish_edition"))
 
     assert publisher.get(f"{IMPORTS}{way}").status == 403
+    assert publisher.client.post(f"{IMPORTS}{way}", secure=True).status_code == 403
     stranger = Client().get(f"{IMPORTS}{way}", secure=True)
     assert stranger.status_code == 302
     assert stranger.headers["Location"] == f"/admin/login/?next={IMPORTS}{way}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -11,10 +12,16 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
-from subscribers.importing import UnreadableFileError, background, import_file, receiving
-from subscribers.importing.holding import MOST_SETBACKS, take
+from subscribers.importing import (
+    Progress,
+    UnreadableFileError,
+    background,
+    import_file,
+    receiving,
+)
+from subscribers.importing.holding import MOST_SETBACKS, guard, take
 from subscribers.importing.reading import ReaderFile
 from subscribers.importing.receiving import Statement
 from subscribers.importing.running import PIECE, run
@@ -257,6 +264,23 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     assert ended[1]["rows"] == PIECES * PIECE
 
 
+def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends(
+    file_of: FileOf, settings: Any
+) -> None:
+    settings.DELIVERY_LEASE_S = 7
+    kept_in_waiting(a_long_list(file_of))
+    hold = take(uuid4())
+    assert hold is not None
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        guard(cursor, hold)
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("7s",)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() != ("7s",)
+
+
 def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf) -> None:
     record = kept_in_waiting(a_long_list(file_of))
     first = take(uuid4())
@@ -272,6 +296,82 @@ def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf)
     run(second)
     record.refresh_from_db()
     assert (record.state, record.rows) == ("finished", 2 * PIECE)
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
+    file_of: FileOf, pieces: int
+) -> None:
+    record = kept_in_waiting(a_long_list(file_of))
+    first = take(uuid4())
+    assert first is not None
+
+    def somebody_takes_over(progress: Progress) -> None:
+        if progress.rows == pieces * PIECE:
+            SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+            assert take(uuid4()) is not None
+
+    run(first, on_progress=somebody_takes_over)
+
+    record.refresh_from_db()
+    assert (record.state, record.rows) == ("running", pieces * PIECE)
+    assert record.owner is not None
+    assert Subscriber.objects.count() == pieces * PIECE
+
+
+def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
+    kept_in_waiting(a_long_list(file_of))
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '100ms'")
+
+    with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
+        background.work(lambda: False)
+
+    connection.close()
+    assert not Subscriber.objects.exists()
+
+
+def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
+    file_of: FileOf,
+    start: StartImport,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    rows = [f"reader{number}@example.org,Reader" for number in range(2 * PIECE)]
+    rows[PIECE + 5] = "nowhere,Nobody"
+    path = file_of(*rows)
+    record = kept_in_waiting(path)
+    # The report of a bad row in the second piece waits for this one.
+    somebody_else.execute(
+        "INSERT INTO left_out_row (subscriber_import_id, line, result, email, reason)"
+        " VALUES (%s, %s, 'rejected', '', '')",
+        (record.pk, PIECE + 7),
+    )
+    process = start(path)
+    wait_until_blocked(database_url, "transactionid", "%INSERT INTO left_out_row%")
+
+    process.kill()
+    somebody_else.rollback()
+
+    eventually(database_url, "SELECT count(*) = %s FROM subscriber", PIECE)
+    assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == PIECE
+    let_the_lease_run_out(database_url)
+    assert start(path).summary()["added"] == Subscriber.objects.count() == 2 * PIECE - 1
+
+
+def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
+    file_of: FileOf,
+) -> None:
+    with (
+        ReaderFile(file_of("ada@example.org,Ada")) as file,
+        pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
+    ):
+        receiving.receive_to_import(
+            file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", Statement(confirmed=True)
+        )
+
+    assert not SubscriberImport.objects.exists()
+    assert not ImportPiece.objects.exists()
 
 
 def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
@@ -305,6 +405,8 @@ def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of:
     assert background.is_due()
     assert background.work(lambda: False)
     assert not background.is_due()
+    record.refresh_from_db()
+    assert (record.rows, record.added) == (2 * PIECE, 2 * PIECE)
 
 
 def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused(

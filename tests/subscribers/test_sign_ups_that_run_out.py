@@ -72,7 +72,9 @@ def test_how_many_days_is_a_setting(settings: LazySettings) -> None:
 
 def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
     SubscriberFactory(state="pending", source="import", subscriber_import=SubscriberImportFactory())
-    days_pass(31)
+    days_pass(29)
+    assert expire_pending() == 0
+    days_pass(2)
 
     assert expire_pending() == 1
 

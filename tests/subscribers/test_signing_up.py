@@ -19,6 +19,7 @@ from subscribers.sign_up_form import moment
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 from tests.subscribers.signing_up_by_hand import (
     ADA,
+    OverTls,
     days_pass,
     ledger_of,
     mails_to,
@@ -228,6 +229,27 @@ class TestTheNetwork:
 
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
+
+    def test_what_a_visitor_says_of_their_address_is_not_believed(self) -> None:
+        for number in range(10):
+            sign_up(
+                f"reader{number}@posthouse.example.org",
+                by=OverTls(HTTP_X_FORWARDED_FOR=f"198.51.{number}.7"),
+            )
+
+        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 429
+
+    def test_behind_a_proxy_the_address_that_it_added_counts(self, settings: LazySettings) -> None:
+        settings.TRUST_PROXY = True
+        for number in range(10):
+            told = f"198.51.{number}.7, 203.0.113.{number}"
+            sign_up(f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=told))
+
+        told = "192.0.2.7, 203.0.113.77"
+        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR=told)).status_code == 429
+        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 200
+        networks = ConsentRecord.objects.values_list("network", flat=True)
+        assert set(networks) == {"203.0.113.0/24", "192.0.2.0/24"}
 
     def test_requests_that_no_mail_answered_count_too(self) -> None:
         # Otherwise the answer to the eleventh would tell how often an address was signed up.
