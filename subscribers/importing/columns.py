@@ -18,7 +18,7 @@ from subscribers.importing import header_words
 from subscribers.importing.header_words import key
 
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
-_IN_BRACKETS = re.compile(r"[^@<>]*<(?:mailto:)?([^<>]*)>")
+_IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
 MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
 _MOSTLY = 0.6  # of the values of a column of names
 _MANY_ROWS = 5  # from here on a column that always says the same is no name
@@ -55,16 +55,10 @@ class _Sample:
     def addresses(self, column: int) -> int:
         return sum(map(looks_like_address, self.values(column)))
 
-    @property
-    def widths(self) -> list[int]:
-        return [_width(row) for row in self.rows]
-
 
 def looks_like_address(text: str) -> bool:
     """Whether this is meant as an address; not yet whether it can be mailed."""
     text = text.strip()
-    if "@" not in text:
-        return False
     if bracketed := _IN_BRACKETS.fullmatch(text):
         text = bracketed[1].strip()
     return _ADDRESS.fullmatch(text) is not None
@@ -107,20 +101,21 @@ def _header_at(records: Sequence[Record]) -> int | None:
 
 
 def _width(row: Sequence[str]) -> int:
-    """How many fields, empty ones at the end aside."""
+    """How many fields, empty ones at the end aside. Not all of them are empty."""
     width = len(row)
-    while width and not row[width - 1].strip():
+    while not row[width - 1].strip():
         width -= 1
     return width
 
 
 def _width_of_rows(header: list[str], sample: _Sample) -> int:
     """More fields than this are a fault of their row, such as a comma without quotation marks."""
-    widths = sample.widths
     if not header:
-        return max(widths, key=lambda width: (widths.count(width), width), default=1)
+        # As they are written: most people may have no name.
+        lengths = list(map(len, sample.rows))
+        return max(lengths, key=lambda length: (lengths.count(length), length), default=1)
     # A header may leave the last columns without a name; then all rows are longer.
-    return max(len(header), min(widths, default=0))
+    return max(len(header), min(map(_width, sample.rows), default=0))
 
 
 def _address_column(header: list[str], width: int, sample: _Sample) -> int | None:
@@ -147,21 +142,17 @@ def _named(header: list[str], address: int, sample: _Sample) -> tuple[int, ...]:
     given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
     if full is not None:
         return (full,)
-    if name is not None and (given is None) != (family is None):
+    halves = tuple(at for at in (given, family) if at is not None)
+    if name is not None and len(halves) == 1:
         # “Nom, Prénom” and “Nome, Cognome”: beside its other half, a name is half a name, unless
         # it turns out to hold that half as well.
-        if _holds(sample, name, given if given is not None else family):
+        if _holds(sample, name, halves[0]):
             return (name,)
-        given, family = (name, family) if given is None else (given, name)
-    halves = tuple(at for at in (given, family) if at is not None)
-    if len(halves) == 1 and name is not None:
-        return (name,)
+        return (name, *halves) if given is None else (*halves, name)
     return halves or (() if name is None else (name,))
 
 
-def _holds(sample: _Sample, whole: int, part: int | None) -> bool:
-    if part is None:
-        return False
+def _holds(sample: _Sample, whole: int, part: int) -> bool:
     return any(
         set(row[part].split()) < set(row[whole].split())
         for row in sample.rows

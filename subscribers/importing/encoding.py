@@ -21,7 +21,6 @@ MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
 _REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
 _START = 64 * 1024  # bytes at the start of a file that are searched for UTF-16
 _LEAST_ASCII = 10  # of a hundred characters; a list with long Chinese names has 40
-_END_OF_ASCII = 0x80
 _NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
@@ -60,7 +59,6 @@ class Survey:
         self._settled: Encoding | None = None
         self._started = False
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._mid_character = False
         self._characters = 0  # outside ASCII, valid in UTF-8
         self._broken = 0
         self._not_in_windows_1252 = False
@@ -70,10 +68,9 @@ class Survey:
         if not self._started:
             self._started = True
             self._settled = _by_mark(piece) or _by_zeros(piece)
-        if self._settled or (piece.isascii() and not self._mid_character):
+        if self._settled or piece.isascii():
             return
         self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
-        self._mid_character = bool(self._decoder.getstate()[0])
         self._not_in_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(piece)
 
     def encoding(self) -> Encoding:
@@ -104,14 +101,12 @@ def _by_zeros(start: bytes) -> Encoding | None:
     @-signs, because some ideographs are ASCII characters when they are read the wrong way round.
     """
     even, odd = start[0:_START:2], start[1:_START:2]
-    if 0 not in even and 0 not in odd:
-        return None
     found = []
     for characters, zeros, encoding in ((even, odd, UTF_16_LE), (odd, even, UTF_16_BE)):
         plain = bytes(
             character
             for character, zero in zip(characters, zeros, strict=False)
-            if not zero and 0 < character < _END_OF_ASCII
+            if character and not zero
         )
         found.append((plain.count(b"@"), len(plain), encoding))
     _, plain_characters, encoding = max(found, key=itemgetter(0, 1))

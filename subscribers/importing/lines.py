@@ -69,9 +69,9 @@ def lines_of(file: Watched, encoding: Encoding) -> Iterator[str]:
         if not (between_cr_and_lf and line == "\n"):
             yield line
         between_cr_and_lf = False
-        if len(line) >= LONGEST_LINE:
+        if len(line) > LONGEST_LINE:
             piece = line
-            while len(piece) >= LONGEST_LINE and piece[-1] not in "\r\n":
+            while len(piece) > LONGEST_LINE and piece[-1] not in "\r\n":
                 piece = take(_CUT)
             # The piece may end just between the two halves of a line end.
             between_cr_and_lf = piece.endswith("\r")

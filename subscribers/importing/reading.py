@@ -185,7 +185,6 @@ class ReaderFile:
 
     def _describe(self, layout: Layout, below: list[list[str]], sample: list[str]) -> Description:
         columns = max([layout.width, *map(len, below)])
-        one = columns == 1 and len(layout.header) <= 1
         ends = dict.fromkeys(filter(None, map(line_end, sample)))
         rows = [
             (excerpt(fields[layout.address]), excerpt(" ".join(layout.name_in(fields).split())))
@@ -194,7 +193,7 @@ class ReaderFile:
         ]
         return Description(
             encoding=self._encoding.words,
-            delimiter="one column" if one else WORDS[self._delimiter],
+            delimiter="one column" if columns == 1 else WORDS[self._delimiter],
             has_header=bool(layout.header_line),
             line_ends=" and ".join(ends),
             address_column=column_in_words(layout, layout.address),

@@ -85,7 +85,7 @@ def _quoted(
             yield line
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
-    if len(row) > 1 and any("@" in field and _spans_lines(field) for field in fields):
+    if any("@" in field and _spans_lines(field) for field in fields):
         # Hardly one field: rather the rows of other readers, who would be lost unnoticed.
         raise _OtherRowsInsideError
     return fields
@@ -112,7 +112,7 @@ def _why(error: csv.Error) -> str:
     said = str(error)
     if isinstance(error, _OtherRowsInsideError):
         return "A quotation mark is opened here and closed in another row."
-    if "field limit" in said or "field larger" in said:
+    if "field larger" in said:
         return "A field is too long."
     if "end of data" in said:
         return "A quotation mark is opened here and never closed."
