@@ -78,8 +78,8 @@ GUARDS = [
     guard(
         "every piece begins with the guard of the hold",
         RUNNING,
-        f"{BEGIN}        cursor.execute(TAKE_TURN)\n",
-        f"{WITHOUT}        cursor.execute(TAKE_TURN)\n",
+        "        guard(cursor, hold)\n        cursor.execute(TAKE_TURN)\n",
+        "        cursor.execute(TAKE_TURN)\n",
         f"{TROUBLE}test_whoever_loses_their_hold_between_two_pieces_writes_no_more",
     ),
     guard(
