@@ -91,8 +91,18 @@ class Words:
     told: Sequence[Told]
 
 
-def in_words(record: Record) -> Words:
-    """The record in words."""
+# On a person's own page, where the desk's words would speak of them as of somebody else.
+_TO_THEM: Mapping[str, str] = MappingProxyType(
+    {
+        Act.CONFIRMED: "confirmed by your own press of the button",
+        Act.RECORD_ASKED: "asked what is held about you",
+        How.ONE_CLICK: "by the button of your mail program",
+    }
+)
+
+
+def in_words(record: Record, *, to_them: bool = False) -> Words:
+    """The record in words; `to_them` if it is the person themselves who reads."""
     shut = record.shut_out
     return Words(
         state=STATES[record.state],
@@ -101,7 +111,7 @@ def in_words(record: Record) -> Words:
         if shut and not shut.lifted_at
         else "",
         provider=_provider(record),
-        ledger=[_line(line) for line in record.ledger],
+        ledger=[_line(line, _TO_THEM if to_them else {}) for line in record.ledger],
         copies=[_copy(copy) for copy in list(reversed(record.copies))[:COPIES_SHOWN]],
         told=list(reversed(record.provider_told))[:COPIES_SHOWN],
     )
@@ -130,8 +140,9 @@ def _provider(record: Record) -> list[str]:
     return said
 
 
-def _line(line: Line) -> LineInWords:
-    act, how = Act(line.act).label, How(line.how).label
+def _line(line: Line, instead: Mapping[str, str]) -> LineInWords:
+    act = instead.get(line.act, Act(line.act).label)
+    how = instead.get(line.how, How(line.how).label)
     more = []
     if line.network:
         more.append(f"from the network {line.network}")

@@ -72,7 +72,8 @@ def show_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
     record = record_of(link.subscriber_id)
     if record is None:
         return _page(request, "erased", status=410)
-    return _page(request, "record", {"record": record, "words": in_words(record), "token": token})
+    words = in_words(record, to_them=True)
+    return _page(request, "record", {"record": record, "words": words, "token": token})
 
 
 @require_safe

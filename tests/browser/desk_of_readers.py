@@ -175,6 +175,7 @@ EMPTY = ("no readers", "no imports", "upload with an error")
 FULL = (
     "readers",
     "readers of one state",
+    "somebody found",
     "nobody found",
     "a form elsewhere",
     "reader confirmed",
@@ -206,6 +207,7 @@ def addresses(author: Any) -> dict[str, str]:
     return {
         "readers": READERS,
         "readers of one state": f"{READERS}?state=confirmed",
+        "somebody found": f"{READERS}?q=wwww",
         "nobody found": f"{READERS}?q=nobody%40nowhere",
         "a form elsewhere": f"{READERS}form/",
         **{f"reader {name}": f"{READERS}{reader.pk}/" for name, reader in readers.items()},

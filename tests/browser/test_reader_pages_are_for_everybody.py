@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from publishing.publish import publish
 from subscribers import consent, request_token
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
+from tests.browser.desk_of_readers import LONGEST
 from tests.browser.for_everybody import (
     NARROWEST,
     content_without_tokens,
@@ -41,6 +43,8 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
     reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
+    # As long as an address may be, with nowhere a place to break a line.
+    long = SubscriberFactory(email=LONGEST)
     gone = SubscriberFactory(state="unsubscribed")
     asking = SubscriberFactory(state="pending", requests=1)
     consent.record(asking.pk, "asked", "form", request=1)
@@ -56,6 +60,13 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
         "archive": "/archive/",
         "a corrected letter": first.archive_url.removeprefix("https://letter.example.org"),
         "leave": f"/unsubscribe/{token_for(reader.pk)}/",
+        "leave, of a long address": f"/unsubscribe/{token_for(long.pk)}/",
+        "left just now": f"/unsubscribe/{token_for(long.pk)}/",
+        "asked": "/",
+        "sign up with mistakes": "/",
+        "asked for a record": "/record/",
+        "asked for a record of no address": "/record/",
+        "erased": f"/record/{record}/erase/",
         "left": f"/unsubscribe/{token_for(gone.pk)}/",
         "a link that does not work": "/unsubscribe/cut-off/",
         "asking for a record": "/record/",
@@ -63,6 +74,34 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
         "erase": f"/record/{record}/erase/",
         "a link that is too old": f"/record/{too_old}/",
     }
+
+
+def _press(page: Page, button: str, **typed: str) -> None:
+    for field, text in typed.items():
+        page.get_by_label(field.capitalize()).first.fill(text)
+    # Where it was pressed before, the page says so and has no button any more.
+    if page.get_by_role("button", name=button).count():
+        page.get_by_role("button", name=button).click()
+
+
+# What is done on a page before it is looked at.
+DONE_THERE: Mapping[str, Callable[[Page], None]] = MappingProxyType(
+    {
+        "left just now": lambda page: _press(page, "Stop sending me letters"),
+        "asked": lambda page: _press(page, "Subscribe", email="new@posthouse.example.org"),
+        "sign up with mistakes": lambda page: _press(page, "Subscribe", email="@", name="\u202e"),
+        "asked for a record": lambda page: _press(page, "Mail me", email="a@posthouse.example.org"),
+        "asked for a record of no address": lambda page: _press(page, "Mail me", email="ada@"),
+        "erased": lambda page: _press(page, "Erase everything about me"),
+    }
+)
+
+
+def visit(page: Page, name: str, address: str) -> None:
+    """Come to this page, and do on it what makes it look as its name says."""
+    page.goto(address)
+    if name in DONE_THERE:
+        DONE_THERE[name](page)
 
 
 EVERY_PAGE = pytest.mark.parametrize(
@@ -76,7 +115,14 @@ EVERY_PAGE = pytest.mark.parametrize(
         "archive",
         "a corrected letter",
         "leave",
+        "leave, of a long address",
+        "left just now",
         "left",
+        "asked",
+        "sign up with mistakes",
+        "asked for a record",
+        "asked for a record of no address",
+        "erased",
         "a link that does not work",
         "asking for a record",
         "record",
@@ -92,7 +138,7 @@ def test_a_screen_reader_finds_its_way(
     new_page: Callable[..., Page], pages: dict[str, str], name: str, scheme: str
 ) -> None:
     page = new_page(color_scheme=scheme)
-    page.goto(pages[name])
+    visit(page, name, pages[name])
     assert faults_found_by_axe(page) == []
 
 
@@ -101,7 +147,7 @@ def test_everything_is_reached_by_keyboard_and_fits_a_small_phone(
     new_page: Callable[..., Page], pages: dict[str, str], name: str
 ) -> None:
     page = new_page(viewport=NARROWEST)
-    page.goto(pages[name])
+    visit(page, name, pages[name])
     assert not scrolls_sideways(page)
     assert out_of_reach_of_the_keyboard(page) == []
 
@@ -114,7 +160,7 @@ def test_the_page_is_the_same_without_scripts(
     documents = []
     for scripts in (True, False):
         page = new_page(java_script_enabled=scripts)
-        page.goto(pages[name])
+        visit(page, name, pages[name])
         documents.append(content_without_tokens(page))
     assert documents[0] == documents[1]
     assert "<script" not in documents[0]

@@ -309,6 +309,23 @@ def test_nothing_of_anybody_else_is_in_it() -> None:
 
 
 @pytest.mark.django_db
+def test_whoever_reads_their_own_record_is_spoken_to() -> None:
+    reader = SubscriberFactory(email=ADA, state="unsubscribed")
+    consent.record(reader.pk, "confirmed", "link", request=1)
+    consent.record(reader.pk, "left", "one-click")
+
+    page = Client().get(asked(reader)).content.decode()
+
+    for words in (
+        "Confirmed by your own press of the button",
+        "Left, by the button of your mail program",
+        "Asked what is held about you",
+    ):
+        assert words in page
+    assert not re.search(r"\b(their|them|they)\b", page)
+
+
+@pytest.mark.django_db
 def test_nobody_has_no_record() -> None:
     assert record_of(4711) is None
 
