@@ -37,6 +37,20 @@ def token_does_not_travel_in_the_clear(**kwargs: Any) -> Iterable[CheckMessage]:
 
 
 @register("homing")
+def webhooks_have_user_and_password(**kwargs: Any) -> Iterable[CheckMessage]:
+    """With one of the two every event is refused, and what it tells is learnt hours later."""
+    names = ("POSTMARK_WEBHOOK_USER", "POSTMARK_WEBHOOK_PASSWORD")
+    missing = [name for name in names if not getattr(settings, name)]
+    if len(missing) == 1:
+        (there,) = set(names) - set(missing)
+        yield Advice(
+            f"{there} is set and {missing[0]} is not: every event of a webhook is refused.",
+            hint="Set both, to what stands in the address of Postmark's webhooks, or neither.",
+            id="delivery.W003",
+        )
+
+
+@register("homing")
 def silence_is_not_believed_before_the_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
     """
     A call that was cut off at once may still be accepted until its deadline: what a last look-up

@@ -31,16 +31,24 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class UnknownField:
-    """A field that there is not: what was found, and the likeliest that was meant, if any."""
+    """
+    A field that there is not: what was found, the likeliest that was meant, if any, and which there
+    are.
+    """
 
     name: str
     meant: str | None
+    allowed: tuple[str, ...]
 
     def __str__(self) -> str:
         name = " ".join(self.name.split())
         name = f"{name[: LONGEST_SHOWN - 1]}…" if len(name) > LONGEST_SHOWN else name
-        hint = f" Was “{{{{ {self.meant} }}}}” meant?" if self.meant else ""
-        return f"There is no merge field “{{{{ {name} }}}}”.{hint}"
+        hint = (
+            f"Was “{{{{ {self.meant} }}}}” meant?"
+            if self.meant
+            else f"There are {', '.join(self.allowed[:-1])} and {self.allowed[-1]}."
+        )
+        return f"There is no merge field “{{{{ {name} }}}}”. {hint}"
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
@@ -48,7 +56,9 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
     names = (match[1].strip() for match in _FIELD.finditer(text))
     found = dict.fromkeys(name for name in names if name not in allowed)
     return [
-        UnknownField(name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None))
+        UnknownField(
+            name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None), allowed
+        )
         for name in found
     ]
 

@@ -143,6 +143,15 @@ def _verdict(sandbox: Sandbox, message: Message) -> Markup:
             more=fill('<p class="small id">{url}</p>', url=offer.url),
             form=fill(LEAVE, id=message.id, encodings=joined(_encodings())),
         )
+    if not sandbox.streams.is_broadcast(message.stream):
+        return fill(
+            VERDICT,
+            look="",
+            glyph=glyph("withdrawn"),
+            sentence="No button, and none is wanted: a transactional mail is asked for one by one.",
+            more=Markup(""),
+            form=Markup(""),
+        )
     problems = joined([fill("<li>{problem}</li>", problem=p) for p in offer.problems])
     return fill(
         VERDICT,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from delivery.checks import silence_is_not_believed_before_the_deadline
+from delivery.checks import (
+    silence_is_not_believed_before_the_deadline,
+    webhooks_have_user_and_password,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,3 +28,35 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
     advice = list(silence_is_not_believed_before_the_deadline())
 
     assert [each.id for each in advice] == (["delivery.W002"] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "sentences"),
+    [
+        ("", "", []),
+        ("postmark", "long and random", []),
+        (
+            "postmark",
+            "",
+            [
+                "POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: "
+                "every event of a webhook is refused."
+            ],
+        ),
+        (
+            "",
+            "long and random",
+            [
+                "POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: "
+                "every event of a webhook is refused."
+            ],
+        ),
+    ],
+)
+def test_a_webhook_with_half_of_its_credentials_is_advised_against(
+    settings: object, user: str, password: str, sentences: list[str]
+) -> None:
+    settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
+    settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
+
+    assert [each.msg for each in webhooks_have_user_and_password()] == sentences

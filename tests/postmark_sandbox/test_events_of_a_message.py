@@ -161,6 +161,13 @@ def test_a_message_that_is_not_there_is_said_to_be_missing(caller: Caller, what:
     assert caller.form(f"/message/{gone}/{what}", event="complaint").status == 404
 
 
+def test_a_transactional_mail_without_the_headers_is_no_fault(caller: Caller) -> None:
+    message = str(caller.send(a_message(1, MessageStream="outbound"))[0]["MessageID"])
+    page = shown(caller, message).text
+    assert "No button, and none is wanted" in page
+    assert "not valid" not in page
+
+
 def test_the_page_says_whether_the_headers_are_valid(caller: Caller, message: str) -> None:
     page = shown(caller, message).text
     assert "The headers are not valid (RFC 8058)" in page
