@@ -134,11 +134,12 @@ class _Walk:
             if total <= LONGEST_SEARCH:
                 return new
             # A search shows no more than this; the rest is older than the last that it showed.
-            if oldest_at is None or (until is not None and eastern(oldest_at) >= eastern(until)):
+            earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
+            if earlier is None or (until is not None and eastern(earlier) >= eastern(until)):
                 raise _UnavailableError(
                     NoInformation("Postmark lists more bounces of one second than it shows.")
                 )
-            until = oldest_at + timedelta(seconds=1)
+            until = earlier
 
     def suppressions(self) -> int:
         """Every entry of the suppression list; how many said something new."""

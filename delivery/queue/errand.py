@@ -59,12 +59,12 @@ def have_a_row(name: str) -> None:
 
 
 def hold_on(errand: Errand, *, lease_s: float) -> bool:
-    """Keep it for so much longer; False if it was lost."""
+    """Keep it for so much longer; False if another has taken it."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             UPDATE errand SET lease_until = clock_timestamp() + make_interval(secs => %s)
-            WHERE name = %s AND owner = %s AND lease_until > clock_timestamp()
+            WHERE name = %s AND owner = %s
             """,
             [lease_s, errand.name, errand.owner],
         )

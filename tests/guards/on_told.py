@@ -8,6 +8,7 @@ COPY = "tests/delivery/test_what_came_of_a_copy.py::"
 READER = "tests/subscribers/test_what_the_provider_told.py::"
 ASKING = "tests/delivery/test_asking_for_bounces_and_suppressions.py::"
 PUSHING = "tests/delivery/test_pushing_suppressions.py::"
+ASKED = "tests/delivery/test_what_is_asked_for.py::"
 LISTS = "tests/delivery/test_long_suppression_lists.py::"
 ENTRIES = "tests/delivery/test_suppression_dump.py::"
 LEDGER = "delivery/queue/ledger.py"
@@ -16,6 +17,83 @@ FACTS = "delivery/told.py"
 READING = "tests/delivery/test_told.py::"
 
 GUARDS = [
+    guard(
+        "what came since is asked for from a little before",
+        "delivery/polling.py",
+        " - OVERLAP",
+        "",
+        f"{ASKED}test_after_that_what_came_since_is_asked_for_and_a_little_of_before",
+    ),
+    guard(
+        "the first suppression list is asked for whole",
+        "delivery/polling.py",
+        "if since else {}",
+        "if since else {'fromdate': '2026-01-01'}",
+        f"{ASKED}test_the_first_time_all_is_asked_for_that_the_provider_remembers",
+    ),
+    guard(
+        "a date is read in another zone",
+        "delivery/polling.py",
+        "since - timedelta(days=2)",
+        "since + timedelta(days=2)",
+        f"{ASKED}test_after_that_what_came_since_is_asked_for_and_a_little_of_before",
+    ),
+    guard(
+        "a search that shows no more is gone on with by time",
+        "delivery/polling.py",
+        "            until = earlier\n",
+        "            return new\n",
+        f"{ASKED}test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time",
+    ),
+    guard(
+        "a walk over bounces comes to an end",
+        "delivery/polling.py",
+        "eastern(earlier) >= eastern(until)",
+        "eastern(earlier) > eastern(until)",
+        f"{ASKED}test_more_bounces_of_one_second_than_a_search_shows_are_said",
+    ),
+    guard(
+        "the provider says when to ask again",
+        "delivery/polling.py",
+        "max(error.again_in_s or 0.0, _pause_s(mine.failures))",
+        "_pause_s(mine.failures)",
+        f"{ASKED}test_it_comes_back_when_the_provider_says_so",
+    ),
+    guard(
+        "a worker that lost its errand takes nothing more in",
+        "delivery/polling.py",
+        "if self._is_stopping() or not errand.hold_on(self._mine, lease_s=lease_s):",
+        "if self._is_stopping():",
+        f"{ASKED}test_a_worker_that_lost_its_errand_takes_nothing_more_in",
+    ),
+    guard(
+        "whoever finds nothing new looks up all the same",
+        "delivery/polling.py",
+        "        self._go_on()\n        return len(kept)",
+        "        return len(kept)",
+        f"{ASKED}test_a_worker_that_lost_its_errand_takes_nothing_more_in",
+    ),
+    guard(
+        "a worker that is to stop leaves what is kept to the chores",
+        "delivery/polling.py",
+        "            self._go_on()\n            provider_event.apply(event)",
+        "            provider_event.apply(event)",
+        f"{ASKED}test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores",
+    ),
+    guard(
+        "a list is held for as long as it may take to read",
+        "delivery/polling.py",
+        "lease_s=deadline_s + LEASE_S",
+        "lease_s=LEASE_S",
+        f"{ASKED}test_while_a_list_is_read_nobody_else_takes_the_errand",
+    ),
+    guard(
+        "an entry that does not say since when is passed over",
+        "delivery/polling.py",
+        "if fact.at is not None]",
+        "if True]",
+        f"{ASKED}test_an_entry_that_does_not_say_since_when_is_passed_over",
+    ),
     guard(
         "a suppression list is never held whole",
         "delivery/polling.py",
