@@ -75,7 +75,13 @@ def the_one(email: str = ADA) -> Subscriber:
 
 
 def days_pass(days: float) -> None:
-    """Move all that is on record back in time, past the triggers that keep it as it is."""
+    """
+    Move all that is on record back in time, past the triggers that keep it as it is.
+
+    It needs a superuser, as the server that the tests start gives us. An owner could alter the
+    tables instead, but not in a transaction that has deferred constraints still to check, as the
+    one of a test has.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
         for table, column in (

@@ -63,7 +63,7 @@ def asked(reader: Subscriber) -> str:
 
 
 def days_pass(days: int) -> None:
-    """What is in the ledger becomes so many days older."""
+    """What is in the ledger becomes so many days older. It needs a superuser."""
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("UPDATE consent_record SET at = at - make_interval(days => %s)", [days])
