@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -16,6 +16,7 @@ from publishing.issue_list import plain_title
 from publishing.status import status_of
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.views.progress import named_edition
+from subscribers.views.see_other import see_other
 
 
 @may_publish
@@ -32,7 +33,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     why_not = cannot(name, edition, status)
     if why_not:
         messages.warning(request, why_not)
-        return _see(back)
+        return see_other(back)
     return desk_page(
         request,
         "publishing/action.html",
@@ -55,15 +56,9 @@ def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpR
     else:
         audit_trail.record_action(author_of(request), edition, ACTIONS[name].recorded)
         messages.success(request, done)
-    return _see(back)
+    return see_other(back)
 
 
 def _progress_of(edition: Edition, request: HttpRequest) -> str:
     address = reverse("desk:progress", args=[edition.issue_id])
     return f"{address}?version={edition.version}" if "version" in request.GET else address
-
-
-def _see(address: str) -> HttpResponse:
-    answer = HttpResponseRedirect(address)
-    answer.status_code = 303
-    return answer

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from idempotency.key import FIELD, BadKey, key_given
 from publishing import kept_form
 from publishing.views.desk import author_of, may_publish
+from subscribers.views.see_other import see_other
 
 
 @may_publish
@@ -19,6 +20,4 @@ def delete_kept_letter(request: HttpRequest) -> HttpResponse:
     key = key_given(request.POST.getlist(FIELD), None)
     if not isinstance(key, BadKey) and kept_form.forget(author_of(request), key):
         messages.info(request, "The text that was kept for you is deleted.")
-    answer = redirect("desk:publish")
-    answer.status_code = 303
-    return answer
+    return see_other(reverse("desk:publish"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from publishing.listing import choose_listing
 from publishing.versions import versions_of
 from publishing.views.desk import author_of, may_publish
+from subscribers.views.see_other import see_other
 
 NOW_UNLISTED = (
     "The issue is unlisted now. Its page stays for those who have its address; the archive, the "
@@ -35,6 +36,4 @@ def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             unlisted = CHOICES[chosen]
             choose_listing(author_of(request), issue, unlisted=unlisted)
             messages.success(request, NOW_UNLISTED if unlisted else NOW_LISTED)
-    answer = HttpResponseRedirect(reverse("desk:progress", args=[issue]))
-    answer.status_code = 303
-    return answer
+    return see_other(reverse("desk:progress", args=[issue]))

@@ -15,7 +15,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -43,6 +42,7 @@ from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
 from subscribers.importing.background import import_under_way
+from subscribers.views.see_other import see_other
 
 LATEST = 5
 
@@ -264,9 +264,7 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
         messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
     else:
         raise OtherContentError
-    answer = redirect(reverse("desk:publish"))
-    answer.status_code = 303
-    return answer
+    return see_other(reverse("desk:publish"))
 
 
 def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:

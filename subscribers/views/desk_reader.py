@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -16,6 +16,7 @@ from subscribers.record import record_of
 from subscribers.record_words import in_words
 from subscribers.views.desk import desk_page, may_manage_readers, operator_of
 from subscribers.views.record_file import record_file
+from subscribers.views.see_other import see_other
 
 
 def _reader(reader: int) -> Subscriber:
@@ -81,4 +82,4 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     else:
         messages.warning(request, "There was nothing to do: it is so already.")
     gone = not Subscriber.objects.filter(pk=reader).exists()
-    return HttpResponseRedirect(reverse("readers:list") if gone else back)
+    return see_other(reverse("readers:list") if gone else back)

@@ -12,7 +12,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
-    HttpResponseRedirect,
     JsonResponse,
     StreamingHttpResponse,
 )
@@ -33,6 +32,7 @@ from subscribers.importing.report import read_as
 from subscribers.models import LeftOutRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.views.desk import desk_page, may_manage_readers, operator_of
+from subscribers.views.see_other import see_other
 
 PAGE = 25
 REJECTS_SHOWN = 50
@@ -132,7 +132,7 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         messages.warning(request, "It is imported or deleted already; there is nothing to drop.")
         return _see(import_id)
     messages.success(request, f"{record.filename} was dropped. Nobody was imported from it.")
-    return _to(reverse("readers:imports"))
+    return see_other(reverse("readers:imports"))
 
 
 def _history(request: HttpRequest, error: str = "") -> HttpResponse:
@@ -210,10 +210,4 @@ def _rejects(record: SubscriberImport) -> Iterator[str]:
 
 
 def _see(import_id: int) -> HttpResponse:
-    return _to(reverse("readers:import", args=[import_id]))
-
-
-def _to(address: str) -> HttpResponse:
-    answer = HttpResponseRedirect(address)
-    answer.status_code = 303
-    return answer
+    return see_other(reverse("readers:import", args=[import_id]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +26,7 @@ from subscribers.network import network_of
 from subscribers.record import record_of
 from subscribers.record_words import in_words
 from subscribers.views.record_file import record_file
+from subscribers.views.see_other import see_other
 from subscribers.views.token_page import kept_secret
 
 LONGEST_SHOWN = 1000
@@ -91,7 +92,7 @@ def download_record(request: HttpRequest, token: str, link: Link) -> HttpRespons
 def leave_from_record(request: HttpRequest, token: str, link: Link) -> HttpResponse:
     """Leave, and look at the record again, which says so."""
     leave(link.subscriber_id, How.LINK, network=network_of(request))
-    return kept_secret(HttpResponseRedirect(reverse("subscribers:record", args=[token])))
+    return kept_secret(see_other(reverse("subscribers:record", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -473,7 +473,7 @@ def test_a_reader_is_erased(operator: Client) -> None:
 
     page = operator.post(page_of(reader, "erase"), follow=True)
 
-    assert page.redirect_chain == [(READERS, 302)]
+    assert page.redirect_chain == [(READERS, 303)]
     assert "Nothing is held about this reader any more." in shown(page)
     assert tables_that_hold("gone@posthouse") == []
 
