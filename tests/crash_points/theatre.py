@@ -229,7 +229,7 @@ def _empty() -> None:
     ]
     with connection.cursor() as cursor:
         # Past the triggers by which nobody is deleted. It needs a superuser, as the server that the
-        # tests start gives us; an owner could only alter the tables for each of some thousand plays.
+        # tests start gives us; an owner could only alter the tables, for each of all the plays.
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("; ".join(f'DELETE FROM "{table}"' for table in tables))
         cursor.execute("RESET session_replication_role")

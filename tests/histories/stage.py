@@ -76,8 +76,8 @@ def _emptying() -> str:
         for name in sorted(names, key=_children_first)
         if not name.startswith(KEPT)
     )
-    # Past the triggers by which nobody is deleted. It needs a superuser, as the server that the tests
-    # start gives us; an owner could only alter the tables, under the locks of all who are at work.
+    # Past the triggers by which nobody is deleted. It needs a superuser, as the server that the
+    # tests start gives us; an owner could only alter the tables, under the locks of whoever works.
     return f"SET session_replication_role = replica; {deletions}; RESET session_replication_role"
 
 
