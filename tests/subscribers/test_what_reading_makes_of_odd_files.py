@@ -79,6 +79,13 @@ class TestTheEncoding:
 
         assert (description.encoding, found) == ("UTF-16", [("ada@example.org", name)])
 
+    def test_a_byte_of_another_encoding_is_remembered_to_the_end(self) -> None:
+        plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
+
+        description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
+
+        assert "stand for nothing in Windows-1252" in description.doubt
+
     def test_only_the_beginning_of_a_file_tells_other_formats(self) -> None:
         row = b"ada@example.org,Ada\n"
         filler = row * (MEGABYTE // len(row) - 1)
@@ -225,10 +232,9 @@ class TestTheColumns:
 
         assert [name for _, name in read(content)[1]] == names
 
-    def test_blanks_inside_of_brackets_do_not_hide_an_address(self) -> None:
-        copied = ["Ada < ada@example.org >", "Bob <mailto:bob@example.org>"]
-
-        assert [email for email, _ in read(lines(*copied))[1]] == copied
+    @pytest.mark.parametrize("copied", ["Ada < ada@example.org >", "Bob <mailto:bob@example.org>"])
+    def test_brackets_do_not_hide_an_address(self, copied: str) -> None:
+        assert read(lines(copied))[1] == [(copied, "")]
 
     def test_a_row_may_end_before_the_column_of_addresses(self) -> None:
         description, found = read(lines("name,email", "Ada", "Bob,bob@example.org"))
