@@ -42,6 +42,7 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
     words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
+    unlisted = publish(author.pk, "third", words, hold_s=0, unlisted=True).edition
     reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
     # As long as an address may be, with nowhere a place to break a line.
     long = SubscriberFactory(email=LONGEST)
@@ -59,6 +60,7 @@ def pages(author: Any, site: WebSite) -> dict[str, str]:
         "too old to confirm": link(gone, 1),
         "archive": "/archive/",
         "a corrected letter": first.archive_url.removeprefix("https://letter.example.org"),
+        "an unlisted letter": unlisted.archive_url.removeprefix("https://letter.example.org"),
         "leave": f"/unsubscribe/{token_for(reader.pk)}/",
         "leave, of a long address": f"/unsubscribe/{token_for(long.pk)}/",
         "left just now": f"/unsubscribe/{token_for(long.pk)}/",
@@ -114,6 +116,7 @@ EVERY_PAGE = pytest.mark.parametrize(
         "too old to confirm",
         "archive",
         "a corrected letter",
+        "an unlisted letter",
         "leave",
         "leave, of a long address",
         "left just now",
