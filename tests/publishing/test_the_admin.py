@@ -42,6 +42,21 @@ def test_the_admin_wears_its_sheet_and_leads_to_the_desk(operator):
     assert 'href="/admin/newsletters/issues/"' in page.html
 
 
+@pytest.mark.parametrize(
+    ("permission", "shown"),
+    [
+        ("publish_edition", ["Publish a newsletter", "Issues and their progress"]),
+        ("view_issue", ["Issues and their progress"]),
+        ("manage_readers", ["Readers", "Imports of readers"]),
+    ],
+)
+def test_the_admin_leads_to_what_one_may_do_at_the_desk(new_author, permission, shown):
+    page = WindowOf(new_author("ines", permission)).get("/admin/")
+
+    desk = re.search(r"<caption>The desk</caption>(.*?)</table>", page.html, re.S)
+    assert re.findall(r">([^<>]+)</a>", desk[1]) == shown
+
+
 def test_the_newsletter_is_one_page_that_can_be_changed(operator):
     page = operator.get(NEWSLETTER)
     assert page.answer["Location"] == f"{NEWSLETTER}1/change/"
