@@ -9,24 +9,28 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from delivery.models import Worker
+from subscribers.importing.applying import ERASED, WHY_SKIPPED
 from subscribers.importing.consent_elsewhere import importer_of
 from subscribers.importing.report import Progress
-from subscribers.models import SubscriberImport
+from subscribers.models import Subscriber, SubscriberImport, Suppression
 
 State = SubscriberImport.State
 WORKERS_ARE_HEARD_WITHIN = timedelta(seconds=60)
 UNDER_WAY = (State.CHECKING, State.WAITING, State.RUNNING)
 
-# In short, for the ledger. What is said of a single row is longer.
+# In short, for the ledger. What is said of a single row is longer, and is what stands on record.
 SKIPPED_IN_SHORT = {
-    "This reader has left; an import does not bring them back.": "had unsubscribed",
-    "Mail to this reader bounces.": "had bounced",
-    "This reader called a letter spam.": "had complained",
-    "The address is suppressed: mail to it bounces.": "bounced",
-    "The address is suppressed: its owner called a letter spam.": "complained",
-    "The address is suppressed: its owner has left.": "left on the provider’s page",
-    "The address is suppressed: an operator shut it out.": "shut out by an operator",
-    "This reader had their record erased; an import does not bring them back.": "were erased",
+    WHY_SKIPPED[why]: words
+    for why, words in {
+        Subscriber.State.UNSUBSCRIBED: "had unsubscribed",
+        Subscriber.State.BOUNCED: "had bounced",
+        Subscriber.State.COMPLAINED: "had complained",
+        Suppression.Reason.BOUNCE: "bounced",
+        Suppression.Reason.COMPLAINT: "complained",
+        Suppression.Reason.UNSUBSCRIBE: "left on the provider’s page",
+        Suppression.Reason.MANUAL: "shut out by an operator",
+        ERASED: "were erased",
+    }.items()
 }
 
 

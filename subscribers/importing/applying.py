@@ -138,6 +138,8 @@ KEEP_LEFT_OUT = """
 FIRST_REQUEST = 1
 SLICE = 250  # rows
 
+ERASED = "erased"  # as TAKE_OUT_WHO_WAS_ERASED says it
+
 WHY_SKIPPED: dict[str, str] = {
     Subscriber.State.UNSUBSCRIBED: "This reader has left; an import does not bring them back.",
     Subscriber.State.BOUNCED: "Mail to this reader bounces.",
@@ -146,7 +148,7 @@ WHY_SKIPPED: dict[str, str] = {
     Suppression.Reason.COMPLAINT: "The address is suppressed: its owner called a letter spam.",
     Suppression.Reason.UNSUBSCRIBE: "The address is suppressed: its owner has left.",
     Suppression.Reason.MANUAL: "The address is suppressed: an operator shut it out.",
-    "erased": "This reader had their record erased; an import does not bring them back.",
+    ERASED: "This reader had their record erased; an import does not bring them back.",
 }
 
 
