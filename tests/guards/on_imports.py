@@ -316,8 +316,8 @@ GUARDS = [
     # --- Reports and people -----------------------------------------------------------------
     guard(
         "no spreadsheet runs what stands in a rejected row",
-        REJECTS,
-        'return f"\'{value}" if value.startswith(FORMULA_STARTS) else value',
+        "subscribers/csv_line.py",
+        'return f"\'{value}" if is_formula else value',
         "return value",
         f"{REJECTED}test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address",
         f"{DESK}test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file",
