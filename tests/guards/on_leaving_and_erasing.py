@@ -122,6 +122,13 @@ GUARDS = [
         f"{DESK}test_letting_in_takes_back_the_desks_own_word_alone",
     ),
     guard(
+        "the provider is not asked to mail whom letting in makes no reader",
+        "subscribers/shutting_out.py",
+        "        elif reader.state == Subscriber.State.CONFIRMED:\n",
+        "        else:\n",
+        f"{DESK}test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader",
+    ),
+    guard(
         "a search without an index is ended by the database",
         "subscribers/reader_list.py",
         """            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'")\n""",

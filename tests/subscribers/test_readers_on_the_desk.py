@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import URLPattern
 
 from delivery.models import SuppressionChange
-from subscribers import consent, desk_urls, reader_list
+from subscribers import consent, desk_urls, reader_list, shutting_out
 from subscribers.desk_actions import ACTIONS
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.reader_list import SEARCH_S, Looked
@@ -455,6 +455,14 @@ def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason
 
     standing = Suppression.objects.get()
     assert (standing.reason, standing.origin, standing.lifted_at) == (reason, "provider", None)
+
+
+@pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced", "complained"])
+def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state: str) -> None:
+    reader = SubscriberFactory(state=state)
+    assert shutting_out.shut_out(reader.pk)
+    assert shutting_out.let_in(reader.pk)
+    assert list(SuppressionChange.objects.values_list("change", flat=True)) == ["suppress"]
 
 
 def test_what_the_provider_told_cannot_be_let_in(operator: Client) -> None:
