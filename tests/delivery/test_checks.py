@@ -39,16 +39,20 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
             "postmark",
             "",
             [
-                "POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: "
-                "every event of a webhook is refused."
+                (
+                    "POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: "
+                    "every event of a webhook is refused."
+                )
             ],
         ),
         (
             "",
             "long and random",
             [
-                "POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: "
-                "every event of a webhook is refused."
+                (
+                    "POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: "
+                    "every event of a webhook is refused."
+                )
             ],
         ),
     ],

@@ -10,7 +10,6 @@ from delivery.merge_fields import (
     BODY_FIELDS,
     TITLE_FIELDS,
     Template,
-    UnknownField,
     unknown_fields,
     uses,
 )
