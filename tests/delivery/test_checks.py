@@ -30,6 +30,9 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
     assert [each.id for each in advice] == (["delivery.W002"] if named else [])
 
 
+REFUSED = "every event of a webhook is refused."
+
+
 @pytest.mark.parametrize(
     ("user", "password", "sentences"),
     [
@@ -38,22 +41,12 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
         (
             "postmark",
             "",
-            [
-                (
-                    "POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: "
-                    "every event of a webhook is refused."
-                )
-            ],
+            [f"POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: {REFUSED}"],
         ),
         (
             "",
             "long and random",
-            [
-                (
-                    "POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: "
-                    "every event of a webhook is refused."
-                )
-            ],
+            [f"POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: {REFUSED}"],
         ),
     ],
 )
