@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -23,11 +23,20 @@ def network_of(request: HttpRequest) -> str:
     told = request.META.get("REMOTE_ADDR", "")
     if settings.TRUST_PROXY:
         told = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2] or told
-    try:
-        address = ip_address(told.strip())
-    except ValueError:
+    address = _address_in(told.strip())
+    if address is None:
         return ""
     mapped = getattr(address, "ipv4_mapped", None)
     address = mapped or address
     bits = IPV4_BITS if isinstance(address, IPv4Address) else IPV6_BITS
     return str(ip_network((address, bits), strict=False))
+
+
+def _address_in(told: str) -> IPv4Address | IPv6Address | None:
+    """The address, also where a proxy wrote its port behind it; None if there is none."""
+    for text in (told, told.rpartition(":")[0].strip("[]"), told.strip("[]")):
+        try:
+            return ip_address(text)
+        except ValueError:
+            continue
+    return None

@@ -45,6 +45,22 @@ NOT_TO_BE_MAILED_ON_REQUEST = """
                      AND origin = 'operator')
 """
 
+# Locked in one order, so that two batches that settle at once cannot block each other.
+MARK_REFUSED = """
+    WITH refused AS (
+        SELECT id FROM subscriber
+         WHERE id = ANY(%(recipients)s) AND state = ANY(%(mailable)s)
+         ORDER BY id FOR UPDATE
+    ), marked AS (
+        UPDATE subscriber SET state = 'bounced'
+          FROM refused WHERE subscriber.id = refused.id
+        RETURNING subscriber.id
+    )
+    INSERT INTO consent_record (subscriber_id, act, how, detail)
+    SELECT id, 'bounced', 'provider', %(why)s FROM marked
+"""
+REFUSED_AS_SENT = "refused when a mail was handed over"
+
 
 class RegisteredReaders:
     """Implements `delivery.readers.Readers`; `newsletter_site` registers it."""
@@ -76,8 +92,8 @@ class RegisteredReaders:
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
         """
-        Mark readers `bounced` whose address the provider refuses. Runs in the caller's
-        transaction; who left or complained keeps that state.
+        Mark readers `bounced` whose address the provider refuses, each with a line in the ledger.
+        Runs in the caller's transaction; who left or complained keeps that state.
 
         Where mail on request was refused, only who never confirmed: a confirmed reader gets the
         newsletter at that address, over another stream, and loses it only by what happens there.
@@ -85,16 +101,11 @@ class RegisteredReaders:
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
             mailable.append(Subscriber.State.CONFIRMED)
-        # Locked in one order, so that two batches that settle at once cannot block each other.
-        refused = (
-            Subscriber.objects.select_for_update()
-            .filter(id__in=list(recipients), state__in=mailable)
-            .order_by("id")
-            .values("id")
-        )
-        Subscriber.objects.filter(id__in=refused, state__in=mailable).update(
-            state=Subscriber.State.BOUNCED
-        )
+        with connection.cursor() as cursor:
+            cursor.execute(
+                MARK_REFUSED,
+                {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
+            )
 
     def told(self, facts: Sequence[Fact]) -> None:
         """Take in what the provider told; `subscribers/told.py` says what that comes to."""

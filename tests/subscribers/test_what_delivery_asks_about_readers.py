@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from delivery import readers
-from subscribers.models import Subscriber
+from subscribers.models import ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 
@@ -75,6 +75,18 @@ def test_a_refused_address_makes_its_reader_bounced() -> None:
     states = dict(Subscriber.objects.values_list("id", "state"))
     assert [states[reader.pk] for reader in refused] == ["bounced"] * 3
     assert states[other.pk] == "confirmed"
+
+
+def test_whoever_bounces_so_finds_it_on_record_once() -> None:
+    reader = SubscriberFactory()
+
+    mark_refused([reader.pk], "newsletter")
+    mark_refused([reader.pk], "newsletter")
+
+    lines = ConsentRecord.objects.filter(subscriber=reader)
+    assert list(lines.values_list("act", "how", "detail")) == [
+        ("bounced", "provider", "refused when a mail was handed over")
+    ]
 
 
 @pytest.mark.parametrize("state", ["unsubscribed", "complained", "bounced"])
