@@ -10,18 +10,17 @@ Source: Postmark's API documentation, “Suppressions”.
 
 from __future__ import annotations
 
-import codecs
-import json
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
 from delivery.told import Suppressed, fact_in
 
 PIECE_BYTES = 64 * 1024
-# An entry is some 130 characters; nothing legitimate comes near this.
-LONGEST_VALUE = 64 * 1024
+# An entry holds words, no more; nothing legitimate comes near this.
+DEEPEST = 100
 
 
 class UnreadableError(Exception):
@@ -41,36 +40,34 @@ def entries_in(dump: Readable, stream: str) -> Iterator[tuple[Suppressed, bytes]
 
     Raises `UnreadableError` where it cannot be read on.
     """
-    text = _Text(dump)
-    text.take("{")
+    try:
+        for entry in ijson.items(_events(dump), "Suppressions.item"):
+            told = _told(entry, stream)
+            if told is not None:
+                yield told
+    # A number of thousands of digits is refused by Python, from within the library's C.
+    except (ijson.JSONError, ValueError):
+        raise UnreadableError from None
+
+
+def _events(dump: Readable) -> Iterator[tuple[str, str, Any]]:
+    """What stands there, sign by sign, with its place; at the end it has to have been a list."""
     is_there = False
-    while True:
-        name = text.value()
-        text.take(":")
-        if name == "Suppressions":
-            is_there = True
-            for entry in _elements(text):
-                told = _told(entry, stream)
-                if told is not None:
-                    yield told
-        else:
-            text.value()
-        if text.take(",", "}") == "}":
-            break
-    text.end()
+    for place, event, value in ijson.parse(_not_too_deep(dump)):
+        is_there = is_there or (place, event) == ("Suppressions", "start_array")
+        yield place, event, value
     if not is_there:
         raise UnreadableError
 
 
-def _elements(text: _Text) -> Iterator[Any]:
-    """The values of an array, one by one."""
-    text.take("[")
-    if text.has("]"):
-        return
-    while True:
-        yield text.value()
-        if text.take(",", "]") == "]":
-            return
+def _not_too_deep(dump: Readable) -> Iterator[tuple[str, Any]]:
+    """A place is as long as it is deep, and all of those that are open are in memory."""
+    depth = 0
+    for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):
+        depth += event.startswith("start_") - event.startswith("end_")
+        if depth > DEEPEST:
+            raise UnreadableError
+        yield event, value
 
 
 def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
@@ -89,71 +86,3 @@ def _told(entry: object, stream: str) -> tuple[Suppressed, bytes] | None:
     if not isinstance(fact, Suppressed):
         return None
     return fact, orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
-
-
-class _Text:
-    """JSON, read piece by piece, and the place in it."""
-
-    def __init__(self, dump: Readable) -> None:
-        self._dump = dump
-        self._decode = codecs.getincrementaldecoder("utf-8")().decode
-        self._scan = json.JSONDecoder().raw_decode
-        self._read = ""
-        self._place = 0
-
-    def take(self, *wanted: str) -> str:
-        """The next sign, which has to be one of these."""
-        sign = self._sign()
-        if sign not in wanted:
-            raise UnreadableError
-        self._place += 1
-        return sign
-
-    def has(self, wanted: str) -> bool:
-        """Take the next sign if it is this one."""
-        is_it = self._sign() == wanted
-        self._place += is_it
-        return is_it
-
-    def value(self) -> Any:
-        """The next value, whole."""
-        self._sign()
-        while True:
-            try:
-                _, end = self._scan(self._read, self._place)
-                # A number that ends where the piece ends may go on in the next.
-                if end < len(self._read) or not self._more():
-                    value = orjson.loads(self._read[self._place : end])
-                    self._place = end
-                    return value
-            except (ValueError, RecursionError):
-                if len(self._read) - self._place > LONGEST_VALUE or not self._more():
-                    raise UnreadableError from None
-
-    def end(self) -> None:
-        """See that nothing follows."""
-        if self._sign():
-            raise UnreadableError
-
-    def _sign(self) -> str:
-        """The next sign that is no space, or nothing at the end."""
-        while True:
-            while self._place < len(self._read) and self._read[self._place] in " \t\r\n":
-                self._place += 1
-            if self._place < len(self._read):
-                return self._read[self._place]
-            if not self._more():
-                return ""
-
-    def _more(self) -> bool:
-        """Read on; what lies before the place is kept no longer."""
-        while True:
-            piece = self._dump.read(PIECE_BYTES)
-            try:
-                text = self._decode(piece, final=not piece)
-            except ValueError:
-                raise UnreadableError from None
-            if text or not piece:
-                break
-        self._read, self._place = self._read[self._place :] + text, 0
-        return bool(text)

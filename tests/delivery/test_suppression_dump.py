@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.suppression_dump import LONGEST_VALUE, UnreadableError, entries_in
+from delivery.suppression_dump import UnreadableError, entries_in
 from tests.delivery.any_input import repeatable
 
 STREAM = "broadcast"
@@ -122,11 +122,10 @@ def test_what_was_read_before_it_breaks_off_has_been_told() -> None:
         b'{"Suppressions": []}}',
         b'{"Suppressions": []} {}',
         b'{"Suppressions": [{"EmailAddress": "\xff"}]}',
-        b'{"Suppressions": [{"EmailAddress": "\\ud800"}]}',
         b'{"Suppressions": [{"EmailAddress": NaN}]}',
         b'{"Suppressions": ' + b"[" * 100_000,
         b'{"Suppressions": [], "More": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        b'{"Suppressions": [{"EmailAddress": "' + b"x" * 3 * LONGEST_VALUE + b'"}]}',
+        b'{"Suppressions": [{"EmailAddress": ' + b"9" * 10_000 + b"}]}",
     ],
 )
 @pytest.mark.parametrize("size", [1024, 64 * 1024])

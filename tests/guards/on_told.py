@@ -102,13 +102,13 @@ GUARDS = [
         f"{LISTS}test_a_list_longer_than_any_other_answer_is_taken_in_and_never_held_whole",
     ),
     guard(
-        "a suppression list that breaks off is not taken for whole",
+        "an answer without a list is not taken for an empty one",
         "delivery/suppression_dump.py",
-        """        if sign not in wanted:
-            raise UnreadableError
+        """    if not is_there:
+        raise UnreadableError
 """,
-        "        sign = sign or wanted[-1]\n",
-        f"{ENTRIES}test_a_list_that_breaks_off_anywhere_is_not_taken_for_whole",
+        "",
+        f"{ENTRIES}test_anything_else_is_no_suppression_list",
     ),
     guard(
         "a worker that is to stop does not wait for the end of a list",
