@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from subscribers.csv_line import csv_line
+from subscribers.file_to_write import file_to_write
 from subscribers.importing.report import LeftOut
 
 HEADER = csv_line("line", "email", "reason")
@@ -25,7 +26,8 @@ class RejectsFile:
         self.path = path
 
     def __enter__(self) -> RejectsFile:
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=".rejects-")
+        self._place = file_to_write(self.path)
+        descriptor, name = tempfile.mkstemp(dir=self._place.parent, prefix=".rejects-")
         self._unfinished = Path(name)
         self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="")
         self._file.write(HEADER)
@@ -38,11 +40,12 @@ class RejectsFile:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        self._file.close()
-        if kind is None:
-            self._unfinished.replace(self.path)
-        else:
-            self._unfinished.unlink()
+        try:
+            self._file.close()
+            if kind is None:
+                self._unfinished.replace(self._place)
+        finally:
+            self._unfinished.unlink(missing_ok=True)
 
 
 def line_of(row: LeftOut) -> str:

@@ -97,7 +97,10 @@ def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
     return StreamingHttpResponse(
         _rejects(record),
         content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": content_disposition_header(True, name) or "attachment"},
+        headers={
+            "Content-Disposition": content_disposition_header(True, name) or "attachment",
+            "Cache-Control": "no-store",
+        },
     )
 
 

@@ -330,6 +330,14 @@ GUARDS = [
         f"{REJECTED}test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it",
     ),
     guard(
+        "rejected rows take the place of no device",
+        "subscribers/file_to_write.py",
+        "if file.exists() and not file.is_file():",
+        "if False:",
+        f"{REJECTED}"
+        "test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced",
+    ),
+    guard(
         "a form from elsewhere uploads nothing",
         VIEWS,
         "@csrf_protect\n",

@@ -276,6 +276,7 @@ def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
     assert lines[0] == "line,email,reason"
     assert lines[1].startswith("3,'=nowhere0,")
     assert 'filename="rejected from village-fair.csv"' in file.headers["Content-Disposition"]
+    assert file.headers["Cache-Control"] == "no-store"
 
 
 def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -347,6 +348,20 @@ def test_the_command_writes_the_same_file(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"cannot be written: No such file or directory\."):
         call_command("export_subscribers", str(tmp_path / "no" / "readers.csv"))
+
+
+def test_no_list_takes_the_place_of_a_pipe_or_of_a_link(tmp_path: Path) -> None:
+    pipe, link, path = tmp_path / "pipe", tmp_path / "link", tmp_path / "readers.csv"
+    os.mkfifo(pipe)
+    link.symlink_to(path)
+
+    with pytest.raises(CommandError, match=r"cannot be written: it is no ordinary file\."):
+        call_command("export_subscribers", str(pipe))
+    call_command("export_subscribers", str(link), stdout=io.StringIO())
+
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert path.is_file()
 
 
 # --- One reader -----------------------------------------------------------------------------------

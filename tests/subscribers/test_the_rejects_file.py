@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,50 @@ def test_if_it_cannot_be_written_nothing_is_imported(
         import_subscribers(
             file_of("ada@example.org,Ada"), "--rejects", str(tmp_path / "nowhere" / "rejects.csv")
         )
+
+    assert the_list() == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is no ordinary file")],
+)
+def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced(
+    file_of: FileOf,
+    import_subscribers: ImportSubscribers,
+    rejects: Path,
+    tmp_path: Path,
+    make: Callable[[Path], None],
+    why: str,
+) -> None:
+    path = file_of("ada@example.org,Ada")
+    make(rejects)
+
+    with pytest.raises(CommandError, match=f"cannot be written: {why}"):
+        import_subscribers(path, "--rejects", str(rejects))
+
+    assert the_list() == {}
+    assert sorted(tmp_path.iterdir()) == [path, rejects]
+    assert not rejects.is_file()
+
+
+def test_a_link_stays_one_and_what_it_leads_to_is_written(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(rejects)
+
+    import_subscribers(file_of("nowhere,Ada"), "--rejects", str(link))
+
+    assert link.is_symlink()
+    assert len(rows_of(rejects)) == 2
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(
+    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="cannot be written: File name too long"):
+        import_subscribers(file_of("ada@example.org,Ada"), "--rejects", str(tmp_path / ("x" * 300)))
 
     assert the_list() == {}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from subscribers.file_to_write import file_to_write
 from subscribers.models import Subscriber
 from subscribers.reader_file import lines_of
 from subscribers.reader_list import Looked, everybody
@@ -31,7 +32,8 @@ class Command(BaseCommand):
         """Export, or exit 1 with one sentence and the file as it was."""
         path: Path = options["file"]
         try:
-            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".readers-")
+            place = file_to_write(path)
+            descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".readers-")
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         unfinished = Path(name)
@@ -41,7 +43,7 @@ class Command(BaseCommand):
                 for line in lines_of(everybody(Looked(options["state"]))):
                     file.write(line)
                     written += 1
-            unfinished.replace(path)
+            unfinished.replace(place)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         finally:

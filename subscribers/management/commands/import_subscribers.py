@@ -67,7 +67,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"--consent has {len(consent)} characters; at most {LONGEST_STATEMENT} are kept."
             )
-        if rejects and rejects.exists() and path.exists() and rejects.samefile(path):
+        if rejects and _is_the_same(rejects, path):
             raise CommandError("--rejects names the file that is imported; name another one.")
         try:
             with ExitStack() as stack:
@@ -120,3 +120,11 @@ class Command(BaseCommand):
         elif progress.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
             self.rows_at_last_line = progress.rows
             self.stderr.write(done)
+
+
+def _is_the_same(rejects: Path, path: Path) -> bool:
+    try:
+        return rejects.samefile(path)
+    except OSError:
+        # One of them is not there, or cannot be: whoever opens it says why.
+        return False
