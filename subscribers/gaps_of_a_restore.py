@@ -4,6 +4,9 @@ What a restored backup no longer knows was given out is not given out again.
 Mail that went out after the backup bears the ids of readers and the numbers of their requests in
 its keys. So the ids of new readers jump when a restore is noticed, and by that jump it can be told
 of each reader whether they were here before it: then their next request for mail jumps as well.
+
+How far is drawn by lot. The same backup may be restored a second time, and it knows as little of
+what was given out after the first as of anything else.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 # No list grows by so many between a backup and its restore.
 IDS_APART = 100_000_000
+# So many places there are to land. More would not do: the number of a request has nine digits.
+PLACES = 1_000
 # Nor does anybody ask for mail so often.
 REQUESTS_APART = 1_000
 
@@ -30,11 +35,12 @@ def leave_a_gap_in_ids() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT setval(given::regclass, nextval(given::regclass) + %s)
+            SELECT setval(given::regclass, nextval(given::regclass)
+                                          + %s * (1 + floor(random() * %s))::bigint)
             FROM pg_get_serial_sequence('subscriber', 'id') AS given
             WHERE has_sequence_privilege(given, 'UPDATE')
             """,
-            [IDS_APART],
+            [IDS_APART, PLACES],
         )
         if cursor.fetchone() is None:
             logger.warning(
@@ -51,6 +57,6 @@ def number_after(number: int, subscriber_id: int) -> int:
             "SELECT pg_sequence_last_value(pg_get_serial_sequence('subscriber', 'id')::regclass)"
         )
         (last_id,) = cursor.fetchone()
-    restores = (last_id or 0) // IDS_APART
-    was_here = subscriber_id // IDS_APART < restores
-    return max(number, restores * REQUESTS_APART if was_here else 0) + 1
+    place = (last_id or 0) // IDS_APART
+    was_here = subscriber_id // IDS_APART < place
+    return max(number, place * REQUESTS_APART if was_here else 0) + 1

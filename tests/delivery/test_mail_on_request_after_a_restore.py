@@ -11,7 +11,7 @@ from delivery.queue import identity
 from delivery.reconciliation_run import run
 from postmark_sandbox.server import SandboxServer
 from subscribers import asking_for_record
-from subscribers.gaps_of_a_restore import REQUESTS_APART
+from subscribers.gaps_of_a_restore import REQUESTS_APART, number_after
 from subscribers.models import Subscriber
 from subscribers.signing_up import Wish, sign_up
 from tests.delivery.kept_rows import KeptRows
@@ -75,7 +75,9 @@ def test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next(
     assert sorted(copies(provider).values()) == [1, 1, 1]
     assert not Alarm.objects.exists()
     assert set(Edition.objects.values_list("control", flat=True)) == {"running"}
-    assert sorted(versions(CONFIRMATION_ISSUE)) == [1, REQUESTS_APART + 1]
+    first, jumped = sorted(versions(CONFIRMATION_ISSUE))
+    assert (first, jumped % REQUESTS_APART) == (1, 1)
+    assert jumped > REQUESTS_APART
 
 
 def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_before(
@@ -88,7 +90,9 @@ def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_be
     backup.restore()
     asking_for_record.ask(ADA, "")
 
-    assert versions(RECORD_ISSUE) == [REQUESTS_APART + 1]
+    (jumped,) = versions(RECORD_ISSUE)
+    assert jumped % REQUESTS_APART == 1
+    assert jumped > REQUESTS_APART
 
 
 def test_whoever_joins_after_a_restore_begins_with_number_one(
@@ -112,5 +116,27 @@ def test_after_the_jump_requests_are_counted_on_until_the_next_restore(
     asks(newsroom, ADA)
     asks(newsroom, ADA)
 
-    jump = restores * REQUESTS_APART
-    assert sorted(versions(CONFIRMATION_ISSUE)) == [1, jump + 1, jump + 2]
+    _, jumped, next_one = sorted(versions(CONFIRMATION_ISSUE))
+    assert jumped % REQUESTS_APART == 1
+    assert jumped > restores * REQUESTS_APART
+    assert next_one == jumped + 1
+
+
+def test_the_same_backup_restored_again_gives_out_other_ids_and_numbers(newsroom: Newsroom) -> None:
+    asks(newsroom, ADA)
+    ada = Subscriber.objects.get(email=ADA)
+    ids, numbers = set(), set()
+    for _ in range(10):
+        with connection.cursor() as cursor:
+            # The sequence is as the backup has it.
+            cursor.execute(
+                "SELECT setval(pg_get_serial_sequence('subscriber', 'id'), %s)", [ada.pk]
+            )
+        identity.declare_restored()
+        ids.add(Subscriber.objects.create(email=BEA, email_key=BEA).pk)
+        numbers.add(number_after(ada.requests, ada.pk))
+        Subscriber.objects.filter(email=BEA).delete()
+
+    # It is drawn by lot: ten of a thousand places are not one and the same.
+    assert len(ids) > 1
+    assert len(numbers) > 1
