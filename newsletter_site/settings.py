@@ -274,9 +274,21 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "fault": {"()": "newsletter_site.fault_log.FaultFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"outside_debug": {"()": "django.utils.log.RequireDebugFalse"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "faults": {
+            "class": "logging.StreamHandler",
+            "formatter": "fault",
+            "level": "ERROR",
+            "filters": ["outside_debug"],
+        },
+    },
     "loggers": {
-        name: {"handlers": ["stderr"], "level": "INFO", "propagate": True} for name in OUR_APPS
+        # Outside debug Django itself would only mail them, to nobody.
+        "django.request": {"handlers": ["faults"], "propagate": True},
+        **{name: {"handlers": ["stderr"], "level": "INFO", "propagate": True} for name in OUR_APPS},
     },
 }
