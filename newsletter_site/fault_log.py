@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import traceback
+from types import TracebackType
 
+# As `sys.exc_info()` gives it.
+Failure = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 # Causes may go round in a circle.
 MOST_CAUSES = 5
 
@@ -26,10 +29,10 @@ class FaultFormatter(logging.Formatter):
         status = getattr(record, "status_code", 500)
         return f"{self.formatTime(record)} {record.levelname} {asked} was answered {status}"
 
-    def formatException(self, ei: object) -> str:  # noqa: N802 -- logging's name
+    def formatException(self, ei: Failure) -> str:  # noqa: N802 -- logging's name
         """The fault's kind and those of its causes, and where it was."""
-        _, fault, places = ei  # type: ignore[misc]
-        kinds = []
+        _, fault, places = ei
+        kinds: list[str] = []
         while fault is not None and len(kinds) < MOST_CAUSES:
             kinds.append(type(fault).__qualname__)
             fault = fault.__cause__ or fault.__context__
