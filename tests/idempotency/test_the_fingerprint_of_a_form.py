@@ -68,6 +68,13 @@ def test_fields_that_do_not_matter_are_left_out():
     )
 
 
+@pytest.fixture
+def takes_files(settings):
+    """A page that takes files, as a site of others may have; our own has one, and a handler."""
+    settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+
+
+@pytest.mark.usefixtures("takes_files")
 def test_an_uploaded_file_counts_by_its_name_and_its_content():
     def picture(name: str, content: bytes) -> SimpleUploadedFile:
         return SimpleUploadedFile(name, content)
@@ -80,6 +87,7 @@ def test_an_uploaded_file_counts_by_its_name_and_its_content():
     assert post(title="Hello") != once
 
 
+@pytest.mark.usefixtures("takes_files")
 def test_an_uploaded_file_can_still_be_read_from_its_start():
     request = RequestFactory().post("/", {"picture": SimpleUploadedFile("a.png", b"123")})
 

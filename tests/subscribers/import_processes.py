@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60  # ends a test that hangs, and decides nothing else
 
 
+def _heed_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class ImportProcess:
     """`manage.py import_subscribers`, or with `source` a few lines of Python in a process."""
 
@@ -32,6 +36,8 @@ class ImportProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # Tests that were started in the background hand an ignored Ctrl-C down.
+            preexec_fn=_heed_ctrl_c,
         )
 
     def signal(self, number: signal.Signals) -> None:
