@@ -19,7 +19,7 @@ from publishing.archive import listed_editions
 from publishing.issue_list import plain_title
 from publishing.public_letter import PublicLetter
 from publishing.summary import summary_of
-from publishing.templatetags.desk import called
+from publishing.templatetags.desk import signature
 from publishing.xml_characters import only_xml_characters
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class LetterFeed(EditionFeed):
         return {"summary": only_xml_characters(summary), "letter": body}
 
     def item_author_name(self, item: Edition) -> str | None:
-        return only_xml_characters(called(item.author)) if item.author else None
+        return only_xml_characters(signature(item.author)) or None
 
     def item_link(self, item: Edition) -> str:
         return item.archive_url

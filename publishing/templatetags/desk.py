@@ -28,6 +28,15 @@ def breakable(address: str) -> SafeString:
 
 
 @register.filter
+def signature(author: object) -> str:
+    """
+    The name under a letter that everybody may read: the author's full name, if they gave one. What
+    they sign in with is for nobody to know.
+    """
+    return getattr(author, "get_full_name", str)()
+
+
+@register.filter
 def called(user: object) -> str:
     """The name a person goes by: their full name, or what they sign in with."""
     if user is None:

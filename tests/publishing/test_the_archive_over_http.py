@@ -136,6 +136,18 @@ def test_a_letter_names_itself_to_who_shows_a_link_to_it(anybody, first):
     assert "robots" not in meta
 
 
+def test_what_an_author_signs_in_with_is_not_told_to_everybody(anybody, author, first):
+    type(author).objects.filter(pk=author.pk).update(
+        username="e.marlow.1789", first_name="", last_name=""
+    )
+
+    for address in ("/archive/swifts/", "/archive/feed.xml", "/archive/", "/"):
+        page = anybody.get(address)
+        assert page.status == 200
+        assert "e.marlow.1789" not in page.html
+    assert 'name="author"' not in anybody.get("/archive/swifts/").html
+
+
 def test_a_corrected_letter_says_since_when_also_to_machines(anybody, author, first):
     publish(author.pk, "k", letter("Swifts"), hold_s=0, issue=first.issue_id, version=2)
 

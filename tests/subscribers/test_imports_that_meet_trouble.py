@@ -453,8 +453,8 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
 
     assert (code, output) == (130, "")
     assert errors == (
-        "Broken off. A worker goes on with the import where it was, and so does the same command "
-        "again.\n"
+        "Broken off. An import that had begun is gone on with by a worker where it was, and by the "
+        "same command again.\n"
     )
     assert background.work(lambda: False)
     assert SubscriberImport.objects.get().added == 2 * PIECE

@@ -17,7 +17,11 @@ from subscribers.importing.rejects_file import RejectsFile
 from subscribers.importing.wording import left_out_lines, report_lines
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
-GOES_ON = "A worker goes on with the import where it was, and so does the same command again."
+GOES_ON = (
+    "An import that had begun is gone on with by a worker where it was, and by the same command "
+    "again."
+)
+NOTHING_CHANGED = "Nothing has changed."
 INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 SHOWN = 10  # rows of each kind; --rejects writes all
 ROWS_BETWEEN_PLAIN_LINES = 100_000
@@ -69,6 +73,7 @@ class Command(BaseCommand):
             )
         if rejects and _is_the_same(rejects, path):
             raise CommandError("--rejects names the file that is imported; name another one.")
+        afterwards = NOTHING_CHANGED if options["dry_run"] else GOES_ON
         try:
             with ExitStack() as stack:
                 if rejects:
@@ -84,9 +89,9 @@ class Command(BaseCommand):
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
-            raise CommandError(f"The connection to the database was lost. {GOES_ON}") from error
+            raise CommandError(f"The connection to the database was lost. {afterwards}") from error
         except KeyboardInterrupt:
-            self.stderr.write(f"Broken off. {GOES_ON}")
+            self.stderr.write(f"Broken off. {afterwards}")
             sys.exit(INTERRUPTED)
         except OSError as error:
             raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
