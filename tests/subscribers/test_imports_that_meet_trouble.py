@@ -47,6 +47,11 @@ from tests.subscribers.no_lists import NO_LISTS, PICKED_BY_MISTAKE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+GOES_ON = (
+    "If the import had begun, a worker goes on with it where it was, and so does the same command "
+    "again."
+)
+
 FileOf = Callable[..., Path]
 StartImport = Callable[..., ImportProcess]
 COUNTS = ("rows", "added", "known", "duplicates", "skipped", "rejected")
@@ -66,9 +71,9 @@ def start(database_url: str) -> Iterator[StartImport]:
     """`manage.py import_subscribers --confirmed FILE` as a process, or what `source` says."""
     started: list[ImportProcess] = []
 
-    def begin(*paths: Path, **facts: str) -> ImportProcess:
+    def begin(*words: Path | str, **facts: str) -> ImportProcess:
         options = [] if "source" in facts else ["--confirmed"]
-        process = ImportProcess(database_url, *map(str, paths), *options, **facts)
+        process = ImportProcess(database_url, *map(str, words), *options, **facts)
         started.append(process)
         return process
 
@@ -255,10 +260,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
 
     code, _, errors = frozen.end()
     assert code == 1
-    assert errors == (
-        "CommandError: The connection to the database was lost. A worker goes on with the import "
-        "where it was, and so does the same command again.\n"
-    )
+    assert errors == f"CommandError: The connection to the database was lost. {GOES_ON}\n"
     assert whole_state() == ended
     assert ended[0] == "finished"
     assert ended[1]["rows"] == PIECES * PIECE
@@ -452,12 +454,24 @@ def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
         code, output, errors = process.end()
 
     assert (code, output) == (130, "")
-    assert errors == (
-        "Broken off. An import that had begun is gone on with by a worker where it was, and by the "
-        "same command again.\n"
-    )
+    assert errors == f"Broken off. {GOES_ON}\n"
     assert background.work(lambda: False)
     assert SubscriberImport.objects.get().added == 2 * PIECE
+
+
+def test_ctrl_c_in_a_dry_run_says_that_nothing_has_changed(
+    file_of: FileOf,
+    start: StartImport,
+    somebody_else: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    somebody_else.execute("LOCK TABLE subscriber")
+    process = start(a_long_list(file_of), "--dry-run")
+    wait_until_blocked(database_url, "relation")
+    process.signal(signal.SIGINT)
+
+    assert process.end() == (130, "", "Broken off. Nothing has changed.\n")
+    assert not SubscriberImport.objects.exists()
 
 
 def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(

@@ -18,7 +18,7 @@ from subscribers.importing.wording import left_out_lines, report_lines
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
 GOES_ON = (
-    "An import that had begun is gone on with by a worker where it was, and by the same command "
+    "If the import had begun, a worker goes on with it where it was, and so does the same command "
     "again."
 )
 NOTHING_CHANGED = "Nothing has changed."
