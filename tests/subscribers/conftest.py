@@ -1,14 +1,15 @@
-"""Files to import, and the command that imports them."""
+"""Files to import, the command that imports them, and somebody else at the same rows."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import call_command
 
@@ -65,3 +66,11 @@ def import_subscribers() -> Callable[..., Printed]:
         return Printed(out.getvalue())
 
     return run
+
+
+@pytest.fixture
+def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Another connection, in a transaction of its own."""
+    with psycopg.connect(database_url) as other:
+        yield other
+        other.rollback()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,6 @@ WHAT_BECAME_OF_IT = (
 def window(transactional_db: None) -> WindowOf:
     """Edith, who may manage readers, at her desk."""
     return WindowOf(someone("edith", "manage_readers"))
-
-
-@pytest.fixture
-def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
-    """Another connection, in a transaction of its own."""
-    with psycopg.connect(database_url) as other:
-        yield other
-        other.rollback()
 
 
 def days_pass(days: float) -> None:

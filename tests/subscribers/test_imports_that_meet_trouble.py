@@ -59,14 +59,6 @@ PIECES = 5
 
 
 @pytest.fixture
-def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
-    """Another connection, in a transaction of its own."""
-    with psycopg.connect(database_url) as other:
-        yield other
-        other.rollback()
-
-
-@pytest.fixture
 def start(database_url: str) -> Iterator[StartImport]:
     """`manage.py import_subscribers --confirmed FILE` as a process, or what `source` says."""
     started: list[ImportProcess] = []
