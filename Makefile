@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
+.PHONY: help check pictures format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 
 benchmark: tools ## the worker against the loop that sends one by one
 	$(PYTHON) benchmarks/worker_against_one_by_one.py
+
+pictures: tools ## take the pictures of the docs from the running program
+	$(PYTHON) docs/pictures/take.py
 
 demo: ## the main job end to end, then the site stays up
 	./homing demo

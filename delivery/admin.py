@@ -20,7 +20,15 @@ else:
 class NewsletterAdmin(NewsletterPages):
     """Name, tagline, address, zone, language and reply-to. Editions that exist keep theirs."""
 
-    fields = ("name", "tagline", "postal_address", "time_zone", "language", "reply_to")
+    fields = (
+        "name",
+        "tagline",
+        "postal_address",
+        "time_zone",
+        "language",
+        "reply_to",
+        "second_person",
+    )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

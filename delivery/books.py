@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from delivery.moment import Moment
+
 
 @dataclass(frozen=True, slots=True)
 class Books:
@@ -23,7 +25,8 @@ class Books:
     `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
     Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
     copies that the provider has told of since, most of them among the sent: no outcomes of their
-    own.
+    own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
+    there after that.
     """
 
     edition: int
@@ -60,11 +63,18 @@ class Books:
     kind: str = "newsletter"
     bounced: int = 0
     complained: int = 0
+    scheduled: Moment | None = None
 
     @property
     def is_on_request(self) -> bool:
         """Whether it is no newsletter, but mail that its readers asked for one by one."""
         return self.kind != "newsletter"
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it was ever published: not while it waits for its time, nor called off then."""
+        never_began = self.control == "cancelled" and self.scheduled is not None
+        return self.control != "scheduled" and not (never_began and not self.audience)
 
     @property
     def balanced(self) -> bool:

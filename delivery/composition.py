@@ -15,12 +15,17 @@ from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
 from delivery import merge_fields
+from delivery.letter_dress import dressed
 from delivery.mail_on_request import Words
 from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
 _HEADING = re.compile(r"<\s*h1\b", re.IGNORECASE)
+# An inbox shows so many characters beside the subject: what the preheader leaves of them is filled
+# with blanks, or the letter's first words would follow it.
+SHOWN_IN_AN_INBOX = 140
+_BLANK = "&#8199;&#847; "
 _ROOTED_ADDRESS = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)
 
 
@@ -39,14 +44,20 @@ def compose(
     *,
     newsletter: Newsletter,
     site_url: str,
+    preheader: str = "",
 ) -> Mail:
     """
-    The mail of an edition: a fragment of HTML gets the letter's frame, a whole document is kept.
+    The mail of an edition: a fragment of HTML gets the letter's frame and dress, a whole document
+    is kept as it is.
 
     A part without `{{ unsubscribe_url }}` gets a foot with it. Addresses that begin with a slash
     are made absolute with `site_url`, since a mail has no site of its own.
     """
-    html = _compose_html(title, html_content, newsletter) if html_content.strip() else ""
+    html = ""
+    if _WHOLE_DOCUMENT.search(html_content):
+        html = _with_a_way_out(html_content, newsletter)
+    elif html_content.strip():
+        html = _in_the_frame(title, html_content, newsletter, preheader, f"{site_url}/")
     text = _compose_text(text_content, newsletter) if text_content.strip() else ""
     return Mail(_ROOTED_ADDRESS.sub(rf"\g<1>{site_url}/", html), text)
 
@@ -61,30 +72,40 @@ def compose_on_request(words: Words) -> Mail:
         "needs_title": True,
         "foot": "mail/on_request_foot.html",
     }
-    facts["content"] = mark_safe(render_to_string("mail/on_request.html", facts).strip())  # noqa: S308
+    words_in_html = render_to_string("mail/on_request.html", facts).strip()
+    facts["content"] = mark_safe(dressed(words_in_html))  # noqa: S308
     return Mail(
         render_to_string("mail/letter.html", facts),
         f"{render_to_string('mail/on_request.txt', facts).strip()}\n",
     )
 
 
-def _compose_html(title: str, content: str, newsletter: Newsletter) -> str:
+def _in_the_frame(
+    title: str, content: str, newsletter: Newsletter, preheader: str, home: str
+) -> str:
+    letter = dressed(content)
     facts = {
         "title": escape(title),
+        "preheader": escape(preheader),
+        "filler": _BLANK * ((SHOWN_IN_AN_INBOX - len(preheader)) // 2),
         "newsletter": newsletter,
-        "needs_title": not _HEADING.search(content),
-        "needs_foot": not merge_fields.uses(content, "unsubscribe_url"),
+        "home": home,
+        "needs_title": not _HEADING.search(letter),
+        "needs_foot": not merge_fields.uses(letter, "unsubscribe_url"),
         # The author's own HTML goes to readers who asked for it; it is not ours to escape.
-        "content": mark_safe(content),  # noqa: S308
+        "content": mark_safe(letter),  # noqa: S308
     }
-    if not _WHOLE_DOCUMENT.search(content):
-        return render_to_string("mail/letter.html", facts)
-    if not facts["needs_foot"]:
-        return content
-    foot = render_to_string("mail/foot.html", facts)
-    ends = [match.start() for match in _END_OF_BODY.finditer(content)]
-    end = ends[-1] if ends else len(content)
-    return content[:end] + foot + content[end:]
+    return render_to_string("mail/letter.html", facts)
+
+
+def _with_a_way_out(document: str, newsletter: Newsletter) -> str:
+    """A whole document as it is, to the byte; only a foot is added where it has no way out."""
+    if merge_fields.uses(document, "unsubscribe_url"):
+        return document
+    foot = render_to_string("mail/foot.html", {"newsletter": newsletter, "needs_foot": True})
+    ends = [match.start() for match in _END_OF_BODY.finditer(document)]
+    end = ends[-1] if ends else len(document)
+    return document[:end] + foot + document[end:]
 
 
 def _compose_text(content: str, newsletter: Newsletter) -> str:

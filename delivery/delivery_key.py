@@ -11,12 +11,12 @@ import re
 import uuid
 from dataclasses import dataclass
 
-_TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.([1-9][0-9]{0,17})")
+_TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,17})")
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryKey:
-    """Which copy: of which issue and version, for which recipient."""
+    """Which copy: of which issue and version, for which recipient; 0 is nobody on the list."""
 
     issue: uuid.UUID
     version: int

@@ -36,6 +36,7 @@ from delivery.queue.claim import Claim, claim, claim_look_up, release
 from delivery.queue.pace import slow_down
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, copies_of, start
+from delivery.test_letter import marked
 from delivery.write_down import is_trouble, write_down
 
 logger = logging.getLogger(__name__)
@@ -185,6 +186,8 @@ class Dispatcher:
             jitter=self._roll(),
             policy=self._policy,
         )
+        if started.kind == Edition.Kind.TEST:
+            settlement = retries.without_a_person(settlement, started.recipients)
         write_down(
             lambda: settle_call(claimed, attempt, settlement, result_of(answer)),
             what=f"the answer to attempt {attempt.hex}",
@@ -262,10 +265,11 @@ def renderer_for(edition: Edition) -> Renderer | OnRequestRenderer:
         archive_url=edition.archive_url,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    if edition.kind == Edition.Kind.NEWSLETTER:
+    if edition.kind in {Edition.Kind.NEWSLETTER, Edition.Kind.TEST}:
+        is_test = edition.kind == Edition.Kind.TEST
         return Renderer(
             envelope,
-            title=edition.title,
+            title=marked(edition.title) if is_test else edition.title,
             html_mail=edition.html_mail,
             text_mail=edition.text_mail,
             unsubscribe_url=readers.registered().unsubscribe_url,

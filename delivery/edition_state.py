@@ -6,6 +6,7 @@ Nothing stores this state, so it cannot disagree with the rows it is about.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
 from delivery.books import Books
@@ -47,6 +48,9 @@ def state_of(books: Books) -> EditionState:
         return EditionState.CLOSED
     if books.control == "stopped":
         return EditionState.NEEDS_ATTENTION
+    if books.control == "scheduled":
+        # Its time may have come and gone while the database was being restored.
+        return EditionState.NEEDS_ATTENTION if books.unreconciled else EditionState.SCHEDULED
     is_open = books.waiting > 0 or books.unknown > 0
     if books.unreconciled and is_open:
         return EditionState.NEEDS_ATTENTION
@@ -73,8 +77,17 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def reason_of(books: Books) -> str:
-    """What the edition waits for, in one sentence; empty when it waits for nothing."""
+def _clock(at: datetime, zone: tzinfo) -> str:
+    """A time of the day; that it is UTC is said, because no page's times are by themselves."""
+    return f"{at.astimezone(zone):%H:%M:%S}{' UTC' if zone is UTC else ''}"
+
+
+def reason_of(books: Books, zone: tzinfo = UTC) -> str:
+    """
+    What the edition waits for, in one sentence; empty when it waits for nothing.
+
+    Its times are in `zone`: scripts read UTC, a page the zone of all its times.
+    """
     match state_of(books):
         case EditionState.NEEDS_ATTENTION if books.control == "stopped":
             return books.control_reason
@@ -97,20 +110,34 @@ def reason_of(books: Books) -> str:
             )
         case EditionState.PAUSED:
             return books.control_reason or _what_a_pause_holds(books)
+        case EditionState.SCHEDULED:
+            return _when_it_goes_out(books, zone)
         case EditionState.HELD:
             return (
-                f"The first copy leaves at {books.held_until:%H:%M:%S} UTC. "
+                f"The first copy leaves at {_clock(books.held_until, zone)}. "
                 "Until then nothing goes out."
             )
         case EditionState.SENDING:
-            return _why_it_is_not_done(books)
+            return _why_it_is_not_done(books, zone)
         case EditionState.CANCELLED | EditionState.CLOSED:
-            return _what_an_ended_edition_still_waits_for(books)
+            return _what_an_ended_edition_still_waits_for(books, zone)
         case _:
             return ""
 
 
-def _what_an_ended_edition_still_waits_for(books: Books) -> str:
+def _when_it_goes_out(books: Books, zone: tzinfo) -> str:
+    moment = books.scheduled
+    if moment is None:
+        raise AssertionError(f"edition {books.edition} is scheduled for no time")
+    if books.now < moment.utc:
+        return f"Goes out {moment.words}, to everyone confirmed by then."
+    due = f"Its time has come: {moment.words}."
+    if books.worker_is_there:
+        return f"{due} A worker starts it now, to everyone confirmed."
+    return f"{due} {_no_worker(books, zone)}"
+
+
+def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
     """After its end only what had left before it is of interest."""
     if books.waiting:
         return (
@@ -126,7 +153,7 @@ def _what_an_ended_edition_still_waits_for(books: Books) -> str:
         return (
             f"{_count(books.unknown, 'copy was', 'copies were')} in the air when it ended: Homing "
             f"is asking Postmark about {'it' if books.unknown == 1 else 'them'}."
-            f"{_asks_again(books)}"
+            f"{_asks_again(books, zone)}"
         )
     return ""
 
@@ -146,30 +173,36 @@ def _what_a_pause_holds(books: Books) -> str:
     return " ".join(sentences)
 
 
-def _asks_again(books: Books) -> str:
-    later = books.next_lookup_at is not None and books.next_lookup_at > books.now
-    return f" Asks again at {books.next_lookup_at:%H:%M:%S} UTC." if later else ""
+def _asks_again(books: Books, zone: tzinfo) -> str:
+    if books.next_lookup_at is None or books.next_lookup_at <= books.now:
+        return ""
+    return f" Asks again at {_clock(books.next_lookup_at, zone)}."
 
 
-def _why_it_is_not_done(books: Books) -> str:
+def _no_worker(books: Books, zone: tzinfo) -> str:
+    heard = (
+        f"The last one was heard from at {_clock(books.worker_heard_at, zone)}."
+        if books.worker_heard_at
+        else "None was ever heard from."
+    )
+    return (
+        f"No worker is running. {heard} Start one with `./homing deliver`; nothing is lost "
+        "meanwhile."
+    )
+
+
+def _why_it_is_not_done(books: Books, zone: tzinfo) -> str:
     if not books.worker_is_there:
-        heard = (
-            f"The last one was heard from at {books.worker_heard_at:%H:%M:%S} UTC."
-            if books.worker_heard_at
-            else "None was ever heard from."
-        )
-        return (
-            f"No worker is running. {heard} Start one with `./homing deliver`; "
-            "nothing is lost meanwhile."
-        )
+        return _no_worker(books, zone)
     if books.unknown:
         rest = " and goes on with the rest" if books.waiting else ""
         return (
             f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: Homing is asking "
-            f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}.{_asks_again(books)}"
+            f"Postmark about {'it' if books.unknown == 1 else 'them'}{rest}."
+            f"{_asks_again(books, zone)}"
         )
     if books.next_try_at and books.next_try_at > books.now and not books.in_work:
-        return f"{books.reason} The next try is at {books.next_try_at:%H:%M:%S} UTC.".strip()
+        return f"{books.reason} The next try is at {_clock(books.next_try_at, zone)}.".strip()
     if books.slowed_to_per_s is not None and books.waiting:
         return (
             "Postmark asked for a slower pace: about "

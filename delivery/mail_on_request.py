@@ -80,6 +80,8 @@ def tag_of(issue: UUID) -> str:
 
 def name_of(kind: str, version: int) -> str:
     """What an operator calls an edition of mail on request, whose title has merge fields in it."""
+    if kind == Edition.Kind.TEST:
+        return f"Test letter number {version:,}"
     name = "Confirmation mail" if kind == Edition.Kind.CONFIRMATION else "Record mail"
     return name if version == 1 else f"{name} for a request number {version:,}"
 

@@ -17,7 +17,7 @@ TITLE_FIELDS = ("name", "email")
 
 # Blanks around a name are taken off afterwards: left to the expression, a long run of them would
 # be tried in every division.
-_FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
+FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 LONGEST_SHOWN = 40
 
 
@@ -53,7 +53,7 @@ class UnknownField:
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """Every field of `text` that is not among `allowed`, each once, in order."""
-    names = (match[1].strip() for match in _FIELD.finditer(text))
+    names = (match[1].strip() for match in FIELD.finditer(text))
     found = dict.fromkeys(name for name in names if name not in allowed)
     return [
         UnknownField(
@@ -63,9 +63,19 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
     ]
 
 
+def fields_of(text: str) -> list[Field]:
+    """Every field of `text`, in order, whether there is such a field or not."""
+    return [Field(match[1].strip(), (match[2] or "").strip()) for match in FIELD.finditer(text)]
+
+
+def without_fields(text: str) -> str:
+    """`text` with nothing in the places of its fields."""
+    return FIELD.sub("", text)
+
+
 def uses(text: str, name: str) -> bool:
     """Whether the field `name` stands somewhere in `text`."""
-    return any(match[1].strip() == name for match in _FIELD.finditer(text))
+    return any(match[1].strip() == name for match in FIELD.finditer(text))
 
 
 class Template:
@@ -80,7 +90,7 @@ class Template:
         self._parts: list[str] = []
         self._fields: list[tuple[int, Field]] = []
         end = 0
-        for match in _FIELD.finditer(text):
+        for match in FIELD.finditer(text):
             self._parts.append(text[end : match.start()])
             self._fields.append(
                 (len(self._parts), Field(match[1].strip(), (match[2] or "").strip()))

@@ -6,7 +6,7 @@ Delivery imports no other app. `newsletter_site/wiring.py` registers who answers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from delivery.told import Fact
@@ -21,6 +21,13 @@ class Readers(Protocol):
 
         `kind` is that of the edition: who left the newsletter may still ask for a confirmation,
         which is their only way back. One query.
+        """
+        ...
+
+    def shut_out(self, addresses: Sequence[str]) -> Collection[str]:
+        """
+        Which of these addresses stand on the suppression list, whoever they belong to: where mail
+        goes to an address and to no reader.
         """
         ...
 

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from django.db import DatabaseError, OperationalError
 
+from delivery import starting
 from delivery.delivery_key import DeliveryKey, read
 from delivery.mail_on_request import tag_of
 from delivery.outcomes import Listed
@@ -172,6 +173,10 @@ class Round:
 
     def _take_in(self, walked: Walked, found: Sequence[tuple[int, Listed]]) -> None:
         recipients = [recipient for recipient, _ in found]
+        if walked.is_scheduled and starting.registered().start_what_went_out(walked.edition):
+            # It went out after the backup was taken. Now that it has an audience, what was found
+            # is settled in it.
+            logger.critical("edition %d had gone out before the restore", walked.edition)
         comparison = compare(found, reconcile.recorded_of(walked, recipients))
         if comparison.news:
             self.report.recorded += reconcile.record(walked, comparison.news)

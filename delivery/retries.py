@@ -93,6 +93,18 @@ def after_call(
             return _stop(fault)
 
 
+def without_a_person(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
+    """
+    The same for mail that waits for nobody's decision: what would stop and wait fails at once,
+    with the reason. Whoever asked for it sees that, sets it right and asks again.
+    """
+    if settlement.next is not Next.WAIT_FOR_A_PERSON:
+        return settlement
+    why = settlement.stop_edition or settlement.reason
+    failed: dict[int, Fate] = {recipient: Failed(why, refused=False) for recipient in recipients}
+    return Settlement(fates=failed | dict(settlement.fates), next=Next.DONE, reason=why)
+
+
 def _put_off(
     reason: str, retry_after_s: float | None, setbacks: int, jitter: float, policy: Policy
 ) -> Settlement:

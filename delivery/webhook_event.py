@@ -17,6 +17,7 @@ import orjson
 from delivery import delivery_key, told
 from delivery.classification import message_id_in, time_in
 from delivery.delivery_key import DeliveryKey
+from delivery.test_letter import TEST_ISSUE
 from delivery.told import Fact
 
 LONGEST_KIND = 40
@@ -66,6 +67,12 @@ class WebhookEvent:
     fact: Fact | None = None
     issue: UUID | None = None
     address_key: str = ""
+
+    @property
+    def is_of_a_test(self) -> bool:
+        """Whether it is about a test letter: that says nothing of any reader."""
+        copy = self.fact.delivery if self.fact else None
+        return self.issue == TEST_ISSUE or (copy is not None and copy.issue == TEST_ISSUE)
 
 
 def read(body: bytes) -> WebhookEvent:

@@ -64,6 +64,7 @@ def safe_to_retry(
     other_content: Page[F],
     still_working: Page[F],
     bad_key: Callable[[HttpRequest, str], HttpResponse],
+    key_of: Callable[[str, bytes], str] = lambda key, _: key,
 ) -> Callable[
     [Callable[Concatenate[HttpRequest, F, str, P], HttpResponse]],
     Callable[Concatenate[HttpRequest, P], HttpResponse],
@@ -82,6 +83,8 @@ def safe_to_retry(
                    to what came of the earlier form (422); `key` is the used one
     still_working  (request, form, key): the posted fields in a form with the same key (409)
     bad_key        (request, reason): the reason, one sentence (400)
+    key_of         (key, fingerprint): the key to claim, where a form posts one that stands for
+                   something else; it must be as good a key
 
     The status of each page is set here. Posts only: any other method gets 405. The user must be
     signed in, because keys belong to users.
@@ -102,6 +105,7 @@ def safe_to_retry(
                 return _with_status(400, bad_key(request, key.reason))
 
             fingerprint = fingerprint_of(request, fields)
+            key = key_of(key, fingerprint)
             # First of all, because it needs no seat and no claim. And the same form is answered
             # the same even where it would no longer be valid, such as a date that has passed.
             earlier = earlier_post(user_id, key, fingerprint)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import UserAdmin
+from django.db.models import Field, QuerySet
 from django.http import HttpRequest
 
 from newsletter_site.models import User
@@ -13,7 +16,37 @@ admin.site.site_header = "Homing"
 admin.site.site_title = "Homing"
 admin.site.index_title = "Administration"
 
-admin.site.register(User, UserAdmin)
+GROUPS = (
+    "What somebody may do comes from their groups. Writers write drafts, preview them and send "
+    "tests. Publishers also publish, and approve what others publish. Managers of readers see, "
+    "import, export and erase readers. Operators pause, resume and settle what goes out, and "
+    "change the newsletter. Whoever does several things is in several groups."
+)
+STAFF = (
+    "Without this nobody can sign in, whatever their groups: the desk and these pages have one "
+    "door."
+)
+
+
+@admin.register(User)
+class AuthorAdmin(UserAdmin):
+    """Authors and operators, with words about what their groups let them do."""
+
+    list_display = (*UserAdmin.list_display, "in_groups")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="groups")
+    def in_groups(self, author: User) -> str:
+        """The groups of a person, by name."""
+        return ", ".join(sorted(group.name for group in author.groups.all()))
+
+    def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> Any:
+        said = {"is_staff": STAFF, "groups": GROUPS}
+        if db_field.name in said:
+            kwargs["help_text"] = said[db_field.name]
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
 @admin.register(LogEntry)

@@ -226,6 +226,7 @@ UNSUBSCRIBE_HANDLING = env.choice("UNSUBSCRIBE_HANDLING", "own", ("own", "postma
 
 # --- Publishing and delivery -----------------------------------------------------------------
 PUBLISH_HOLD_S = env.seconds("PUBLISH_HOLD_S", 30)
+SCHEDULE_LATE_S = env.seconds("SCHEDULE_LATE_S", 3600, least=60)
 DELIVERY_BATCH_SIZE = env.whole("DELIVERY_BATCH_SIZE", 200, least=1, most=500)
 DELIVERY_CONCURRENCY = env.whole("DELIVERY_CONCURRENCY", 4, least=1, most=64)
 DELIVERY_RATE_PER_S = env.optional_rate("DELIVERY_RATE_PER_S")
@@ -257,6 +258,13 @@ SIGN_UP_MAILS_PER_DAY = env.whole("SIGN_UP_MAILS_PER_DAY", 3, least=1, most=1000
 SIGN_UPS_PER_HOUR = env.whole("SIGN_UPS_PER_HOUR", 10, least=1, most=100_000)
 SIGN_UP_LEAST_S = env.seconds("SIGN_UP_LEAST_S", 1)
 PENDING_EXPIRES_DAYS = env.whole("PENDING_EXPIRES_DAYS", 30, least=1, most=3650)
+
+# --- Test letters ----------------------------------------------------------------------------
+TESTS_PER_HOUR = env.whole("TESTS_PER_HOUR", 60, least=1, most=100_000)
+
+# --- Pictures --------------------------------------------------------------------------------
+
+PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)
 
 # --- Posted forms ----------------------------------------------------------------------------
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)

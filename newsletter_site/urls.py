@@ -3,14 +3,18 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from newsletter_site.favicon import favicon
 from publishing.views.home import home
+from publishing.views.pictures import show_picture
 
 urlpatterns = [
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     path("admin/", admin.site.urls),
+    path("pictures/<uuid:picture>.<slug:extension>", show_picture, name="picture"),
     path("archive/", include("publishing.archive_urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),
+    path("favicon.ico", favicon),
     path("", home, name="home"),
 ]

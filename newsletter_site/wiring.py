@@ -6,9 +6,10 @@ Imports run one way (docs/architecture.md); what delivery needs from above is re
 
 from __future__ import annotations
 
-from delivery import chores, readers
+from delivery import chores, readers, starting
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
+from publishing.starting import CHORE, RegisteredStarter
 from subscribers import expiring
 from subscribers.importing import background, expiring_files
 from subscribers.readers import RegisteredReaders
@@ -22,3 +23,5 @@ def join() -> None:
     chores.register("sign-ups that nobody confirmed", expiring.expire_pending)
     chores.register("files that nobody imported", expiring_files.expire_file)
     chores.register_long(ERRANDS)
+    chores.register_long(CHORE)
+    starting.register(RegisteredStarter())

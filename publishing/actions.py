@@ -16,9 +16,16 @@ from django.conf import settings
 
 from delivery.edition_state import EditionState
 from delivery.models import Edition
-from delivery.queue import control
+from delivery.queue import control, scheduled
 from delivery.queue.enqueue import batch_size_for
+from delivery.queue.short_transaction import together
+from publishing.draft_again import draft_again
+from publishing.permissions import MAY_ACT
+from publishing.starting import confirmed_now, start_now
 from publishing.status import Status, status_of
+
+# After these an issue that reached nobody is a draft again.
+TAKES_BACK = ("call-back", "cancel")
 
 
 class CannotDoThatError(Exception):
@@ -34,7 +41,8 @@ class Action:
     what will happen, with the numbers of the moment; `words` are those of its button, which repeat
     verb and number. `do` does it and says in one sentence what was done, or returns None if the
     edition had moved on meanwhile. `tone` is its button's: `go` makes mail leave, `risk` cannot be
-    undone. `recorded` is the verb under which the audit trail keeps it.
+    undone. `recorded` is the verb under which the audit trail keeps it. `takes` are the permissions
+    of which any one is enough to do it.
     """
 
     name: str
@@ -45,23 +53,34 @@ class Action:
     words: Callable[[Status], str]
     do: Callable[[Edition], str | None]
     tone: Literal["", "go", "risk"] = ""
+    takes: tuple[str, ...] = MAY_ACT
+
+    def is_open_to(self, has_permission: Callable[[str], bool]) -> bool:
+        """Whether whoever has these permissions may do it, to whatever edition."""
+        return any(map(has_permission, self.takes))
 
 
-def perform(name: str, edition: Edition, status: Status) -> str:
+def perform(name: str, edition: Edition, status: Status, *, record: Callable[[str], None]) -> str:
     """
     Do the action called `name`; the sentence that says what was done.
 
-    Raises `CannotDoThatError` with one sentence if the edition is not in a state for it.
+    `record` is given the verb for the audit trail and writes it, in the same transaction: what was
+    done stands there, and what stands there was done. Raises `CannotDoThatError` with one sentence
+    if the edition is not in a state for it.
     """
     why_not = cannot(name, edition, status)
     if why_not:
         raise CannotDoThatError(why_not)
-    done = ACTIONS[name].do(edition)
-    if done is None:
-        raise CannotDoThatError(
-            f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
-        )
-    return done
+    action = ACTIONS[name]
+    with together():
+        done = action.do(edition)
+        if done is None:
+            raise CannotDoThatError(
+                f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
+            )
+        drafted = draft_again(edition) if name in TAKES_BACK else ""
+        record(action.recorded)
+    return f"{action.recorded.capitalize()}. {drafted}" if drafted else done
 
 
 def cannot(name: str, edition: Edition, status: Status) -> str:
@@ -93,7 +112,7 @@ def _have_it(number: int) -> str:
 
 
 _STANDS = {
-    EditionState.SCHEDULED: "it is to be published later",
+    EditionState.SCHEDULED: "it waits for its time",
     EditionState.HELD: "it is held",
     EditionState.SENDING: "it is being sent",
     EditionState.PAUSED: "it is paused",
@@ -115,6 +134,20 @@ def _in_the_air(status: Status) -> str:
 _ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
 
 
+def _is_scheduled(status: Status) -> bool:
+    return status.books.control == "scheduled"
+
+
+def _readers_now(status: Status) -> str:
+    """How many it would go to now: nobody is in the audience of what waits for its time."""
+    goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.books.edition)
+    return _readers(confirmed_now(status.books.issue, status.books.version, goes_to))
+
+
+def _at_its_time(status: Status) -> str:
+    return status.books.scheduled.words if status.books.scheduled else "at its time"
+
+
 def _is_held(status: Status) -> bool:
     return status.books.now < status.books.held_until and status.books.waiting > 0
 
@@ -134,6 +167,11 @@ ON_REQUEST = "mail that people ask for never ends; pause it, and resume it later
 def _cannot_pause(status: Status) -> str:
     if status.state in {EditionState.HELD, EditionState.SENDING}:
         return ""
+    if _is_scheduled(status):
+        return (
+            "it waits for its time and nothing is sent before, so there is nothing to pause; call "
+            "it back if it should not go out."
+        )
     return f"only what is held or being sent can be paused; {_is(status)}."
 
 
@@ -192,7 +230,7 @@ def _resume(edition: Edition) -> str | None:
 def _cannot_send_now(status: Status) -> str:
     if status.books.is_on_request:
         return ON_REQUEST
-    if status.state is EditionState.HELD:
+    if status.state in {EditionState.HELD, EditionState.SCHEDULED}:
         return ""
     if status.books.unreconciled:
         return RESTORED
@@ -202,6 +240,11 @@ def _cannot_send_now(status: Status) -> str:
 
 
 def _ask_send_now(status: Status) -> str:
+    if _is_scheduled(status):
+        return (
+            f"It goes out at once, to {_readers_now(status)} confirmed now, and not only "
+            f"{_at_its_time(status)}. There is no hold: it cannot be called back any more."
+        )
     return (
         f"The hold ends and the first of {_copies(status.books.waiting)} leaves at once. It cannot "
         "be called back any more."
@@ -209,10 +252,15 @@ def _ask_send_now(status: Status) -> str:
 
 
 def _words_of_send_now(status: Status) -> str:
+    if _is_scheduled(status):
+        return f"Send to {_readers_now(status)} now"
     return f"Send to {_readers(status.books.waiting)} now"
 
 
 def _send_now(edition: Edition) -> str | None:
+    readers = start_now(edition.pk)
+    if readers is not None:
+        return f"It goes out now, to {_readers(readers)}."
     return "The hold is over; the first copies leave now." if control.send_now(edition.pk) else None
 
 
@@ -223,23 +271,36 @@ def _cannot_call_back(status: Status) -> str:
         return f"there is nothing to call back; {_is(status)}."
     if status.books.unreconciled:
         return RESTORED
-    if _is_held(status):
+    if _is_held(status) or _is_scheduled(status):
         return ""
     return f"its hold is over; {_is(status)}. What has not left can be cancelled."
 
 
 def _ask_call_back(status: Status) -> str:
+    if _is_scheduled(status):
+        return _what_calling_off_means(status)
     return (
         f"Nothing has left. None of {_readers(status.books.audience)} gets it, and its text stays "
         "for the next version."
     )
 
 
+def _what_calling_off_means(status: Status) -> str:
+    return (
+        f"Nothing has left. It does not go out {_at_its_time(status)}, and {_readers_now(status)} "
+        "confirmed now would have got it. Its text stays for the next version."
+    )
+
+
 def _words_of_call_back(status: Status) -> str:
+    if _is_scheduled(status):
+        return f"Call back from {_readers_now(status)}"
     return f"Call back {_copies(status.books.waiting)}"
 
 
 def _call_back(edition: Edition) -> str | None:
+    if scheduled.call_off(edition.pk, "Called back before its time."):
+        return "Called back. It reached nobody; its text stays."
     withdrawn = control.call_back(edition.pk)
     if withdrawn is None:
         return None
@@ -254,6 +315,8 @@ def _cannot_cancel(status: Status) -> str:
         return ON_REQUEST
     if status.state in _ENDED:
         return f"there is nothing left to cancel; {_is(status)}."
+    if _is_scheduled(status):
+        return RESTORED if status.books.unreconciled else ""
     if status.books.waiting or status.books.unknown:
         return ""
     return "nothing waits any more, so there is nothing to cancel; close it instead."
@@ -261,6 +324,8 @@ def _cannot_cancel(status: Status) -> str:
 
 def _ask_cancel(status: Status) -> str:
     books = status.books
+    if _is_scheduled(status):
+        return f"{_what_calling_off_means(status)} This cannot be undone."
     parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
     if books.waiting:
         parts.append(f"{_copies(books.waiting)} will be withdrawn for good.")
@@ -276,11 +341,15 @@ def _ask_cancel(status: Status) -> str:
 
 
 def _words_of_cancel(status: Status) -> str:
+    if _is_scheduled(status):
+        return f"Cancel for {_readers_now(status)}"
     waiting = status.books.waiting
     return f"Cancel for {_readers(waiting)}" if waiting else "Cancel what is left"
 
 
 def _cancel(edition: Edition) -> str | None:
+    if scheduled.call_off(edition.pk, ""):
+        return "Cancelled. It reached nobody; its text stays."
     withdrawn = control.cancel(edition.pk)
     if withdrawn is None:
         return None

@@ -2,8 +2,9 @@
 What was published: the only place that says which editions everybody may read.
 
 An edition is in the archive once its hold is over: until then it can still be called back, and
-nobody should have read it. One that was cancelled stays there if it reached somebody, whose mail
-names the address; if it reached nobody it is never shown. Of an issue the newest of these counts.
+nobody should have read it. A scheduled one is not there before it has started. One that was
+cancelled stays there if it reached somebody, whose mail names the address; if it reached nobody it
+is never shown. Of an issue the newest of these counts.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _letters(editions: Iterable[Edition]) -> Iterable[Letter]:
         facts = vars(edition)
         yield Letter(
             title=Content(edition.title, "", "").plain_title,
-            summary=summary_of(facts["html_beginning"], facts["text_beginning"]),
+            summary=summary_of(facts["html_beginning"], facts["text_beginning"], edition.preheader),
             slug=edition.issue.slug,
             published_at=facts["first_public_at"],
             corrected_at=edition.published_at if facts["corrects"] else None,
@@ -105,6 +106,8 @@ def public_editions() -> QuerySet[Edition]:
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return Edition.objects.filter(
         ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
+        # One whose time has come is public once a worker has started it.
+        ~Q(control=Edition.Control.SCHEDULED),
         kind=Edition.Kind.NEWSLETTER,
         held_until__lte=Now(),
     )

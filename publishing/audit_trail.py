@@ -1,15 +1,18 @@
-"""Who published and who resumed what, in the log that the admin shows."""
+"""Who wrote, published and resumed what, in the log that the admin shows."""
 
 from __future__ import annotations
 
 import logging
 import uuid
 
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth import get_user_model
 
 from delivery.models import Edition
-from publishing.models import Issue
+from delivery.moment import Moment
+from publishing.models import Draft, Issue
+from publishing.named import is_there
+from publishing.templatetags.desk import called
 from publishing.versions import WORDS_FOR
 
 logger = logging.getLogger(__name__)
@@ -21,8 +24,71 @@ def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = 
     # A first version goes to everyone; of any other it has to be said.
     whom = readers if edition.version == 1 else f"{WORDS_FOR[edition.goes_to]}: {readers}"
     listing = ", unlisted" if unlisted else ""
-    sentence = f"Published version {edition.version} to {whom}{listing}."
+    second = f", approved by {called(edition.approved_by)}" if edition.approved_by_id else ""
+    sentence = f"Published version {edition.version} to {whom}{listing}{second}."
     _record(author, edition.issue_id, ADDITION, sentence)
+
+
+def record_approval(approver: uuid.UUID, draft: Draft) -> None:
+    """Somebody agreed to a draft, where publishing takes two. In the approving transaction."""
+    sentence = f"Approved to be published, revision {draft.revision}."
+    _record_draft(approver, draft, CHANGE, sentence)
+
+
+def record_scheduling(
+    author: uuid.UUID, edition: Edition, at: Moment, *, unlisted: bool = False
+) -> None:
+    """An edition waits for its time. In the same transaction, as when it is published."""
+    listing = ", unlisted" if unlisted else ""
+    second = f", approved by {called(edition.approved_by)}" if edition.approved_by_id else ""
+    sentence = (
+        f"Scheduled version {edition.version} for {at.words}, to {WORDS_FOR[edition.goes_to]} "
+        f"by then{listing}{second}."
+    )
+    _record(author, edition.issue_id, ADDITION, sentence)
+
+
+def record_draft_begun(author: uuid.UUID, draft: Draft) -> None:
+    """Somebody began to write."""
+    _record_draft(author, draft, ADDITION, "Began a draft.")
+
+
+def record_draft_edited(author: uuid.UUID, draft: Draft) -> None:
+    """Somebody else than whoever saved last went on writing; what follows of theirs is not told."""
+    _record_draft(author, draft, CHANGE, "Went on writing what somebody else had saved.")
+
+
+def record_draft_thrown_away(author: uuid.UUID, draft: Draft) -> None:
+    """Somebody threw a draft away. Its words are gone; that they were there is known."""
+    _record_draft(author, draft, DELETION, "Threw the draft away.")
+
+
+def record_start(
+    edition: Edition, late: str, *, is_paused: bool, went_out_before: bool = False
+) -> None:
+    """
+    A scheduled edition began by itself, under the name of whoever scheduled it. In the same
+    transaction. `late` is how late, empty if it was in time.
+    """
+    readers = f"{edition.audience:,} {'reader' if edition.audience == 1 else 'readers'}"
+    if went_out_before:
+        how = (
+            "was found at Postmark after the database was restored, so it had gone out; it is "
+            f"paused, with {readers} in its audience"
+        )
+    elif is_paused:
+        how = (
+            f"was due {late} before and no worker had started it; it is published to {readers} "
+            "and paused"
+        )
+    elif late:
+        how = f"went out by itself to {readers}, {late} late: no worker had started it before"
+    else:
+        how = f"went out by itself at its time, to {readers}"
+    # An account may have been deleted since. That must not keep the issue from its readers.
+    author = edition.author_id
+    if author is not None and is_there(author):
+        _record(author, edition.issue_id, CHANGE, f"Version {edition.version} {how}.")
 
 
 def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> None:
@@ -33,6 +99,13 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 def record_action(author: uuid.UUID, edition: Edition, action: str) -> None:
     """A person did something to an edition: `resume` and its like."""
     _record(author, edition.issue_id, CHANGE, f"{action.capitalize()}, version {edition.version}.")
+
+
+def record_download(author: uuid.UUID, edition: Edition, outcome: str) -> None:
+    """A person took the readers of an edition away as a file."""
+    which = "all readers" if outcome == "all" else f"the {outcome} readers"
+    sentence = f"Downloaded {which} of version {edition.version} as CSV."
+    _record(author, edition.issue_id, CHANGE, sentence)
 
 
 def record_action_from_the_command_line(edition: Edition, action: str) -> None:
@@ -46,6 +119,16 @@ def record_action_from_the_command_line(edition: Edition, action: str) -> None:
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
         record_action(superusers[0].pk, edition, f"{action} from the command line")
+
+
+def _record_draft(author: uuid.UUID, draft: Draft, flag: int, sentence: str) -> None:
+    LogEntry.objects.log_actions(
+        author,
+        Draft.objects.filter(pk=draft.pk),
+        flag,
+        change_message=sentence,
+        single_object=True,
+    )
 
 
 def _record(author: uuid.UUID, issue: uuid.UUID, flag: int, sentence: str) -> None:

@@ -10,6 +10,7 @@ from delivery import merge_fields
 from publishing.xml_characters import only_xml_characters
 
 LONGEST_TITLE = 500
+LONGEST_PREHEADER = 300
 # A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
 LONGEST_PART = 1_000_000
 
@@ -31,21 +32,23 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Title, HTML and text of an edition: the author's words, with plain line ends."""
+    """Title, HTML, text and preheader of an edition: the author's words, with plain line ends."""
 
     title: str
     html: str
     text: str
+    preheader: str = ""
 
     @classmethod
-    def written(cls, title: str, html: str, text: str) -> Content:
+    def written(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
         """The content of what was posted or read from files."""
-        return cls(visible(title).strip(), visible(html), visible(text))
+        return cls(visible(title).strip(), visible(html), visible(text), visible(preheader).strip())
 
     @property
     def sha256(self) -> bytes:
-        """The hash of title, HTML and text; 32 bytes."""
-        canonical = json.dumps([self.title, self.html, self.text], ensure_ascii=False)
+        """The hash of title, HTML and text, and of the preheader where there is one; 32 bytes."""
+        words = [self.title, self.html, self.text, *filter(None, [self.preheader])]
+        canonical = json.dumps(words, ensure_ascii=False)
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).digest()
 
     @property
@@ -66,8 +69,9 @@ class Flaw:
 def flaws_of(content: Content) -> list[Flaw]:
     """Everything that stands in the way of publishing; empty if nothing does."""
     flaws = [
-        Flaw("title", str(unknown))
-        for unknown in merge_fields.unknown_fields(content.title, merge_fields.TITLE_FIELDS)
+        Flaw(field, str(unknown))
+        for field, line in (("title", content.title), ("preheader", content.preheader))
+        for unknown in merge_fields.unknown_fields(line, merge_fields.TITLE_FIELDS)
     ]
     flaws += [
         Flaw(field, str(unknown))
@@ -78,6 +82,16 @@ def flaws_of(content: Content) -> list[Flaw]:
         flaws.append(Flaw("title", "The title is empty; it becomes the subject of the mail."))
     if any(ord(character) < 32 or ord(character) == 127 for character in content.title):
         flaws.append(Flaw("title", "The title has more than one line; a subject has one."))
+    if any(ord(character) < 32 or ord(character) == 127 for character in content.preheader):
+        flaws.append(Flaw("preheader", "The preheader has more than one line; an inbox shows one."))
+    if len(content.preheader) > LONGEST_PREHEADER:
+        flaws.append(
+            Flaw(
+                "preheader",
+                f"The preheader has {len(content.preheader):,} characters; "
+                f"at most {LONGEST_PREHEADER} are possible.",
+            )
+        )
     if len(content.title) > LONGEST_TITLE:
         flaws.append(
             Flaw(

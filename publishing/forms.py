@@ -17,7 +17,7 @@ from publishing.versions import EVERYONE, WORDS_FOR, why_not
 
 class PublishForm(forms.Form):
     """
-    Title, text and HTML of a new issue, or of the next version of one.
+    Title, preheader, text and HTML of a new issue, or of the next version of one.
 
     Once it is valid its `content` is canonical, and `named_issue`, `named_version` and `whom` say
     as what it is published: None, None and everyone where it is a new issue. `to_be_unlisted` says
@@ -30,6 +30,12 @@ class PublishForm(forms.Form):
         label="Title and subject",
         widget=forms.TextInput(attrs={"class": "title-in"}),
         help_text="{{ name }} and {{ email }} may stand in it.",
+    )
+    preheader = forms.CharField(
+        required=False,
+        strip=False,
+        label="Preheader",
+        help_text="What an inbox shows beside the subject; empty: the letter’s first words.",
     )
     html_content = forms.CharField(
         required=False,
@@ -68,6 +74,7 @@ class PublishForm(forms.Form):
             self.cleaned_data.get("title", ""),
             self.cleaned_data.get("html_content", ""),
             self.cleaned_data.get("text_content", ""),
+            self.cleaned_data.get("preheader", ""),
         )
         for flaw in flaws_of(self.content):
             if flaw.field not in self.errors or flaw.field in self.cleaned_data:

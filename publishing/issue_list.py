@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from delivery.books import Books
 from delivery.edition_state import waits_for_a_person
 from delivery.mail_on_request import name_of
 from delivery.models import Edition
 from delivery.queue.books import all_books
+from delivery.queue.open_editions import held_back_mail_on_request
 from publishing.actions import ACTIONS
 from publishing.bar import Part, label_of, parts_of
 from publishing.content import Content
@@ -51,10 +53,11 @@ def newest_editions() -> QuerySet[Edition]:
     )
 
 
-def rows_of(editions: Iterable[Edition]) -> list[Row]:
-    """Their rows, in the same order; one query for the books of them all."""
+def rows_of(editions: Iterable[Edition], books: Mapping[int, Books] | None = None) -> list[Row]:
+    """Their rows, in the same order; one query for the books of them all, unless they are given."""
     wanted = list(editions)
-    books = {read.edition: read for read in all_books(among=[edition.pk for edition in wanted])}
+    if books is None:
+        books = {read.edition: read for read in all_books(among=[one.pk for one in wanted])}
     return [
         Row(
             edition=edition,
@@ -87,8 +90,10 @@ def held_back_on_request() -> list[HeldBack]:
 
     It is in no list of issues, and nobody would see otherwise that people who sign up hear nothing.
     """
-    editions = Edition.objects.exclude(kind=Edition.Kind.NEWSLETTER).values_list("pk", flat=True)
-    statuses = map(status_from, all_books(among=list(editions), open_only=True))
+    editions = held_back_mail_on_request()
+    if not editions:
+        return []
+    statuses = map(status_from, all_books(among=editions, open_only=True))
     return [
         HeldBack(
             issue=status.books.issue,

@@ -24,7 +24,7 @@ from idempotency.key import FIELD, BadKey, key_given
 from publishing.models import KeptForm
 
 WRITER_FIELD = "writer"
-WORDS = ("title", "html_content", "text_content")
+WORDS = ("title", "preheader", "html_content", "text_content")
 # Which version of which issue they are for, and whom it goes to; a new issue has none of these.
 PLACE = ("issue", "version", "goes_to")
 # All that makes two forms the same.
@@ -42,17 +42,23 @@ def signed_writer(user: AbstractBaseUser | AnonymousUser) -> str:
     return signing.dumps(str(user.pk), salt=_SALT)
 
 
+def writer_of(note: str) -> uuid.UUID | None:
+    """Whose form it was, by what its hidden field says; None if that is no note of ours."""
+    try:
+        return uuid.UUID(signing.loads(note, salt=_SALT, max_age=_LONGEST_S))
+    except signing.BadSignature:
+        return None
+
+
 def keep(request: HttpRequest) -> None:
     """Keep the posted form for its writer; anything else that was posted is let go."""
     key = key_given(request.POST.getlist(FIELD), None)
     posted = _posted(request)
     if isinstance(key, BadKey) or not any(posted[name] for name in WORDS):
         return
-    try:
-        note = signing.loads(request.POST.get(WRITER_FIELD, ""), salt=_SALT, max_age=_LONGEST_S)
-    except signing.BadSignature:
+    writer = writer_of(request.POST.get(WRITER_FIELD, ""))
+    if writer is None:
         return
-    writer = uuid.UUID(note)
     with transaction.atomic():
         # Their row is held, so that two posts at once do not each take the other's for the oldest.
         writers = get_user_model().objects.select_for_update(no_key=True)

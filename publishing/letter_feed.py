@@ -87,7 +87,7 @@ class LetterFeed(EditionFeed):
         return ""  # the letter stands in its content
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
-        summary = summary_of(item.html_content, item.text_content)
+        summary = summary_of(item.html_content, item.text_content, item.preheader)
         body = str(self._letter_of(item).body)
         if item.corrects:
             with timezone.override(Newsletter.objects.the_one().zone):

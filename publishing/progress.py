@@ -7,6 +7,8 @@ progress.json, so that no number is formatted in two places.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -17,6 +19,7 @@ from delivery.books import Books
 from delivery.edition_state import EditionState
 from publishing.actions import applicable
 from publishing.bar import ORDER, label_of, parts_of
+from publishing.scheduling import lateness
 from publishing.status import Status
 
 GLYPHS = {
@@ -72,9 +75,16 @@ def counts_of(books: Books) -> dict[str, int]:
     return {outcome: getattr(books, outcome) for outcome in ORDER}
 
 
+def is_at_rest(status: Status) -> bool:
+    """Whether nothing more happens by itself. What had left before an end is still settled."""
+    return status.state in AT_REST and not (status.books.in_work or status.books.in_line)
+
+
 def is_public(books: Books) -> bool:
-    """Whether the archive shows it: the hold is over, and it was not cancelled before it reached
-    anybody (archive.py)."""
+    """Whether the archive shows it: it has started, the hold is over, and it was not cancelled
+    before it reached anybody (archive.py)."""
+    if books.control == "scheduled":
+        return False
     return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
 
 
@@ -86,8 +96,9 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "state": status.state.words.capitalize(),
             "sentence": sentence_of(status, zone),
             **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
+            "count_missed": f"{books.missed:,}",
             **{f"note_{outcome}": note for outcome, note in _notes(status, zone).items()},
-            "of": f"of {books.audience:,} sent",
+            "of": f"of {books.audience:,} sent" if books.has_started else "sent",
             "left": _left(status),
             "rate": _rate(books),
             "time_left": _time_left(status, zone),
@@ -102,9 +113,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "doubt_means": _doubt_means(books),
             "next_lookup": _next_lookup(books, zone),
             "doubt_ends": _doubt_ends(books),
-            "sum": "adds up; frozen when the issue was published"
-            if books.balanced
-            else "does not add up: run ./homing audit",
+            "sum": _sum(books),
         },
         bar=[asdict(part) for part in parts_of(counts)],
         label=label_of(counts, books.audience),
@@ -118,15 +127,23 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("archive", is_public(books)),
+                ("receipt", is_at_rest(status)),
                 ("came_back", books.sent + books.bounced + books.complained > 0),
-                ("pace", status.state not in AT_REST),
+                ("pace", status.state not in AT_REST and books.has_started),
             )
             if applies
         ],
         held_s=_held_s(status),
-        # What had left before an end is still settled after it.
-        at_rest=status.state in AT_REST and not (books.in_work or books.in_line),
+        at_rest=is_at_rest(status),
     )
+
+
+def _sum(books: Books) -> str:
+    if not books.balanced:
+        return "does not add up: run ./homing audit"
+    if not books.has_started:
+        return "who is in it is settled when it goes out"
+    return "adds up; frozen when the issue was published"
 
 
 def live_json(status: Status, zone: ZoneInfo) -> dict[str, Any]:
@@ -134,10 +151,39 @@ def live_json(status: Status, zone: ZoneInfo) -> dict[str, Any]:
     return {**status.progress_json(), "page": asdict(reading_of(status, zone))}
 
 
+def tag_of(said: dict[str, Any]) -> str:
+    """
+    The ETag of what `live_json` said: the same as long as there is nothing new to show.
+
+    What only tells the time is left out of it: when it was read, and how long the hold still lasts.
+    """
+    page = {name: part for name, part in said["page"].items() if name != "held_s"}
+    page["text"] = {
+        name: text for name, text in page["text"].items() if name not in {"updated", "clock"}
+    }
+    news = json.dumps({**said, "page": page}, sort_keys=True).encode()
+    return f'"{hashlib.sha256(news).hexdigest()[:32]}"'
+
+
 def sentence_of(status: Status, zone: ZoneInfo) -> str:
     """What is so, until when or why, what you can do."""
+    late = _late(status)
+    return f"{_how_it_is(status, zone)} {late}".strip()
+
+
+def _late(status: Status) -> str:
+    """That it started late; not where the reason of a pause says so."""
     books = status.books
+    if books.scheduled is None or not books.has_started or books.scheduled.words in status.reason:
+        return ""
+    return lateness(books.scheduled, books.published_at)
+
+
+def _how_it_is(status: Status, zone: ZoneInfo) -> str:
+    books, reason = status.books, status.reason_in(zone)
     match status.state:
+        case EditionState.SCHEDULED:
+            return reason
         case EditionState.HELD:
             return (
                 f"Held. The first copy leaves at {_clock(books.held_until, zone)}, to "
@@ -146,21 +192,20 @@ def sentence_of(status: Status, zone: ZoneInfo) -> str:
         case EditionState.SUCCEEDED:
             return _succeeded(books)
         case EditionState.CANCELLED:
-            return f"{_cancelled(books)}{_still(status)}"
+            return f"{_cancelled(books)}{_still(reason)}"
         case EditionState.CLOSED:
             without = _without(books)
             accepted = f"; a person accepted that {without:,} did not" if without else ""
-            return f"Closed. {_copies(books.sent)} went out{accepted}.{_still(status)}"
+            return f"Closed. {_copies(books.sent)} went out{accepted}.{_still(reason)}"
         case EditionState.NEEDS_ATTENTION:
-            reason = status.reason
             if reason.startswith("The "):
                 reason = f"the {reason.removeprefix('The ')}"
             return f"Needs attention: {reason}{_nobody_lost(books)}"
         case EditionState.PAUSED:
-            return f"Paused. {status.reason}"
+            return f"Paused. {reason}"
         case _:
             words = status.state.words.capitalize()
-            return status.reason if status.reason.startswith(words) else f"{words}. {status.reason}"
+            return reason if reason.startswith(words) else f"{words}. {reason}"
 
 
 def _without(books: Books) -> int:
@@ -176,9 +221,9 @@ def _cancelled(books: Books) -> str:
     return f"Cancelled. It reached {_readers(books.sent)}; {_without(books):,} did not get it."
 
 
-def _still(status: Status) -> str:
+def _still(reason: str) -> str:
     """What an edition that has ended still waits for, if anything."""
-    return f" {status.reason}" if status.reason else ""
+    return f" {reason}" if reason else ""
 
 
 def _succeeded(books: Books) -> str:
@@ -243,7 +288,7 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
 
 def _left(status: Status) -> str:
     if status.state is EditionState.SENDING and status.eta_s is not None:
-        return f"about {_span(status.eta_s)} left"
+        return f"about {span_of(status.eta_s)} left"
     return ""
 
 
@@ -255,7 +300,7 @@ def _time_left(status: Status, zone: ZoneInfo) -> str:
     if status.state is not EditionState.SENDING:
         return "not known while nothing goes out"
     if status.eta_s is not None:
-        return f"about {_span(status.eta_s)}"
+        return f"about {span_of(status.eta_s)}"
     books = status.books
     if books.unknown and not books.waiting:
         asks_at = _asks_at(books)
@@ -278,6 +323,9 @@ def _worker(books: Books) -> str:
 
 
 def _worker_heard(books: Books, zone: ZoneInfo) -> str:
+    if books.worker_is_there:
+        # Not when: that would be news every few seconds.
+        return "heard from within the last minute"
     if books.worker_heard_at is None:
         return "start one with ./homing deliver"
     return f"last heard from at {_clock(books.worker_heard_at, zone)}"
@@ -345,7 +393,8 @@ def _clock(at: datetime, zone: ZoneInfo) -> str:
     return f"{at.astimezone(zone):%H:%M:%S}"
 
 
-def _span(seconds: int) -> str:
+def span_of(seconds: int) -> str:
+    """So long, as people say it."""
     if seconds < 90:
         return f"{seconds} seconds" if seconds != 1 else "1 second"
     if seconds < 90 * 60:

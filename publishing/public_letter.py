@@ -17,6 +17,7 @@ from django.utils.html import linebreaks, strip_tags, urlize
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.merge_fields import Template
+from delivery.sound_html import sound
 from publishing.xml_characters import only_xml_characters
 
 TAGS = {
@@ -104,7 +105,8 @@ def sanitised(html: str) -> str:
 
     And no character that a feed cannot hold, also where it was written as an entity (`&#11;`).
     """
-    clean = _clean(html)
+    # Sound first: a parser of HTML crawls through elements that nest without bound.
+    clean = _clean(sound(html))
     legal = only_xml_characters(clean)
     # An address may have passed as harmless only because of a character that is now gone.
     return clean if legal == clean else _clean(legal)

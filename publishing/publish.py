@@ -21,9 +21,11 @@ from django.utils.text import slugify
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
 from delivery.queue.enqueue import enqueue
-from publishing.audit_trail import record_publication
+from publishing.approval import second_of
+from publishing.audit_trail import record_publication, record_scheduling
 from publishing.content import Content
 from publishing.models import Issue
+from publishing.scheduling import Moment, moment_stored
 from publishing.versions import (
     EVERYONE,
     WORDS_FOR,
@@ -49,10 +51,10 @@ class Published:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """
-    What is to be published: these words, as that version of that issue, to those readers.
+    What is to be published: these words, as that version of that issue, to those readers, then.
 
     `unlisted` keeps the issue out of the archive's lists. Of a new issue that is part of what its
-    key stands for; a later version can but take the issue out.
+    key stands for; a later version can but take the issue out. `at` is None for now.
     """
 
     content: Content
@@ -60,6 +62,7 @@ class Asked:
     version: int | None
     goes_to: str
     unlisted: bool = False
+    at: Moment | None = None
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Whether this is what was asked for when `edition` was published."""
@@ -68,7 +71,12 @@ class Asked:
             if self.issue is None
             else (edition.issue_id, edition.version) == (self.issue, self.version)
         )
-        return same_place and edition.goes_to == self.goes_to and has_words(edition, self.content)
+        return (
+            same_place
+            and edition.goes_to == self.goes_to
+            and is_for(edition, self.at)
+            and has_words(edition, self.content)
+        )
 
 
 class KeyUsedForOtherContentError(Exception):
@@ -78,6 +86,7 @@ class KeyUsedForOtherContentError(Exception):
         otherwise = (
             f"as version {edition.version} of its issue, to {WORDS_FOR[edition.goes_to]}"
             f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"
+            f"{_when(edition)}"
             if has_words(edition, asked.content)
             else "with other content"
         )
@@ -98,6 +107,19 @@ def has_words(edition: Edition, content: Content) -> bool:
     return bytes(edition.content_hash) == content.sha256
 
 
+def is_for(edition: Edition, at: Moment | None) -> bool:
+    """
+    Whether it was scheduled for this moment, or for none. One moment is one, in whichever zone it
+    was said. That it was sent sooner or started late does not change what it was meant for.
+    """
+    return edition.scheduled_for == (at.utc if at else None)
+
+
+def _when(edition: Edition) -> str:
+    moment = moment_stored(edition)
+    return f", for {moment.words}" if moment else ""
+
+
 def publish(
     author: uuid.UUID,
     key: str,
@@ -108,6 +130,8 @@ def publish(
     version: int | None = None,
     goes_to: str = EVERYONE,
     unlisted: bool = False,
+    approved_by: uuid.UUID | None = None,
+    at: Moment | None = None,
 ) -> Published:
     """
     Publish `content` as the next `version` of `issue`, or as version 1 of a new one.
@@ -115,22 +139,29 @@ def publish(
     It goes to everyone who is confirmed now, or of them (`goes_to` is `reached`) to those who were
     sent an earlier version. Nothing leaves before `hold_s` seconds are over. `unlisted` keeps the
     issue out of the archive's lists (listing.py); without it a version leaves that as it is.
+    `approved_by` is who agreed to it, where publishing takes two (approval.py).
+
+    With `at` it waits for that moment, frozen and with its key, and goes to nobody before: then a
+    worker starts it, to everyone confirmed by then (starting.py). There is no hold on top of it.
 
     Asking again with the same key returns the edition that exists, and so does asking for a version
     that exists, under whatever key and with whatever content: compare it with `has_words`.
-    Raises `KeyUsedForOtherContentError` if the key stands for anything else, and
-    `VersionRefusedError` if the version is neither there nor the next.
+    Raises `KeyUsedForOtherContentError` if the key stands for anything else,
+    `VersionRefusedError` if the version is neither there nor the next, and `NeedsApprovalError` if
+    publishing takes two and nobody else than `author` has approved it.
     """
-    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value, unlisted)
+    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value, unlisted, at)
     with transaction.atomic():
         refusal = why_not(issue, version, asked.goes_to)
         earlier = _standing(author, key, asked)
         if earlier is None:
             if refusal:
                 raise VersionRefusedError(refusal)
+            second = second_of(author, approved_by)
             try:
                 with transaction.atomic():
-                    return Published(_publish_new(author, key, asked, hold_s), created=True)
+                    edition = _publish_new(author, key, asked, hold_s, second)
+                    return Published(edition, created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.
                 if _constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION):
@@ -158,7 +189,9 @@ def _constraint(error: IntegrityError) -> str | None:
     return getattr(diagnostics, "constraint_name", None)
 
 
-def _publish_new(author: uuid.UUID, key: str, asked: Asked, hold_s: float) -> Edition:
+def _publish_new(
+    author: uuid.UUID, key: str, asked: Asked, hold_s: float, second: uuid.UUID | None
+) -> Edition:
     content = asked.content
     issue = _issue_of(asked)
     mail = compose(
@@ -167,6 +200,7 @@ def _publish_new(author: uuid.UUID, key: str, asked: Asked, hold_s: float) -> Ed
         content.text,
         newsletter=Newsletter.objects.the_one(),
         site_url=settings.SITE_URL,
+        preheader=content.preheader,
     )
     edition = Edition.objects.create(
         issue=issue,
@@ -175,26 +209,50 @@ def _publish_new(author: uuid.UUID, key: str, asked: Asked, hold_s: float) -> Ed
         kind=Edition.Kind.NEWSLETTER,
         stream=settings.POSTMARK_BROADCAST_STREAM,
         author_id=author,
+        approved_by_id=second,
         idempotency_key=key,
         title=content.title,
+        preheader=content.preheader,
         html_content=content.html,
         text_content=content.text,
         html_mail=mail.html,
         text_mail=mail.text,
         content_hash=content.sha256,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
-        published_at=Now(),
-        held_until=cast("Any", Now()) + timedelta(seconds=hold_s),
+        **_times(asked.at, hold_s),
     )
+    # After the edition, which is where two who publish one version wait for each other.
+    if edition.version > 1 and asked.unlisted:
+        Issue.objects.filter(pk=issue.pk).update(unlisted=True)
+    if asked.at:
+        record_scheduling(author, edition, asked.at, unlisted=asked.unlisted)
+        return edition
     edition.refresh_from_db(fields=["published_at", "held_until"])
     audience = audience_of(issue.pk, edition.version, asked.goes_to)
     enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
     if edition.version > 1:
-        # After the edition, which is where two who publish one version wait for each other.
-        newer = {"title": content.plain_title} | ({"unlisted": True} if asked.unlisted else {})
-        Issue.objects.filter(pk=issue.pk).update(**newer)
+        Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition, unlisted=asked.unlisted)
     return edition
+
+
+def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
+    """When it is published and held until; of a scheduled one the moment it waits for."""
+    if at is None:
+        return {
+            "published_at": Now(),
+            "held_until": cast("Any", Now()) + timedelta(seconds=hold_s),
+        }
+    return {
+        "control": Edition.Control.SCHEDULED,
+        # When that was: a restored database has the provider asked from there on.
+        "control_at": Now(),
+        "published_at": at.utc,
+        "held_until": at.utc,
+        "scheduled_for": at.utc,
+        "scheduled_local": at.local,
+        "scheduled_zone": at.zone,
+    }
 
 
 def _issue_of(asked: Asked) -> Issue:

@@ -3,22 +3,32 @@ What became of each reader's copy, a page at a time.
 
 The way leads over the batches, whose counts say which of them hold a copy with the outcome. So a
 page costs the same whether a thousand or a million copies went out, and needs no index of its own.
+A reader is looked for among the readers, and their copy by its key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from delivery.models import Batch, Delivery
 from publishing.bar import ORDER
+from subscribers.models import Subscriber
 
 PAGE = 50
 # How many are shown to somebody who did not ask for the list.
 FIRST_FEW = 20
+# Of the failed, those who may be tried again.
+ALL, MISSED = "all", "missed"
+LISTS = (ALL, *ORDER, MISSED)
+# Copies held in memory while a file of them is written.
+CHUNK = 2000
+# Behind every recipient of a batch; no more digits than a place may have.
+_BATCH_END = 10**18 - 1
 _PLACE = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
@@ -35,11 +45,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class OutcomePage:
-    """Some copies with one outcome, and where the next page begins, if there is one."""
+    """Some copies of one list, and where the next page begins, if there is one."""
 
     outcome: str
     copies: Sequence[Delivery]
     after: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A reader who was looked for, and their copy; None if they were not in the audience."""
+
+    reader: Subscriber
+    copy: Delivery | None
 
 
 def place(text: str) -> Place | None:
@@ -51,39 +69,78 @@ def place(text: str) -> Place | None:
 def outcome_page(
     edition: int, outcome: str, after: Place | None = None, *, most: int = PAGE
 ) -> OutcomePage:
-    """Up to `most` copies of an edition with `outcome`, one of `ORDER`, from a place on."""
-    if outcome not in ORDER:
-        raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(ORDER)} is expected.")
-    batches = Batch.objects.filter(Q(**{f"{outcome}__gt": 0}), edition=edition)
-    # `sent_at` without evidence counts as unknown, wherever the outcome still says otherwise; the
-    # books go by the outcome, and so does this list.
-    copies = Delivery.objects.filter(outcome=outcome)
+    """Up to `most` copies of an edition on one of `LISTS`, from a place on."""
+    if outcome not in LISTS:
+        raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
+    # The column of the batches that counts the list.
+    counted = "size" if outcome == ALL else outcome
+    batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
+    copies = _copies_of(outcome)
     if after is not None:
         batches = batches.filter(pk__gte=after.batch)
         copies = copies.filter(
             Q(batch_id__gt=after.batch) | Q(batch_id=after.batch, recipient_id__gt=after.recipient)
         )
-    # Every one of these batches has at least one such copy, except perhaps the first, of which
-    # they may all have been shown.
-    ids = list(batches.order_by("pk").values_list("pk", flat=True)[: most + 2])
+    # As many as are needed. Of the first, all may have been shown.
+    ids, there, were_enough = [], 0, False
+    for batch, count in batches.values_list("pk", counted)[: most + 2]:
+        ids.append(batch)
+        there += count if after is None or batch != after.batch else 0
+        if there > most:
+            were_enough = True
+            break
     found = list(
         copies.filter(batch_id__in=ids)
-        .only(
-            "issue",
-            "recipient",
-            "version",
-            "batch",
-            "address",
-            "outcome",
-            "sent_at",
-            "provider_message_id",
-            "evidence",
-            "reason",
-        )
+        .select_related("batch")
         .order_by("batch_id", "recipient_id")[: most + 1]
     )
     shown = found[:most]
-    more = len(found) > most
-    return OutcomePage(
-        outcome, shown, Place(shown[-1].batch_id, shown[-1].recipient_id) if more else None
+    if len(found) > most:
+        last = shown[-1]
+        return OutcomePage(outcome, shown, Place(last.batch_id, last.recipient_id))
+    # Some were settled between the two looks. What stands in later batches is not to be missed.
+    return OutcomePage(outcome, shown, Place(ids[-1], _BATCH_END) if were_enough else None)
+
+
+def every_copy(edition: int, outcome: str) -> Iterator[Delivery]:
+    """All copies of a list, some at a time: memory stays the same however many they are."""
+    after: Place | None = None
+    while True:
+        page = outcome_page(edition, outcome, after, most=CHUNK)
+        yield from page.copies
+        after = page.after
+        if after is None:
+            return
+
+
+def found_readers(
+    issue: UUID, version: int, text: str, *, most: int = PAGE
+) -> tuple[Sequence[Found], bool]:
+    """
+    Readers whose address is `text` or begins with it, each with their copy of this edition, and
+    whether there are more. Whoever was erased is not found: their address is not known any more.
+    """
+    # One look into the index of addresses, and as many into the key of the copies.
+    readers = list(
+        Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")[
+            : most + 1
+        ]
     )
+    shown = readers[:most]
+    copies = {
+        copy.recipient_id: copy
+        for copy in Delivery.objects.filter(
+            issue_id=issue, version=version, recipient_id__in=[reader.pk for reader in shown]
+        ).select_related("batch")
+    }
+    return [Found(reader, copies.get(reader.pk)) for reader in shown], len(readers) > most
+
+
+def _copies_of(outcome: str) -> QuerySet[Delivery]:
+    # `sent_at` without evidence counts as unknown, wherever the outcome still says otherwise; the
+    # books go by the outcome, and so does this list.
+    if outcome == ALL:
+        return Delivery.objects.all()
+    if outcome == MISSED:
+        return Delivery.objects.filter(missed=True)
+    return Delivery.objects.filter(outcome=outcome)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import uuid
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 from delivery.books import Books
@@ -27,6 +28,10 @@ class Status:
     books: Books
     state: EditionState
     reason: str
+
+    def reason_in(self, zone: tzinfo) -> str:
+        """The reason with its times in this zone, for a page whose times all are."""
+        return reason_of(self.books, zone)
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `issue_status` (SPEC 3.2)."""

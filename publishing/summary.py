@@ -1,5 +1,5 @@
 """
-What a letter is about, in a line or two: its own first words. Pure.
+What a letter is about, in a line or two: its preheader or its own first words. Pure.
 
 For the list of letters and for what a search engine or a chat shows of a page.
 """
@@ -24,13 +24,17 @@ _BREAK = re.compile(r"<br[^>]*>")
 _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
-def summary_of(html_content: str, text_content: str) -> str:
+def summary_of(html_content: str, text_content: str, preheader: str = "") -> str:
     """
-    The first words of a letter that say something, as plain text; empty if it has none.
+    The preheader, which its author wrote for this; without one the first words of the letter that
+    say something, as plain text. Empty if it has none.
 
     Of a letter in HTML its HTML counts, as on its page. At most `LONGEST` characters, to the end
     of a sentence where there is one. The parts may be cut off: their beginnings are enough.
     """
+    written = " ".join(Template(preheader, html=False).fill({}).split())
+    if written:
+        return written
     paragraphs = _of_html(html_content) if html_content.strip() else []
     paragraphs = paragraphs or _of_text(text_content)
     said = next((words for words in paragraphs if len(words) >= ENOUGH), " ".join(paragraphs))

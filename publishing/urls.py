@@ -3,19 +3,51 @@
 from django.urls import path
 
 from publishing.views.action import action
-from publishing.views.issues import issues
+from publishing.views.approving import approve_draft
+from publishing.views.composer import begin, delete, edit, to_markdown, write
+from publishing.views.issues import issues, issues_json, look_at_alarms
 from publishing.views.kept_letters import delete_kept_letter
 from publishing.views.listing import listing
-from publishing.views.progress import progress, progress_json
+from publishing.views.log import log
+from publishing.views.pictures import pictures
+from publishing.views.preflight import check_draft, look_outside
+from publishing.views.preview import draft_preview, preview
+from publishing.views.progress import progress
+from publishing.views.progress_json import progress_json
+from publishing.views.publishing_a_draft import publish_one
 from publishing.views.publishing_form import publishing_form
+from publishing.views.readers_csv import readers_csv
+from publishing.views.receipt import check_receipt, receipt, receipt_json
+from publishing.views.test_letter import send_test_letter, test_letter_page
 
 app_name = "desk"
 urlpatterns = [
     path("", publishing_form, name="publish"),
+    path("write/", write, name="write"),
+    path("drafts/", begin, name="drafts"),
+    path("drafts/<uuid:draft>/", edit, name="draft"),
+    path("drafts/<uuid:draft>/delete/", delete, name="draft_delete"),
+    path("drafts/<uuid:draft>/markdown/", to_markdown, name="draft_to_markdown"),
+    path("drafts/<uuid:draft>/preview/", draft_preview, name="draft_preview"),
+    path("drafts/<uuid:draft>/check/", check_draft, name="check"),
+    path("drafts/<uuid:draft>/looks/", look_outside, name="looks"),
+    path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
+    path("preview/", preview, name="preview"),
+    path("pictures/", pictures, name="pictures"),
     path("kept/delete/", delete_kept_letter, name="delete_kept"),
+    path("drafts/<uuid:draft>/approve/", approve_draft, name="approve_draft"),
+    path("test/", send_test_letter, name="test"),
+    path("test/<int:number>/", test_letter_page, name="test_letter"),
     path("issues/", issues, name="issues"),
+    path("issues/now.json", issues_json, name="issues_json"),
+    path("issues/alarms/", look_at_alarms, name="look_at_alarms"),
+    path("log/", log, name="log"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
+    path("<uuid:issue>/readers.csv", readers_csv, name="readers_csv"),
+    path("<uuid:issue>/receipt/", receipt, name="receipt"),
+    path("<uuid:issue>/receipt/receipt.json", receipt_json, name="receipt_json"),
+    path("receipts/", check_receipt, name="check_receipt"),
     path("<uuid:issue>/listing/", listing, name="listing"),
     path("<uuid:issue>/<slug:name>/", action, name="action"),
 ]

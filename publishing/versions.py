@@ -17,6 +17,7 @@ from delivery.books import Books
 from delivery.models import Batch, Delivery, Edition
 from delivery.models.delivery import Outcome
 from delivery.queue.books import all_books
+from publishing.scheduling import moment_stored
 from publishing.status import BODIES
 from subscribers.audience import confirmed
 
@@ -99,6 +100,12 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
             f"{'No version is named' if version is None else f'There is no version {version}'}"
             f" of “{newest.title}”: {_there_is(newest.version)}, "
             f"so the next is version {newest.version + 1}."
+        )
+    if newest.control == Edition.Control.SCHEDULED:
+        moment = moment_stored(newest)
+        return (
+            f"Version {newest.version} of “{newest.title}” waits for its time, "
+            f"{moment.words if moment else 'later'}; call it back before you publish another."
         )
     if goes_to == REACHED and not reached_someone(issue):
         return (

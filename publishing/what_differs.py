@@ -35,9 +35,15 @@ class Comparison:
 
 
 def compare(earlier: Content, now: Content) -> list[Comparison]:
-    """Title, HTML and text of both, in the order of the form."""
+    """
+    What stands in the fields of both, in the order of the form.
+
+    The preheader, which most letters do without, only where there is one.
+    """
+    preheaders = [("Preheader", earlier.preheader, now.preheader)]
     pairs = (
         ("Title", earlier.title, now.title),
+        *(preheaders if earlier.preheader or now.preheader else []),
         ("HTML", earlier.html, now.html),
         ("Text", earlier.text, now.text),
     )

@@ -1,17 +1,30 @@
 // Keeps the progress page up to date: asks for progress.json and writes text and attributes.
-// No element is ever replaced, so that focus and selection survive. What it writes comes ready from
-// the server; the page would show the same if it were loaded again.
-const EVERY_MS = 2000;
+// No element is replaced while copies go out, so that focus and selection survive. What it writes
+// comes ready from the server, and so does the time after which to ask again: seldom where nothing is
+// new or nobody looks, never where nothing more comes. The readers' list is read again at the end, and
+// says until then that it is older than the numbers.
 const page = document.querySelector("[data-live]");
 const clock = page.querySelector("[data-clock]");
-let heldS = Number(clock.dataset.clock);
+const announced = page.querySelector("[role=status]");
+const unreached = page.querySelector("[data-unreached]");
+const name = Array.from(crypto.getRandomValues(new Uint8Array(8)), (n) => n.toString(16)).join("");
+const LONGEST_S = 60;
+const endOfHold = (seconds) => (seconds > 0 ? performance.now() + seconds * 1000 : 0);
+let heldUntil = endOfHold(Number(clock.dataset.clock));
+let tag = "";
+let same = 0; // readings in a row that told nothing new
+let failures = 0;
+let timer = 0;
+let looking = false;
+const counts = () => Array.from(page.querySelectorAll(".ledger .num"), (cell) => cell.textContent).join();
+let listed = counts(); // as they were when the list was read
 
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function setAttribute(element, name, value) {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+function setAttribute(element, attribute, value) {
+  if (element.getAttribute(attribute) !== value) element.setAttribute(attribute, value);
 }
 
 function show(reading) {
@@ -19,7 +32,7 @@ function show(reading) {
     setText(element, reading.text[element.dataset.text]);
   }
   for (const part of reading.bar) {
-    const rect = page.querySelector(`[data-part=${part.outcome}]`);
+    const rect = page.querySelector(`svg.bar:not(.thin) [data-part=${part.outcome}]`);
     setAttribute(rect, "x", part.x);
     setAttribute(rect, "width", part.width);
   }
@@ -37,30 +50,87 @@ function show(reading) {
   setAttribute(glyph, "class", `glyph ${reading.tone}`);
   setAttribute(glyph.querySelector("use"), "href", `#${reading.glyph}`);
   document.title = document.title.replace(/^[^:]*/, reading.text.state);
-  heldS = reading.held_s;
+  heldUntil = endOfHold(reading.held_s);
+  const older = counts() !== listed;
+  page.querySelector("[data-older]").hidden = !older;
+  if (!reading.at_rest) return;
+  for (const note of page.querySelectorAll("[data-passing]")) note.hidden = true;
+  if (older) readListAgain(counts());
+}
+
+// The list and the history as they are now, unless somebody is at work in them.
+async function readListAgain(asOf) {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+  if (!answer.ok || answer.redirected) return;
+  const there = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of page.querySelectorAll("[data-read-again]")) {
+    const fresh = there.querySelector(`[data-read-again][aria-labelledby=${part.getAttribute("aria-labelledby")}]`);
+    const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) || part.querySelector("input")?.value !== fresh?.querySelector("input")?.value;
+    if (!fresh || isUsed) continue;
+    part.replaceChildren(...document.adoptNode(fresh).childNodes);
+    if (part.id === "list") listed = asOf;
+  }
+}
+
+function now() {
+  const timeZone = page.dataset.zone;
+  try {
+    return new Date().toLocaleTimeString("en-GB", { timeZone });
+  } catch {
+    return new Date().toLocaleTimeString("en-GB"); // a zone that this browser does not know
+  }
+}
+
+function said(why) {
+  if (!unreached.textContent) setText(unreached, ` ${why} since ${now()}.`);
+}
+
+function again(seconds) {
+  // Not all of them at once, where many look at the same issue.
+  timer = setTimeout(look, seconds * 1000 * (0.9 + Math.random() / 5));
 }
 
 async function look() {
+  if (looking) return;
+  looking = true;
+  clearTimeout(timer);
+  const address = new URL(page.dataset.live, location.href);
+  address.searchParams.set("page", name);
+  address.searchParams.set("same", same);
+  if (document.hidden) address.searchParams.set("hidden", "1");
+  const headers = { Accept: "application/json", ...(tag && { "If-None-Match": tag }) };
   try {
-    const answer = await fetch(page.dataset.live, { headers: { Accept: "application/json" } });
-    if (answer.redirected) return; // signed out meanwhile: the next click leads to the login page
-    if (answer.ok) {
-      const { page: reading } = await answer.json();
-      show(reading);
-      if (reading.at_rest) return;
-    }
+    const answer = await fetch(address, { headers, cache: "no-store" });
+    // Signed out meanwhile: the next click leads to the login page.
+    if (answer.redirected) return said("You are signed out, so this stands still");
+    if (answer.status !== 304 && !answer.ok) throw new Error(answer.statusText);
+    same = answer.status === 304 ? same + 1 : 0;
+    tag = answer.headers.get("ETag") ?? "";
+    if (answer.ok) show((await answer.json()).page);
+    setText(page.querySelector("[data-text=updated]"), answer.headers.get("Homing-Updated"));
+    setText(unreached, "");
+    failures = 0;
+    const seconds = Number(answer.headers.get("Homing-Ask-Again"));
+    if (seconds > 0) again(seconds); // “never” is no number
   } catch {
-    // Not to be reached just now. The page says when it was last updated.
+    said("The site has not answered");
+    again(Math.min(LONGEST_S, 2 * 2 ** failures++));
+  } finally {
+    looking = false;
   }
-  setTimeout(look, EVERY_MS);
 }
 
 function tick() {
-  if (heldS > 0) {
-    heldS -= 1;
-    setText(clock, `${Math.floor(heldS / 60)}:${String(heldS % 60).padStart(2, "0")}`);
-  }
+  if (!heldUntil) return;
+  const left = Math.max(0, Math.ceil((heldUntil - performance.now()) / 1000));
+  setText(clock, `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+  if (left === 5) setText(announced, `${announced.dataset.held} 5 seconds left.`);
+  if (!left) heldUntil = 0;
 }
 
-setTimeout(look, EVERY_MS);
+// Whoever comes back to the page sees what is so, also where nothing more was to come.
+document.addEventListener("visibilitychange", () => document.hidden || look());
+addEventListener("pageshow", (event) => event.persisted && look());
+addEventListener("online", look);
 setInterval(tick, 1000);
+if (Number(page.dataset.ask) > 0) again(Number(page.dataset.ask));

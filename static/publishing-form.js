@@ -7,10 +7,10 @@
 const PREFIX = "homing-letter:";
 
 for (const form of document.querySelectorAll("form[data-once]")) {
-  const button = form.querySelector("button");
+  const button = form.querySelector("[data-publish]");
   const key = form.elements.idempotency_key;
   // Which version it is and whom it goes to belong to the key as much as the words do.
-  const written = ["title", "html_content", "text_content", "issue", "version", "goes_to", "unlisted"]
+  const written = ["title", "preheader", "html_content", "text_content", "issue", "version", "goes_to", "unlisted"]
     .filter((name) => form.elements[name]);
   let pressed = false;
   let touched = false;
@@ -55,6 +55,8 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     keep();
   });
   form.addEventListener("submit", (event) => {
+    // A test letter opens in a window of its own, and the words stay here to be published.
+    if (event.submitter?.hasAttribute("formaction")) return;
     if (pressed) {
       event.preventDefault();
       return;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.conf import settings
 from django.db import connection
@@ -11,7 +11,7 @@ from delivery.models import Edition
 from delivery.models.delivery import Outcome
 from delivery.told import Fact
 from subscribers import gaps_of_a_restore, request_token, told
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Suppression
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
 
@@ -89,6 +89,15 @@ class RegisteredReaders:
                 ],
             )
             return dict(cursor.fetchall())
+
+    def shut_out(self, addresses: Sequence[str]) -> Collection[str]:
+        """Which of these addresses are on the suppression list, however they are written."""
+        listed = set(
+            Suppression.objects.filter(
+                address_key__in=[address.lower() for address in addresses], lifted_at=None
+            ).values_list("address_key", flat=True)
+        )
+        return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
         """

@@ -13,12 +13,15 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from django.db.models import Q
 
 from delivery.merge_fields import Template
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.queue.kept_events import events_about
 from delivery.queue.provider_suppression import last_words
 from delivery.queue.suppression_change import changes_of
+from delivery.queue.test_letter import sent_to
+from delivery.test_letter import NOBODY, TEST_ISSUE, marked
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 
 
@@ -192,7 +195,9 @@ def _copies_for(reader: Subscriber) -> list[CopyHeld]:
         for edition in Edition.objects.only("issue_id", "version", "kind", "title", "published_at")
     }
     issues = list({issue for issue, _ in editions})
-    copies = Delivery.objects.filter(issue__in=issues, recipient=reader.pk)
+    # Test letters went to their address, and to nobody by their number.
+    tests = Q(issue=TEST_ISSUE, recipient=NOBODY, version__in=sent_to(reader.email_key))
+    copies = Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests)
     values = {"name": reader.name, "email": reader.email, "newsletter": _newsletter_name()}
     held = []
     for copy in copies:
@@ -201,7 +206,10 @@ def _copies_for(reader: Subscriber) -> list[CopyHeld]:
             continue
         held.append(
             CopyHeld(
-                title=Template(edition.title, html=False).fill(values),
+                title=Template(
+                    marked(edition.title) if edition.kind == Edition.Kind.TEST else edition.title,
+                    html=False,
+                ).fill(values),
                 version=edition.version,
                 kind=edition.kind,
                 published_at=edition.published_at,

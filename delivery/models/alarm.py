@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -29,6 +30,16 @@ class Alarm(models.Model):
     about = models.CharField(max_length=120)
     sentence = models.TextField()
     raised_at = models.DateTimeField(db_default=Now())
+    # The desk shows it first until somebody says that they have looked at it.
+    looked_at = models.DateTimeField(null=True)
+    looked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="+",
+    )
 
     class Meta:
         db_table = "alarm"
@@ -42,6 +53,13 @@ class Alarm(models.Model):
                     kind__in=["accepted_twice", "marked_unsettled", "not_at_provider", "surge"]
                 ),
             ),
+        ]
+        indexes = [
+            models.Index(
+                name="alarm_not_looked_at",
+                fields=["raised_at"],
+                condition=Q(looked_at__isnull=True),
+            )
         ]
 
     def __str__(self) -> str:

@@ -136,6 +136,12 @@ class Batch(models.Model):
                 fields=["lease_until"],
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
+            # Few, however much was ever sent: what the desk looks through.
+            models.Index(
+                name="batch_not_over",
+                fields=["edition"],
+                condition=~Q(state="done") | Q(missed__gt=0),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -22,10 +22,12 @@ class Edition(models.Model):
         NEWSLETTER = "newsletter"
         CONFIRMATION = "confirmation", "asks who signed up whether it was them"
         RECORD = "record", "leads somebody to what is held about them"
+        TEST = "test", "shows its author a letter that is not published yet"
 
     class Control(models.TextChoices):
         """Who holds the edition back, if anyone."""
 
+        SCHEDULED = "scheduled", "waits for its time; before it nobody is in its audience"
         RUNNING = "running"
         PAUSED = "paused", "paused by a person, or by a surge of bounces or complaints"
         STOPPED = "stopped", "stopped by a fault of the account or the content"
@@ -60,6 +62,13 @@ class Edition(models.Model):
     idempotency_key = models.CharField(max_length=49, null=True)
 
     title = models.CharField(max_length=500)
+    preheader = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What an inbox shows beside the subject.",
+    )
     html_content = models.TextField(blank=True)
     text_content = models.TextField(blank=True)
     html_mail = models.TextField(blank=True, help_text="The HTML part with merge fields, framed.")
@@ -71,6 +80,22 @@ class Edition(models.Model):
     held_until = models.DateTimeField(db_default=Now())
     audience = models.PositiveIntegerField(
         default=0, help_text="Of mail on request 0 and not read: there the batches' sizes count."
+    )
+
+    # When it goes out by itself: the moment, and how its author said it: 2026-10-25T07:30 in
+    # Europe/Lisbon.
+    scheduled_for = models.DateTimeField(null=True)
+    scheduled_local = models.CharField(max_length=16, default="", db_default="")
+    scheduled_zone = models.CharField(max_length=64, default="", db_default="")
+
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        related_name="+",
+        help_text="Who agreed to these words, where publishing takes two.",
     )
 
     goes_to = models.CharField(
@@ -118,7 +143,7 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(
                 name="edition_kind_is_known",
-                condition=Q(kind__in=["newsletter", "confirmation", "record"]),
+                condition=Q(kind__in=["newsletter", "confirmation", "record", "test"]),
             ),
             # The next person who asks would get nothing.
             models.CheckConstraint(
@@ -127,7 +152,16 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(
                 name="edition_control_is_known",
-                condition=Q(control__in=["running", "paused", "stopped", "cancelled", "closed"]),
+                condition=Q(
+                    control__in=[
+                        "scheduled",
+                        "running",
+                        "paused",
+                        "stopped",
+                        "cancelled",
+                        "closed",
+                    ]
+                ),
             ),
             models.CheckConstraint(
                 name="edition_goes_to_is_known",
@@ -136,6 +170,24 @@ class Edition(models.Model):
             models.CheckConstraint(
                 name="nothing_runs_before_it_is_reconciled",
                 condition=Q(unreconciled_since__isnull=True) | ~Q(control="running"),
+            ),
+            models.CheckConstraint(
+                name="a_scheduled_edition_says_when",
+                condition=~Q(control="scheduled")
+                | (
+                    Q(kind="newsletter")
+                    & Q(scheduled_for__isnull=False)
+                    & ~Q(scheduled_local="")
+                    & ~Q(scheduled_zone="")
+                ),
+            ),
+            models.CheckConstraint(
+                name="nobody_is_in_the_audience_before_its_time",
+                condition=~Q(control="scheduled") | Q(audience=0),
+            ),
+            models.CheckConstraint(
+                name="nobody_approves_what_they_publish",
+                condition=Q(approved_by__isnull=True) | ~Q(approved_by=F("author")),
             ),
             models.CheckConstraint(
                 name="a_stopped_edition_says_why",

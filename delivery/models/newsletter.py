@@ -75,6 +75,14 @@ class Newsletter(models.Model):
         blank=True, default="", help_text="Where answers go; empty: to the sender."
     )
 
+    second_person = models.BooleanField(
+        "publishing takes two",
+        default=False,
+        db_default=False,
+        help_text="An issue is published only after somebody else who may publish has approved "
+        "exactly its words.",
+    )
+
     objects = NewsletterManager()
 
     class Meta:

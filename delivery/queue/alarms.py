@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import uuid
 
 from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
 
 from delivery.models import Alarm
 
@@ -36,3 +38,23 @@ def raise_alarm(
 def alarms_of(edition: int, *, most: int) -> list[Alarm]:
     """The alarms of an edition, the latest first, at most so many."""
     return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])
+
+
+def alarms_to_look_at(*, most: int) -> list[Alarm]:
+    """The alarms that nobody has looked at yet, the latest first, at most so many."""
+    alarms = Alarm.objects.filter(looked_at=None).select_related("edition")
+    # Its words would come along, and nobody reads them here.
+    return list(
+        alarms.only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version",
+                    "edition__title").order_by("-raised_at", "-pk")[:most]
+    )  # fmt: skip
+
+
+def look_at(edition: int, up_to: int, looker: uuid.UUID) -> int:
+    """
+    Somebody has looked at the alarms of an edition, up to the one with the id `up_to`; how many
+    nobody had looked at before. What was raised meanwhile is still to be looked at.
+    """
+    return Alarm.objects.filter(edition=edition, pk__lte=up_to, looked_at=None).update(
+        looked_at=Now(), looked_by=looker
+    )

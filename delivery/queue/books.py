@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery.books import Books
+from delivery.moment import Moment
 from delivery.pace import slowed_to
 from delivery.queue.pace import SLOWING, slowing_in
 
@@ -24,7 +25,8 @@ _RATE_OVER_S = 60
 _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
-    SELECT kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
+    SELECT scheduled_for, scheduled_local, scheduled_zone,
+           kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
            edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
            CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
@@ -77,14 +79,18 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.
 
-    `open_only` leaves out those that nobody has anything left to do about.
+    `open_only` leaves out those that nobody has anything left to do about, and those whose time
+    has not come.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             {_BOOKS}
             WHERE (%(all)s OR edition.id = ANY(%(among)s))
-              AND (NOT %(open_only)s OR control = 'stopped' OR EXISTS (
+              AND (NOT %(open_only)s OR control = 'stopped'
+                   OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
+                                                 OR unreconciled_since IS NOT NULL)
+                   OR EXISTS (
                     SELECT FROM batch
                     WHERE batch.edition_id = edition.id
                       AND CASE control WHEN 'cancelled' THEN state <> 'done'
@@ -101,9 +107,10 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
 
 def _with_the_pace(row: Sequence[Any]) -> Books:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    kind, bounced, complained, *cells, too_fast, to, for_s = row
+    at, local, zone, kind, bounced, complained, *cells, too_fast, to, for_s = row
     slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
-    return Books(*[*map(_whole, cells), slowed, kind, int(bounced), int(complained)])
+    moment = Moment(at, local, zone) if at else None
+    return Books(*[*map(_whole, cells), slowed, kind, int(bounced), int(complained), moment])
 
 
 def _whole(cell: Any) -> Any:

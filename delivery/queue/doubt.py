@@ -24,7 +24,8 @@ class Doubt:
     says nothing. `kept` is evidence that came after the claim was lost. `bears_an_id` says that
     the deliveries carry a provider id, so they must never be sent again unasked. `is_forgotten`
     says that the call was so long ago that the provider may not remember it: then its silence says
-    nothing, whatever else it shows. `is_cancelled` says that nothing of the edition goes any more.
+    nothing, whatever else it shows. `is_cancelled` says that nothing of the edition goes any more,
+    `is_test` that it is a test letter, about which nobody decides.
     """
 
     stream: str
@@ -34,6 +35,7 @@ class Doubt:
     bears_an_id: bool
     is_forgotten: bool = False
     is_cancelled: bool = False
+    is_test: bool = False
 
 
 def doubt_of(claim: Claim) -> Doubt:
@@ -46,7 +48,7 @@ def doubt_of(claim: Claim) -> Doubt:
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),
-                   control = 'cancelled'
+                   control = 'cancelled', kind = 'test'
             FROM batch JOIN edition ON edition.id = edition_id
                  LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call
                         ON call.id = attempt
@@ -54,7 +56,7 @@ def doubt_of(claim: Claim) -> Doubt:
             """,
             [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )
-        stream, issue, version, since, is_forgotten, is_cancelled = cursor.fetchone()
+        stream, issue, version, since, is_forgotten, is_cancelled, is_test = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -91,4 +93,5 @@ def doubt_of(claim: Claim) -> Doubt:
         bears_an_id=any(has_id for _, has_id in rows),
         is_forgotten=is_forgotten,
         is_cancelled=is_cancelled,
+        is_test=is_test,
     )

@@ -40,7 +40,7 @@ def take(
                    lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
             WHERE name = %(name)s AND (lease_until IS NULL OR lease_until <= clock_timestamp())
               AND (due_at <= clock_timestamp() OR (%(after)s AND EXISTS (
-                    SELECT FROM edition WHERE kind = 'newsletter'
+                    SELECT FROM edition WHERE kind = 'newsletter' AND control <> 'scheduled'
                                           AND published_at > coalesce(started_at, '-infinity'))))
             RETURNING started_at, through_at, failures
             """,

@@ -16,6 +16,7 @@ from django.db import connection
 from delivery.mail_on_request import ISSUES
 from delivery.models import Edition
 from delivery.queue import kept_events, provider_suppression, suppression_change
+from delivery.test_letter import NOBODY, TEST_ISSUE
 
 ERASED = "The reader had themselves erased."
 NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
@@ -31,6 +32,12 @@ _BLANK = """
            reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END
     FROM unnest(%s::bigint[], %s::text[]) AS gone (recipient, address_key)
     WHERE issue_id = ANY(%s) AND recipient_id = recipient AND (address <> '' OR name <> '')
+"""
+
+_BLANK_TESTS = """
+    UPDATE delivery SET address = '', name = '',
+           reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
+    WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s
 """
 
 
@@ -54,6 +61,9 @@ def forget_recipient(recipient: int, address_key: str) -> None:
     """
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     _blank({recipient: address_key}, issues, ERASED)
+    # A test letter goes to an address, and to nobody by their number.
+    with connection.cursor() as cursor:
+        cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, NOBODY, address_key])
 
 
 def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:

@@ -17,6 +17,7 @@ from delivery import readers
 from delivery.queue.control import stop
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
+from delivery.queue.test_letter import leave_a_gap_in_numbers
 from delivery.reconciliation import stopped_because
 
 logger = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ def notice() -> Noticed:
         stopped: tuple[int, ...] = ()
         if found.is_another:
             readers.registered().leave_a_gap_in_ids()
+            leave_a_gap_in_numbers()
             stopped = _stop_open_editions(cursor)
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
@@ -90,6 +92,7 @@ def declare_restored() -> tuple[int, ...]:
     with short_transaction() as cursor:
         _lock(cursor)
         readers.registered().leave_a_gap_in_ids()
+        leave_a_gap_in_numbers()
         stopped = _stop_open_editions(cursor)
         _store(cursor)
     logger.critical("restored, as was declared: %d open editions stop", len(stopped))
@@ -167,7 +170,8 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     Have every edition that is not done reconciled before anything more of it goes out.
 
     A running one stops, and goes on when it is reconciled. One that a person paused or closed, or
-    that a fault stopped, stays what it is; what was cancelled sends nothing more anyway.
+    that a fault stopped, stays what it is; what was cancelled sends nothing more anyway. One that
+    waits for its time may have gone out after the backup was taken.
     """
     cursor.execute(
         """
@@ -175,6 +179,7 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         WHERE EXISTS (SELECT FROM batch WHERE edition_id = edition.id
                                           AND (state <> 'done' OR missed > 0))
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
+           OR control = 'scheduled'
         ORDER BY id
         """
     )

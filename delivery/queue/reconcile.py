@@ -36,7 +36,8 @@ class Walked:
 
     `backup_not_before` is the latest moment before `unreconciled_since` at which this database
     knows of a call, or else when the edition was published. One that `has_ended` sends nothing
-    more, whatever is found.
+    more, whatever is found. One that `is_scheduled` is taken for one that nobody has a copy of; of
+    it `published_at` is when it was scheduled.
     """
 
     edition: int
@@ -48,6 +49,7 @@ class Walked:
     unreconciled_since: datetime | None
     backup_not_before: datetime
     has_ended: bool
+    is_scheduled: bool = False
 
 
 def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Walked]:
@@ -58,11 +60,13 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT id, issue_id, version, title, stream, published_at, unreconciled_since,
-                   greatest(published_at, (SELECT max(started_at) FROM attempt
-                                           WHERE started_at < unreconciled_since)),
-                   control IN ('cancelled', 'closed')
-            FROM edition
+            SELECT id, issue_id, version, title, stream, begun, unreconciled_since,
+                   greatest(begun, (SELECT max(started_at) FROM attempt
+                                    WHERE started_at < unreconciled_since)),
+                   control IN ('cancelled', 'closed'), control = 'scheduled'
+            FROM edition, LATERAL (
+                SELECT CASE control WHEN 'scheduled' THEN control_at ELSE published_at END
+            ) AS since (begun)
             WHERE issue_id = %(issue)s
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL

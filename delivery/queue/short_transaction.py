@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -12,14 +13,30 @@ from django.db.backends.utils import CursorWrapper
 # server ends the session instead, and the lease brings the batch back.
 LONGEST_SILENCE_S = 5
 
+_is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
+
 
 @contextmanager
 def short_transaction() -> Iterator[CursorWrapper]:
     """
-    A cursor in a transaction of its own, committed at the end.
+    A cursor in a transaction of its own, committed at the end; or in that of `together`.
 
     Set for this transaction only, so that it holds behind a pooler and leaves nothing behind.
     """
-    with transaction.atomic(durable=True), connection.cursor() as cursor:
+    with transaction.atomic(durable=not _is_joined.get()), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")
         yield cursor
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """
+    What the queue does in here, and what is written beside it, is there after the commit, or none
+    of it: an action of a person, for one, and its line in the audit trail.
+    """
+    with transaction.atomic(durable=True):
+        was = _is_joined.set(True)
+        try:
+            yield
+        finally:
+            _is_joined.reset(was)

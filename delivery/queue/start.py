@@ -32,6 +32,7 @@ class Started:
     """The call is on record; these copies may go, and no others."""
 
     recipients: Sequence[int]
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def _start(
         """,
         [attempt, claim.batch, claim.epoch, worker, len(recipients), deadline_s, claim.edition],
     )
-    return Started(recipients)
+    return Started(recipients, kind)
 
 
 def _waiting_in(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
@@ -190,10 +191,32 @@ def _hold_back(cursor: CursorWrapper, claim: Claim) -> None:
 def _still_to_send(
     cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int], kind: str
 ) -> list[int]:
-    gone = readers.registered().no_longer_mailable(unmarked, kind)
+    gone = (
+        _not_to_be_tested(cursor, claim)
+        if kind == Edition.Kind.TEST
+        else readers.registered().no_longer_mailable(unmarked, kind)
+    )
     if gone:
         _take_out(cursor, claim, gone, kind)
     return [recipient for recipient in unmarked if recipient not in gone]
+
+
+def _not_to_be_tested(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
+    """
+    Of a test letter only the address counts, whoever it belongs to: it may have been shut out, or
+    have been erased meanwhile.
+    """
+    cursor.execute(
+        "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
+        [claim.batch],
+    )
+    addresses = dict(cursor.fetchall())
+    shut_out = readers.registered().shut_out(list(addresses.values()))
+    return {
+        recipient: "suppressed" if address else "withdrawn"
+        for recipient, address in addresses.items()
+        if not address or address in shut_out
+    }
 
 
 def _take_out(cursor: CursorWrapper, claim: Claim, gone: Mapping[int, str], kind: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Time enough to see an edition that is held, and short enough to wait for.
-HOLD_S = 2
+# Time enough for a person to call back what they published. The demo does not wait for its end.
+HOLD_S = 20
 
 # Empty counts as unset. A real token must not travel, a real stream is not there, and options
 # meant for another web server would be taken for the demo's.

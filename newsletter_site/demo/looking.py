@@ -20,7 +20,7 @@ def addresses_of(stage: Stage, edition: Edition) -> Addresses:
     mail = stage.sandbox.newest_mail(A_READER) or stage.sandbox.newest_mail()
     site, inbox = stage.site_url, f"{stage.sandbox.url}/"
     return Addresses(
-        form=site + FORM,
+        write=f"{site}{FORM}write/",
         progress=f"{site}{FORM}{edition.issue_id}/",
         front=f"{site}/",
         archive=edition.archive_url,

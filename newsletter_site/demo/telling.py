@@ -22,7 +22,7 @@ INDENT = "    "
 class Addresses:
     """Where to look on; `mail` shows one mail, and `unsubscribe` is the link that it holds."""
 
-    form: str
+    write: str
     progress: str
     front: str
     archive: str
@@ -117,17 +117,19 @@ def where_to_look_on(addresses: Addresses, author: Author) -> str:
     """What a person can open while the demo stays up."""
     lines = (
         "",
-        "The site stays up until Ctrl-C. Sign in to write, publish and watch:",
-        f"{INDENT}{'author':<13}{author.username}",
-        f"{INDENT}{'password':<13}{author.password}",
-        f"{INDENT}{'the form':<13}{addresses.form}",
-        f"{INDENT}{'this issue':<13}{addresses.progress}",
-        "Open to everybody, and to the readers:",
+        "What is on the site, open to everybody:",
         f"{INDENT}{'front page':<13}{addresses.front}",
         f"{INDENT}{'archive':<13}{addresses.archive}",
         f"{INDENT}{'every mail':<13}{addresses.inbox}",
         f"{INDENT}{'one of them':<13}{addresses.mail}",
         f"{INDENT}{'its way out':<13}{addresses.unsubscribe}",
+        "",
+        "Now write an issue of your own. It goes to the sandbox, no further; README.md shows how.",
+        f"{INDENT}{'write':<13}{addresses.write}",
+        f"{INDENT}{'user name':<13}{author.username}",
+        f"{INDENT}{'password':<13}{author.password}",
+        f"{INDENT}{'this issue':<13}{addresses.progress}",
+        "The site stays up until Ctrl-C.",
     )
     return "\n".join(lines)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from email.utils import parseaddr
+
 from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
+
 register = template.Library()
+
+_WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 
 
 @register.filter
@@ -28,6 +34,15 @@ def breakable(address: str) -> SafeString:
 
 
 @register.filter
+def mailbox(sender: str) -> str:
+    """
+    A sender as a person reads it: without the quotation marks that a header wants (RFC 5322).
+    """
+    name, address = parseaddr(sender)
+    return f"{name} <{address}>" if name else address
+
+
+@register.filter
 def signature(author: object) -> str:
     """
     The name under a letter that everybody may read: the author's full name, if they gave one. What
@@ -39,7 +54,14 @@ def signature(author: object) -> str:
 @register.filter
 def called(user: object) -> str:
     """The name a person goes by: their full name, or what they sign in with."""
-    if user is None:
+    if not user:  # None, or what a template makes of an account that is not there
         return "someone who is gone"
     full_name = getattr(user, "get_full_name", str)()
     return full_name or getattr(user, "username", "")
+
+
+@register.filter
+def may(user: object, way: str) -> bool:
+    """Whether somebody may “write”, “act” on what goes out, or “look” at issues."""
+    has_perm = getattr(user, "has_perm", None)
+    return has_perm is not None and any(map(has_perm, _WAYS[way]))

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery.models import Edition
+from publishing.models import Draft
 from publishing.versions import EVERYONE, WORDS_FOR
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
@@ -20,21 +21,39 @@ IN_THE_ARCHIVE = "It stands in the archive."
 UNLISTED = "It stands in the archive for whoever has its address."
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
+_TEST_TAG = "test-letter-"
+_DRAFT_TAG = "draft-"
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One message as the desk shows it: glyph, tone, text, and where it leads, if anywhere."""
+    """One message as the desk shows it: glyph, tone, text, and a link with its words, if any."""
 
     glyph: str
     tone: str
     text: str
     leads_to: str
+    words: str
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether it says what will be, and is past when that has been."""
+        return self.text == ACCEPTED
 
 
 def tag_of(edition: Edition) -> str:
     """The tag of a message that is about this edition's issue."""
     return f"{_TAG}{edition.issue_id.hex}"
+
+
+def tag_of_test(number: int) -> str:
+    """The tag of a message that is about this test letter."""
+    return f"{_TEST_TAG}{number}"
+
+
+def tag_of_draft(draft: Draft) -> str:
+    """The tag of a message that is about this draft."""
+    return f"{_DRAFT_TAG}{draft.pk.hex}"
 
 
 def to_nobody(edition: Edition) -> str:
@@ -62,8 +81,15 @@ def _note(message: Message) -> Note:
         messages.WARNING: ("attention", "doubt"),
         messages.ERROR: ("attention", "fault"),
     }.get(message.level, ("done", ""))
-    issues = [tag for tag in (message.extra_tags or "").split() if tag.startswith(_TAG)]
-    leads_to = ""
-    if issues:
-        leads_to = reverse("desk:progress", args=[uuid.UUID(issues[0].removeprefix(_TAG))])
-    return Note(glyph, tone, str(message.message), leads_to)
+    leads_to = words = ""
+    for tag in (message.extra_tags or "").split():
+        if tag.startswith(_TAG):
+            leads_to = reverse("desk:progress", args=[uuid.UUID(tag.removeprefix(_TAG))])
+            words = "See it go out"
+        elif tag.startswith(_TEST_TAG):
+            leads_to = reverse("desk:test_letter", args=[int(tag.removeprefix(_TEST_TAG))])
+            words = "See how it stands"
+        elif tag.startswith(_DRAFT_TAG):
+            leads_to = reverse("desk:draft", args=[uuid.UUID(tag.removeprefix(_DRAFT_TAG))])
+            words = "Open the draft"
+    return Note(glyph, tone, str(message.message), leads_to, words)

@@ -5,26 +5,39 @@ from __future__ import annotations
 import uuid
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from publishing import audit_trail
-from publishing.actions import ACTIONS, CannotDoThatError, cannot, perform
+from publishing.actions import ACTIONS, TAKES_BACK, CannotDoThatError, cannot, perform
+from publishing.draft_again import reached_nobody
+from publishing.drafts import open_draft_of_issue
 from publishing.issue_list import plain_title
 from publishing.status import status_of
-from publishing.views.desk import author_of, desk_page, may_publish
-from publishing.views.progress import named_edition
+from publishing.views.accepted import tag_of_draft
+from publishing.views.desk import (
+    NO_OPERATOR,
+    PUBLISH,
+    WRITE,
+    author_of,
+    desk_page,
+    may_operate,
+)
+from publishing.views.naming import named_edition
 from subscribers.views.see_other import see_other
 
 
-@may_publish
+@may_operate
 @require_http_methods(["GET", "HEAD", "POST"])
 def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
     """GET asks, POST does it. Pressing twice does no more than pressing once."""
     if name not in ACTIONS:
         raise Http404("There is nothing of this name to be done to an issue.")
+    if not ACTIONS[name].is_open_to(request.user.has_perm):
+        raise PermissionDenied(f"{NO_OPERATOR} Ask an operator for it.")
     edition = named_edition(request, issue)
     back = _progress_of(edition, request)
     if request.method == "POST":
@@ -49,16 +62,27 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
 
 
 def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpResponse:
+    def record(verb: str) -> None:
+        audit_trail.record_action(author_of(request), edition, verb)
+
     try:
-        done = perform(name, edition, status_of(edition.pk))
+        done = perform(name, edition, status_of(edition.pk), record=record)
     except CannotDoThatError as error:
         messages.warning(request, str(error))
     else:
-        audit_trail.record_action(author_of(request), edition, ACTIONS[name].recorded)
-        messages.success(request, done)
+        messages.success(request, done, extra_tags=_tag_after(request, name, edition))
     return see_other(back)
 
 
 def _progress_of(edition: Edition, request: HttpRequest) -> str:
     address = reverse("desk:progress", args=[edition.issue_id])
     return f"{address}?version={edition.version}" if "version" in request.GET else address
+
+
+def _tag_after(request: HttpRequest, name: str, edition: Edition) -> str:
+    """Has what is said lead to the draft that the issue is again, where one may open it."""
+    may_open = any(map(request.user.has_perm, (WRITE, PUBLISH)))
+    if may_open and name in TAKES_BACK and reached_nobody(edition.pk):
+        draft = open_draft_of_issue(edition.issue_id)
+        return tag_of_draft(draft) if draft else ""
+    return ""

@@ -94,7 +94,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "edition": edition,
             "letter": letter,
-            "summary": summary_of(edition.html_content, edition.text_content),
+            "summary": summary_of(edition.html_content, edition.text_content, edition.preheader),
             "picture": first_picture(letter.body, settings.SITE_URL),
             "unlisted": unlisted,
             "earlier": (other := None if unlisted else _before(edition)),

@@ -13,16 +13,33 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from publishing.views.desk import PUBLISH
+from publishing.permissions import MAY_WRITE, PUBLISH
+from publishing.views import composer, test_letter
 from publishing.views.publishing_form import form_again
 from subscribers import sign_up_form
 from subscribers.views import confirm, sign_up
+
+OLDER = (
+    "This form was older than your present session, and nothing was saved. "
+    "Your words are here, word for word; press again."
+)
+
+
+OLDER_TEST = (
+    "This form was older than your present session, and nothing was sent. "
+    "Your words are here, word for word; press again."
+)
 
 
 def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF_FAILURE_VIEW."""
     if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):
         return form_again(request, notice="csrf", status=403)
+    may_write = any(map(request.user.has_perm, MAY_WRITE))
+    if request.path == reverse("desk:test") and may_write:
+        return test_letter.form_again(request, OLDER_TEST, status=403)
+    if _is_composer(request) and may_write:
+        return composer.form_again(request, notice=OLDER, status=403)
     if request.path == reverse("subscribers:sign_up"):
         form = sign_up_form.sent(request.POST.dict(), time.time())
         return sign_up.form_page(request, form, notice="csrf", status=403)
@@ -33,3 +50,8 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
         "Go back, load the page again, and press once more."
     )
     return render(request, "403.html", {"exception": sentence}, status=403)
+
+
+def _is_composer(request: HttpRequest) -> bool:
+    match = request.resolver_match
+    return match is not None and match.view_name in {"desk:drafts", "desk:draft"}

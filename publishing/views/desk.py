@@ -10,24 +10,52 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 
 from publishing import kept_form
-from subscribers.views.desk import desk_page
+from publishing.permissions import (
+    LOOK,
+    MAY_ACT,
+    MAY_LOOK,
+    MAY_WRITE,
+    OPERATE,
+    PUBLISH,
+    WRITE,
+)
+from subscribers.views.desk import MANAGE, desk_page
 
-__all__ = ["LOOK", "PUBLISH", "author_of", "desk_page", "may_look", "may_publish"]
+__all__ = [
+    "LOOK",
+    "NO_OPERATOR",
+    "OPERATE",
+    "PUBLISH",
+    "TAKE_READERS_AWAY",
+    "WRITE",
+    "author_of",
+    "desk_page",
+    "may_look",
+    "may_operate",
+    "may_publish",
+    "may_see_the_desk",
+    "may_take_readers_away",
+    "may_write",
+    "signed_in",
+]
 
-PUBLISH = "publishing.publish_edition"
-LOOK = "publishing.view_issue"
+NO_OPERATOR = "Operating needs a permission that this account lacks."
+TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 P = ParamSpec("P")
+R = TypeVar("R", bound=HttpResponseBase)
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+ViewOfAny = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def may_publish(view: View[P]) -> View[P]:
@@ -35,11 +63,46 @@ def may_publish(view: View[P]) -> View[P]:
     return _guarded(view, (PUBLISH,), "Publishing needs a permission that this account lacks.")
 
 
+def may_write(view: View[P]) -> View[P]:
+    """For users who may write, which whoever may publish may too."""
+    return _guarded(view, MAY_WRITE, "Writing needs a permission that this account lacks.")
+
+
 def may_look(view: View[P]) -> View[P]:
-    """For users who may publish or may view issues."""
+    """For users who may view issues, or do anything with them."""
     return _guarded(
-        view, (PUBLISH, LOOK), "Looking at issues needs a permission that this account lacks."
+        view,
+        MAY_LOOK,
+        "Looking at issues needs a permission that this account lacks.",
     )
+
+
+def may_take_readers_away(view: ViewOfAny[P]) -> ViewOfAny[P]:
+    """For users who may have the readers of an issue as a file, or look for one of them."""
+    return _guarded(
+        view,
+        TAKE_READERS_AWAY,
+        "Downloading the readers of an issue needs a permission that this account lacks.",
+    )
+
+
+def may_operate(view: View[P]) -> View[P]:
+    """For users who may settle what is going out, which whoever may publish may too."""
+    return _guarded(view, MAY_ACT, NO_OPERATOR)
+
+
+def may_see_the_desk(view: View[P]) -> View[P]:
+    """For whoever may look at issues or manage readers; each sees what they have to do with."""
+    return _guarded(
+        view,
+        (*MAY_LOOK, MANAGE),
+        "The desk needs a permission that this account lacks.",
+    )
+
+
+def signed_in(view: View[P]) -> View[P]:
+    """For whoever is signed in; what they may see there, the page itself decides."""
+    return _guarded(view, None, "")
 
 
 def author_of(request: HttpRequest) -> uuid.UUID:
@@ -49,14 +112,18 @@ def author_of(request: HttpRequest) -> uuid.UUID:
     return request.user.pk
 
 
-def _guarded(view: View[P], permissions: tuple[str, ...], refusal: str) -> View[P]:
+def _guarded(
+    view: Callable[Concatenate[HttpRequest, P], R],
+    permissions: tuple[str, ...] | None,
+    refusal: str,
+) -> Callable[Concatenate[HttpRequest, P], R | HttpResponse]:
     @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
         if not request.user.is_authenticated:
             if request.method == "POST":
                 kept_form.keep(request)
             return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
-        if not any(request.user.has_perm(permission) for permission in permissions):
+        if permissions is not None and not any(map(request.user.has_perm, permissions)):
             raise PermissionDenied(f"{refusal} Ask an operator for it.")
         return view(request, *args, **kwargs)
 

@@ -23,6 +23,7 @@ from delivery.queue.presence import warnings
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing import kept_form
+from publishing.approval import TAKES_TWO, NeedsApprovalError, needs_approval
 from publishing.content import Content
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
@@ -81,6 +82,7 @@ def _newest_words(named: str) -> dict[str, str]:
         raise Http404(f"There is no issue {issue}.")
     return {
         "title": newest.title,
+        "preheader": newest.preheader,
         "html_content": newest.html_content,
         "text_content": newest.text_content,
         "issue": str(issue),
@@ -91,7 +93,13 @@ def _newest_words(named: str) -> dict[str, str]:
 
 def _published(request: HttpRequest) -> HttpResponse:
     """What came of the post. Words that went out need not be kept any longer."""
-    answer = _posted(request)
+    try:
+        answer = _posted(request)
+    except NeedsApprovalError as error:
+        # Everything is rolled back and the key is free: the words are shown as with any error.
+        form = PublishForm(request.POST)
+        form.add_error(None, str(error))
+        return _form_with_errors(request, form, request.POST.get(FIELD) or request.headers[HEADER])
     key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
     if answer.status_code == 303 and not isinstance(key, BadKey):
         kept_form.forget(author_of(request), key)
@@ -151,6 +159,7 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "importing": import_under_way(),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,
+        "takes_two": TAKES_TWO if needs_approval() else "",
     }
 
 
@@ -212,7 +221,7 @@ def _same_words_elsewhere(form: PublishForm, earlier: Edition) -> bool:
 
 
 def _content_of(edition: Edition) -> Content:
-    return Content(edition.title, edition.html_content, edition.text_content)
+    return Content(edition.title, edition.html_content, edition.text_content, edition.preheader)
 
 
 def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:

@@ -11,6 +11,7 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from delivery.models.newsletter import Newsletter
+from delivery.test_letter import NOBODY
 from subscribers.leaving import leave
 from subscribers.masking import masked
 from subscribers.models import Subscriber
@@ -61,6 +62,8 @@ class Unsubscribe(View):
         subscriber_id = read(token)
         if subscriber_id is None:
             return self._page(request, "link_does_not_work", status=404)
+        if subscriber_id == NOBODY:
+            return self._page(request, "link_of_a_test")
         reader = Subscriber.objects.filter(id=subscriber_id).first()
         if reader is None or reader.unsubscribed_at is not None:
             return self._page(request, "left", reader)
@@ -71,6 +74,8 @@ class Unsubscribe(View):
         subscriber_id = read(token)
         if subscriber_id is None:
             return self._page(request, "link_does_not_work", status=404)
+        if subscriber_id == NOBODY:
+            return self._page(request, "link_of_a_test")
         leave(subscriber_id, way_of(request), network=network_of(request))
         return self._page(request, "left", Subscriber.objects.filter(id=subscriber_id).first())
 

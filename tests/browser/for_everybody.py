@@ -32,15 +32,19 @@ def scrolls_sideways(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
-    """The visible controls that Tab does not come to, or that do not show that it has."""
+def out_of_reach_of_the_keyboard(page: Page, *, in_frames: int = 0) -> list[str]:
+    """
+    The visible controls that Tab does not come to, or that do not show that it has.
+
+    On the way it may stop so often within frames.
+    """
     wanted = page.locator(FOCUSABLE).evaluate_all(
         """elements => elements.filter(e => e.checkVisibility()).map((e, n) => {
                e.dataset.stop = n; return e.outerHTML.slice(0, 120) })"""
     )
     reached: set[int] = set()
     page.evaluate("document.activeElement.blur()")
-    for _ in range(len(wanted) + 2):
+    for _ in range(len(wanted) + 2 + in_frames):
         page.keyboard.press("Tab")
         stop, is_shown = page.evaluate(
             """(() => { const e = document.activeElement, s = getComputedStyle(e);

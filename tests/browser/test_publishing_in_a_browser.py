@@ -155,7 +155,7 @@ def test_who_leaves_an_unfinished_letter_is_asked_and_finds_it_on_coming_back(de
     desk.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
 
     desk.get_by_role("link", name="Issues", exact=True).first.click()
-    expect(desk.get_by_role("heading", level=1)).to_have_text("Issues")
+    expect(desk.get_by_role("heading", level=1)).to_have_text("The desk")
     desk.go_back()
 
     assert asked == ["beforeunload"]

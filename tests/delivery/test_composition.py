@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from delivery.composition import Mail, compose
+from delivery.letter_dress import LONGEST, dressed
 from delivery.merge_fields import Template, unknown_fields, uses
 from delivery.models import Newsletter
+from delivery.sound_html import DEEPEST, VOID
 
 SITE = "https://letter.example.org"
 NEWSLETTER = Newsletter(name="Ada & Friends", postal_address="1 Quay <b>, Lisbon", language="en-GB")
 
 
-def mail(html: str = "", text: str = "", *, title: str = "Tides") -> Mail:
-    return compose(title, html, text, newsletter=NEWSLETTER, site_url=SITE)
+def mail(html: str = "", text: str = "", *, title: str = "Tides", preheader: str = "") -> Mail:
+    return compose(title, html, text, newsletter=NEWSLETTER, site_url=SITE, preheader=preheader)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def read(html: str) -> _Reader:
+    """The HTML as a program reads it."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    return reader
+
+
+def style_of(fragment: str, tag: str) -> str:
+    """What the first such element of a fragment says of its own look."""
+    return next(
+        facts.get("style") or "" for name, facts in read(dressed(fragment)).tags if name == tag
+    )
 
 
 # --- HTML ---------------------------------------------------------------------------------------
 
 
-def test_a_fragment_gets_the_letters_frame_around_it_as_it_is() -> None:
+def test_a_fragment_gets_the_letters_frame_around_it() -> None:
     html = mail("<p>It's <em>high</em> tide, {{ name|friend }} & all.</p>").html
     assert html.lower().startswith("<!doctype html>")
-    assert "<p>It's <em>high</em> tide, {{ name|friend }} & all.</p>" in html
+    assert ">It's <em>high</em> tide, {{ name|friend }} &amp; all.</p>" in html
     assert '<html lang="en-GB">' in html
     assert "Ada &amp; Friends" in html
 
 
 def test_a_fragment_gets_the_title_unless_it_has_one() -> None:
-    assert "<h1>Tides</h1>" in mail("<p>x</p>").html
-    assert "<h1>Tides</h1>" not in mail("<h1>My own</h1>").html
-    assert "<h1>Tides</h1>" not in mail('<H1 class="a">My own</H1>').html
+    assert ">Tides</h1>" in mail("<p>x</p>").html
+    assert ">Tides</h1>" not in mail("<h1>My own</h1>").html
+    assert ">Tides</h1>" not in mail('<H1 class="a">My own</H1>').html
 
 
 def test_a_title_is_escaped_and_keeps_its_fields() -> None:
     html = mail("<p>x</p>", title="Fish & <chips> for {{ name|you & me }}").html
     assert "<title>Fish &amp; &lt;chips&gt; for {{ name|you &amp; me }}</title>" in html
     filled = Template(html, html=True).fill({"name": ""})
-    assert "<h1>Fish &amp; &lt;chips&gt; for you &amp; me</h1>" in filled
+    assert ">Fish &amp; &lt;chips&gt; for you &amp; me</h1>" in filled
 
 
 def test_a_name_in_a_title_cannot_leave_the_attribute_it_stands_in() -> None:
@@ -88,25 +124,193 @@ def test_a_document_that_is_not_closed_well_gets_its_way_out_all_the_same(docume
     assert uses(mail(document).html, "unsubscribe_url")
 
 
+def test_a_field_of_the_way_out_that_nobody_sees_is_none() -> None:
+    html = mail("<p>x</p><script>{{ unsubscribe_url }}</script>").html
+    assert html.count("{{ unsubscribe_url }}") == 1
+    assert "Unsubscribe</a>" in html
+
+
+# --- The preheader ------------------------------------------------------------------------------
+
+
+def test_a_preheader_stands_hidden_before_all_other_words_and_is_followed_by_blanks() -> None:
+    html = mail("<p>First words.</p>", preheader='For {{ name|"you" }} & <all>').html
+    words = "".join(read(html[html.index("<body") :]).words)
+    hidden = re.search(r'<div style="display:none;[^"]*">(.*?)</div>', html)
+    assert hidden
+    assert hidden[1].startswith("For {{ name|&quot;you&quot; }} &amp; &lt;all&gt;&#8199;&#847; ")
+    blanks = words.partition("<all>")[2].partition("Ada & Friends")[0]
+    assert len(blanks) > 100
+    assert not blanks.translate({0x2007: None, 0x34F: None}).strip()
+
+
+def test_without_a_preheader_nothing_is_hidden() -> None:
+    assert "display:none" not in mail("<p>x</p>").html
+    assert "display:none" not in mail(DOCUMENT, preheader="x").html
+
+
+# --- The dress ----------------------------------------------------------------------------------
+
+
+def test_the_look_stands_in_the_elements() -> None:
+    assert "margin:0 0 20px" in style_of("<p>x</p>", "p")
+    assert "font-style:italic" in style_of("<h2>x</h2>", "h2")
+    assert "border-left:1px solid" in style_of("<blockquote><p>x</p></blockquote>", "blockquote")
+    picture = style_of('<p><img src="/x.png" alt="x"></p>', "img")
+    for said in ("max-width:100%", "height:auto", "background-color:#d9e3e4", "font-style:italic"):
+        assert said in picture
+
+
+def test_tables_of_figures_are_ruled_and_tables_that_lay_out_are_left_alone() -> None:
+    heads = '<tr><th scope="col">a</th><th class="num">b</th></tr>'
+    rows = f'{heads}<tr><td>c</td><td class="num">1</td></tr>'
+    made = read(dressed(f"<table>{rows}</table>")).tags
+    assert all(
+        "border-bottom" in (facts["style"] or "") for tag, facts in made if tag in ("td", "th")
+    )
+    figures = [facts["style"] or "" for _, facts in made if facts.get("class") == "num"]
+    assert len(figures) == 2
+    assert all("text-align:right" in style for style in figures)
+    plain = dressed(f'<table role="presentation">{rows}</table>')
+    assert "style" not in plain
+
+
+def test_what_an_author_says_of_the_look_wins() -> None:
+    assert style_of('<p style="margin:0">x</p>', "p").endswith("margin:0")
+    assert "color:#c00" in style_of("<style>p { color: #c00 }</style><p>x</p>", "p")
+    kept = dressed("<style>@media (max-width: 9px) { p { color: red } }</style><p>x</p>")
+    assert "@media (max-width: 9px)" in kept
+
+
+def test_nothing_is_read_from_elsewhere_for_the_look(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.css"
+    sheet.write_text("p { color: #c0ffee }")
+    for address in (sheet.as_uri(), str(sheet)):
+        assert "c0ffee" not in dressed(f'<link rel="stylesheet" href="{address}"><p>x</p>')
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<p>{{ name|<b>you</b> & me }}</p>",
+        '<p>{{ name|<a href="/x">you</a> }}</p>',
+        "<p>{{ name|\"you\" & 'me' }}</p>",
+        "<p>&{{ name }};</p>",
+        "<p>a & {{ name }} & b</p>",
+        '<a href="{{ archive_url }}">x</a>',
+        '<a href="{{ archive_url }}?a=1&b={{ email }}">x</a>',
+        '<img src="{{{ pm:picture }}}" alt="{{ name|you & me }}">',
+        "<p>{{{ pm:unsubscribe }}}</p>",
+        "<table><tr><td>{{ name }}</td></tr></table>",
+        "<ul>{{ name }}<li>{{ email }}</ul>",
+        '<p style="color:{{ name|red }}">x</p>',
+        "<!--[if mso]>{{ name }}<![endif]-->",
+    ],
+)
+def test_merge_fields_come_through_exactly(piece: str) -> None:
+    fields = re.findall(r"\{+[^{}]*\}+", piece)
+    assert re.findall(r"\{+[^{}]*\}+", dressed(piece)) == fields
+
+
+def test_a_field_in_single_quotes_cannot_leave_its_attribute() -> None:
+    made = dressed("""<a title='{{ name|"you" }}' href='/x'>x</a>""")
+    assert read(made).tags[0][1]["title"] == '{{ name|"you" }}'
+
+
+# --- Fragments that are not well-formed ---------------------------------------------------------
+
+WORDS = ["before", "within", "after"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        'before <a href="foo>within</a> <b>after',
+        "before <a href='foo>within</a> <b>after",
+        "before <!-- within <p>after",
+        "before <! within <p>after",
+        "before <p within <p>after",
+        "before <textarea>within <p>after",
+        "before <plaintext>within <p>after",
+        "before <title>within <p>after",
+        "before <script>within <p>after",
+        "before <style>within <p>after",
+        "before <select><option>within <p>after",
+        "before </td></tr></table></div></body> within <p>after",
+        "before <table><tr>within<td>after",
+        "<noscript>before</noscript><iframe>within</iframe>after",
+        "before <svg><text>within</svg>after",
+        "before <?within <p>after",
+    ],
+)
+def test_no_word_is_lost_nor_what_comes_after_the_letter(broken: str) -> None:
+    html = mail(broken).html
+    seen = "".join(read(html).words)
+    for word in WORDS:
+        assert word in seen
+    assert "Unsubscribe" in seen[seen.index("after") :]
+    # A browser, which reads as this does, finds the foot in the frame and not in the letter.
+    letter = dressed(broken)
+    assert dressed(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
+
+
+@pytest.mark.parametrize("words", ["a < b", "c <d", '<a href="e', "<!-- f", "</ g"])
+def test_a_tag_that_never_ends_is_the_words_it_is_made_of(words: str) -> None:
+    assert words in "".join(read(mail(words).html).words)
+
+
+def test_conditions_for_outlook_stay_comments() -> None:
+    assert dressed("<!--[if mso]><p>x</p><![endif]-->") == "<!--[if mso]><p>x</p><![endif]-->"
+    assert dressed("<![if !mso]>x<![endif]>") == "<!--[if !mso]><!-->x<!--<![endif]-->"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<div>", "<b>", "<p><font size=1>", "<ul><li>", "<dd><li>", "<blockquote>", "<b></div>",
+     "<div><table><td></div></table>", "<svg>", "<div><!--</div>-->", "<div title='</div>'>",
+     "<a '", "<!--", "<o:p>", "<span/>"],
+)  # fmt: skip
+def test_depth_without_bound_neither_crashes_nor_loses_what_is_deepest(piece: str) -> None:
+    html = dressed(piece * (300_000 // len(piece)) + " <p>deepest</p>")
+    assert "deepest" in html
+    depth = deepest = 0
+    for closes, name in re.findall(r"<(/?)([a-z][a-z:0-9]*)", html):
+        depth += 0 if name in VOID else -1 if closes else 1
+        deepest = max(deepest, depth)
+    # A table has four levels of its own.
+    assert deepest <= 4 * DEEPEST
+
+
+@given(st.text(max_size=200))
+def test_anything_may_be_a_letter(written: str) -> None:
+    mail(written)
+
+
+def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None:
+    written = "<table><tr><td>a<td>b</table>" * (LONGEST // 200)
+    assert len(dressed(written)) < len(written) * 1.1
+
+
 # --- Addresses ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("written", "sent"),
     [
-        ('<a href="/about/">', f'<a href="{SITE}/about/">'),
-        ("<img src='/media/x.png'>", f"<img src='{SITE}/media/x.png'>"),
-        ('<a HREF = "/">', f'<a HREF = "{SITE}/">'),
-        ('<a href="//cdn.example.net/x">', '<a href="//cdn.example.net/x">'),
-        ('<a href="https://example.net/x">', '<a href="https://example.net/x">'),
-        ('<a href="#top">', '<a href="#top">'),
-        ('<a href="mailto:a@example.net">', '<a href="mailto:a@example.net">'),
-        ('<a href="{{ archive_url }}">', '<a href="{{ archive_url }}">'),
+        ('<a href="/about/">', f"{SITE}/about/"),
+        ("<img src='/media/x.png'>", f"{SITE}/media/x.png"),
+        ('<a HREF = "/faq">', f"{SITE}/faq"),
+        ('<a href="//cdn.example.net/x">', "//cdn.example.net/x"),
+        ('<a href="https://example.net/x">', "https://example.net/x"),
+        ('<a href="#top">', "#top"),
+        ('<a href="mailto:a@example.net">', "mailto:a@example.net"),
+        ('<a href="{{ archive_url }}#x">', "{{ archive_url }}#x"),
     ],
 )
 def test_an_address_on_the_site_is_made_whole_and_no_other(written: str, sent: str) -> None:
-    assert sent in mail(written).html
-    assert sent in mail(DOCUMENT.format(written)).html
+    for html in (mail(written).html, mail(DOCUMENT.format(written)).html):
+        addresses = [facts.get("href") or facts.get("src") for _, facts in read(html).tags]
+        assert sent in addresses
 
 
 # --- Text ---------------------------------------------------------------------------------------

@@ -14,8 +14,11 @@ from tests.guards import (
     on_pace,
     on_publishing,
     on_restored_backups,
+    on_rights,
+    on_scheduled_issues,
     on_settling_and_sweeping,
     on_sign_up,
+    on_test_letters,
     on_the_database,
     on_told,
 )
@@ -35,6 +38,9 @@ GUARDS: tuple[Guard, ...] = (
     *on_imports.GUARDS,
     *on_mail_on_request.GUARDS,
     *on_restored_backups.GUARDS,
+    *on_scheduled_issues.GUARDS,
     *on_the_database.GUARDS,
     *on_told.GUARDS,
+    *on_test_letters.GUARDS,
+    *on_rights.GUARDS,
 )

@@ -171,8 +171,8 @@ GUARDS = [
     guard(
         "consent is looked at again when a call starts",
         START,
-        "gone = readers.registered().no_longer_mailable(unmarked, kind)",
-        "gone: Mapping[int, str] = {}",
+        "else readers.registered().no_longer_mailable(unmarked, kind)",
+        "else {}",
         f"{STARTING}test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn",
     ),
     guard(

@@ -25,8 +25,8 @@ GUARDS = [
     guard(
         "whoever is erased loses address and name on every copy",
         FORGET,
-        "UPDATE delivery SET address = '', name = '',",
-        "UPDATE delivery SET address = address, name = '',",
+        "_BLANK = \"\"\"\n    UPDATE delivery SET address = '', name = '',",
+        '_BLANK = """\n    UPDATE delivery SET address = address, name = \'\',',
         f"{ERASES}test_the_copies_of_every_issue_and_version_lose_address_and_name",
     ),
     guard(

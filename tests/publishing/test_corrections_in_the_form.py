@@ -350,7 +350,7 @@ def test_a_kept_correction_whose_version_was_published_meanwhile_says_so_and_is_
 
 def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, first):
     page = f"{FORM}{first.issue_id}/"
-    link = f'<a href="{form_for(first)}"'
+    link = f'<a href="{FORM}write/?issue={first.issue_id}"'
 
     assert f'{link} data-text="write">Write the next version</a>' in window.get(page).html
     sent(first, "Ada")

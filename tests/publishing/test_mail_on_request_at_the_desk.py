@@ -45,7 +45,7 @@ def test_the_list_of_issues_says_why_confirmations_are_stopped_and_lets_them_go_
 
     stopped.refresh_from_db()
     assert stopped.control == "running"
-    assert "Confirmation mail" not in window.get("/admin/newsletters/issues/").html
+    assert "Confirmation mail is stopped." not in window.get("/admin/newsletters/issues/").words
 
 
 def test_its_own_page_says_how_it_stands(window, stopped):

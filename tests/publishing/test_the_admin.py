@@ -45,7 +45,11 @@ def test_the_admin_wears_its_sheet_and_leads_to_the_desk(operator):
 @pytest.mark.parametrize(
     ("permission", "shown"),
     [
-        ("publish_edition", ["Publish a newsletter", "Issues and their progress"]),
+        ("write_draft", ["Write an issue", "Issues and their progress"]),
+        (
+            "publish_edition",
+            ["Write an issue", "Publish a newsletter", "Issues and their progress"],
+        ),
         ("view_issue", ["Issues and their progress"]),
         ("manage_readers", ["Readers", "Imports of readers"]),
     ],

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition
-from publishing.actions import ACTIONS, applicable
+from publishing.actions import ACTIONS, applicable, perform
+from publishing.models import Draft
 from publishing.publish import publish
 from publishing.status import status_of
 from subscribers.models import Subscriber
@@ -159,7 +160,13 @@ def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line
     [
         (0, sent, "pause", "2 readers have their copy; 4 copies will wait", "Paused."),
         (60, None, "send-now", "the first of 6 copies leaves at once", "The hold is over"),
-        (60, None, "call-back", "None of 6 readers gets it", "Called back. Nobody got it; 6"),
+        (
+            60,
+            None,
+            "call-back",
+            "None of 6 readers gets it",
+            "Called back. It reached nobody. The issue is a draft again, with every word in it.",
+        ),
         (
             0,
             sent,
@@ -248,3 +255,22 @@ def test_what_an_operator_does_stands_under_the_only_superuser(publish_letter, a
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
     assert entry.get_change_message() == "Cancelled from the command line, version 1."
     assert entry.user == author
+
+
+class _PowerCutError(Exception):
+    """The process was gone at this very place."""
+
+
+@pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])
+def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publish_letter, name):
+    edition = publish_letter(hold_s=600)
+    before = status_of(edition.pk).as_json()
+
+    def cut(verb: str) -> None:
+        raise _PowerCutError
+
+    with pytest.raises(_PowerCutError):
+        perform(name, edition, status_of(edition.pk), record=cut)
+
+    assert status_of(edition.pk).as_json() == before
+    assert not Draft.objects.exists()

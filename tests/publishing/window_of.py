@@ -79,7 +79,7 @@ class _FormReader(HTMLParser):
             pass  # a browser sends what was chosen alone
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
-        elif tag == "textarea":
+        elif tag == "textarea" and "name" in given:
             self._area = given["name"]
             self.forms[-1].fields[self._area] = ""
 

@@ -31,9 +31,12 @@ class Command(EditionCommand):
         edition, name = self.edition(options), options["action"]
         # News, not an error: the last line of the output is for programs alone.
         self.stderr.style_func = str
+
+        def record(verb: str) -> None:
+            record_action_from_the_command_line(edition, verb)
+
         try:
-            self.stderr.write(perform(name, edition, status_of(edition.pk)))
+            self.stderr.write(perform(name, edition, status_of(edition.pk), record=record))
         except CannotDoThatError as error:
             raise CommandError(str(error)) from None
-        record_action_from_the_command_line(edition, ACTIONS[name].recorded)
         self.stdout.write(json.dumps(status_of(edition.pk).as_json()))

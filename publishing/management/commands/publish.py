@@ -13,11 +13,21 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
+from delivery.queue.reconcile import time_now
 from idempotency.key import BadKey, key_given
+from publishing.approval import NeedsApprovalError
 from publishing.content import LONGEST_PART, Content, flaws_of
 from publishing.naming_editions import issue_id, version_number
-from publishing.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from publishing.publish import (
+    KeyUsedForOtherContentError,
+    Published,
+    edition_under,
+    has_words,
+    publish,
+)
+from publishing.scheduling import Moment, MomentRefusedError, read_moment
+from publishing.starting import waits_for_its_time
 from publishing.versions import EVERYONE, WORDS_FOR, VersionRefusedError, still_going
 
 # UTF-8 has at most 4 bytes for a character.
@@ -38,6 +48,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--title", required=True, help="becomes the subject")
+        parser.add_argument(
+            "--preheader",
+            default="",
+            metavar="TEXT",
+            help="what an inbox shows beside the subject (default: the letter's first words)",
+        )
         parser.add_argument("--html-file", type=Path, help="the HTML part, UTF-8")
         parser.add_argument("--text-file", type=Path, help="the text part, UTF-8")
         parser.add_argument("--issue", metavar="ID", help="the issue of which this is a version")
@@ -68,29 +84,49 @@ class Command(BaseCommand):
             help="seconds before the first copy leaves (default: PUBLISH_HOLD_S, now %(default)s)",
         )
 
+        parser.add_argument(
+            "--at",
+            metavar="TIME",
+            help="when it goes out, such as “2026-10-25 07:30”, to everyone confirmed by then "
+            "(default: now). It is not held on top of that",
+        )
+        parser.add_argument(
+            "--zone",
+            help="the zone of that time, such as Europe/Lisbon (default: the newsletter's)",
+        )
+        parser.add_argument(
+            "--second",
+            action="store_true",
+            help="the second of the two moments that a time names when the clocks go back",
+        )
+        parser.add_argument("--first", action="store_true", help="the first of them")
+
     def handle(self, *args: Any, **options: Any) -> None:
         content = Content.written(
             _utf8("--title", options["title"]),
             _read(options["html_file"]),
             _read(options["text_file"]),
+            _utf8("--preheader", options["preheader"]),
         )
         flaws = flaws_of(content)
         if flaws:
             raise CommandError(" ".join(flaw.sentence for flaw in flaws))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
         goes_to = options["goes_to"] or EVERYONE
+        author, key = _author(options["author"]), _key(options["idempotency_key"])
         try:
             published = publish(
-                _author(options["author"]),
-                _key(options["idempotency_key"]),
+                author,
+                key,
                 content,
                 hold_s=_seconds(options["hold"]),
                 issue=issue,
                 version=version,
                 goes_to=goes_to,
                 unlisted=options["unlisted"],
+                at=_moment(options, is_known=edition_under(author, key) is not None),
             )
-        except (KeyUsedForOtherContentError, VersionRefusedError) as error:
+        except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
         for sentence in _worth_knowing(published, content, goes_to, unlisted=options["unlisted"]):
@@ -123,7 +159,9 @@ def _worth_knowing(
         sentences.append(f"Version {edition.version} went to {WORDS_FOR[edition.goes_to]}.")
     if not published.created and unlisted and not edition.issue.unlisted:
         sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
-    if not edition.audience:
+    if edition.control == Edition.Control.SCHEDULED:
+        sentences.append(waits_for_its_time(edition))
+    elif not edition.audience:
         sentences.append(_to_nobody(edition))
     if published.created and edition.version > 1:
         sentences += still_going(edition.issue_id, edition.version, goes_to)
@@ -192,6 +230,27 @@ def _seconds(given: str) -> float:
     if not 0 <= seconds <= 31_536_000:
         raise CommandError(f"--hold is {given!r}; expected seconds from 0 to a year, such as 30.")
     return seconds
+
+
+def _moment(options: dict[str, Any], *, is_known: bool) -> Moment | None:
+    """When it goes out; None for now. What stands under its key already is not judged again."""
+    local = options["at"]
+    if local is None:
+        for name in ("zone", "first", "second"):
+            if options[name]:
+                raise CommandError(f"--{name} is about a time; name it with --at.")
+        return None
+    if options["first"] and options["second"]:
+        raise CommandError("--first and --second are both given; the issue goes out once.")
+    which = "second" if options["second"] else "first" if options["first"] else ""
+    zone = options["zone"] or Newsletter.objects.the_one().time_zone
+    try:
+        return read_moment(
+            _utf8("--at", local), _utf8("--zone", zone), which, now=None if is_known else time_now()
+        )
+    except MomentRefusedError as refused:
+        hint = " Add --first or --second." if refused.choices else ""
+        raise CommandError(f"{refused.sentence}{hint}") from None
 
 
 def _author(username: str | None) -> uuid.UUID:

@@ -1,0 +1,168 @@
+"""
+How sending does, line by line: what was read of the workers, of Postmark and of the doubt. Pure.
+
+A value only; `queue/health.py` reads it. What is not known is said to be not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing that can be well or not: its name, its state, and what more there is to say."""
+
+    name: str
+    glyph: str
+    tone: str
+    state: str
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """
+    What one reading found, at `now` by the database's clock.
+
+    `workers` were heard from lately, `calls` are in flight, `work` waits or is under way. The last
+    call and the last fault are those of the last day; `answers_in_s` is the middle one of what
+    the last calls took. `asked_at` is up to when bounces were asked for, `asked_in_vain` how often
+    that failed since.
+    """
+
+    now: datetime
+    workers: int
+    heard_at: datetime | None
+    calls: int
+    work: bool
+    slowed_to_per_s: float | None
+    answers_in_s: float | None
+    last_result: str
+    last_call_at: datetime | None
+    last_fault_at: datetime | None
+    unknown: int
+    doubt_since: datetime | None
+    asks_at: datetime | None
+    webhook_at: datetime | None
+    asked_at: datetime | None
+    asked_in_vain: int
+
+
+def lines_of(
+    health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
+) -> list[Line]:
+    """The lines of a reading, with times in `zone`."""
+    return [
+        _workers(health, zone),
+        _postmark(health, zone, ceiling_per_s),
+        _unknown(health, zone),
+        _webhooks(health, zone, takes_webhooks),
+        _bounces(health, zone),
+    ]
+
+
+def clock(at: datetime, now: datetime, zone: ZoneInfo) -> str:
+    """A time to the second, with its day where that is not today."""
+    there = at.astimezone(zone)
+    if there.date() == now.astimezone(zone).date():
+        return f"{there:%H:%M:%S}"
+    return f"{there:%H:%M:%S} on {there:%a} {there.day} {there:%b %Y}"
+
+
+def _workers(health: Health, zone: ZoneInfo) -> Line:
+    heard = (
+        f"last heard from at {clock(health.heard_at, health.now, zone)}" if health.heard_at else ""
+    )
+    if health.workers:
+        flying = "1 call in flight" if health.calls == 1 else f"{health.calls:,} calls in flight"
+        return Line("Workers", "sent", "sent", f"{health.workers:,} at work", f"{heard}; {flying}")
+    if health.work:
+        start = "start one with ./homing deliver; nothing is lost meanwhile"
+        return Line(
+            "Workers", "attention", "fault", "None is running", f"{heard}; {start}".lstrip("; ")
+        )
+    more = f"{heard}; nothing waits for one".lstrip("; ")
+    return Line("Workers", "waiting", "calm", "None is running", more)
+
+
+# The last call's end: glyph, tone, and the words for it.
+_ENDS = {
+    "answered": ("sent", "sent", "Accepts mail"),
+    "refused": ("attention", "fault", "Refused the last call"),
+    "not_sent": ("attention", "fault", "Was not reached by the last call"),
+    "unknown": ("unknown", "doubt", "Did not answer the last call"),
+}
+
+
+def _postmark(health: Health, zone: ZoneInfo, ceiling_per_s: float | None) -> Line:
+    limit = f"limit {_a_minute(ceiling_per_s)}" if ceiling_per_s else ""
+    if health.slowed_to_per_s is not None:
+        pace = f"about {_a_minute(health.slowed_to_per_s)} for now, and more from moment to moment"
+        return Line(
+            "Postmark",
+            "held",
+            "doubt",
+            "Asked for a slower pace",
+            "; ".join(filter(None, (pace, limit))),
+        )
+    if health.last_result not in _ENDS or health.last_call_at is None:
+        more = "; ".join(filter(None, ("no call in the last day", limit)))
+        return Line("Postmark", "waiting", "calm", "Not called lately", more)
+    glyph, tone, state = _ENDS[health.last_result]
+    well = health.last_result == "answered"
+    said = (
+        f"answers in {_seconds(health.answers_in_s)}" if health.answers_in_s is not None else "",
+        "" if well else f"at {clock(health.last_call_at, health.now, zone)}",
+        f"the last call that failed was at {clock(health.last_fault_at, health.now, zone)}"
+        if well and health.last_fault_at
+        else "",
+        limit,
+        "not slowed",
+    )
+    return Line("Postmark", glyph, tone, state, "; ".join(filter(None, said)))
+
+
+def _unknown(health: Health, zone: ZoneInfo) -> Line:
+    if not health.unknown:
+        return Line("Unknown", "sent", "sent", "Nothing is in doubt")
+    since = f"since {clock(health.doubt_since, health.now, zone)}" if health.doubt_since else ""
+    asks = "being asked about now"
+    if health.asks_at and health.asks_at > health.now:
+        asks = f"asked about again at {clock(health.asks_at, health.now, zone)}"
+    copies = "1 copy is" if health.unknown == 1 else f"{health.unknown:,} copies are"
+    return Line(
+        "Unknown", "unknown", "doubt", f"{copies} in doubt", f"{since}; {asks}".lstrip("; ")
+    )
+
+
+def _webhooks(health: Health, zone: ZoneInfo, takes_webhooks: bool) -> Line:
+    if not takes_webhooks:
+        more = "POSTMARK_WEBHOOK_PASSWORD is not set, so news comes by asking alone"
+        return Line("Webhooks", "waiting", "calm", "Off", more)
+    if health.webhook_at is None:
+        return Line("Webhooks", "waiting", "calm", "None came yet")
+    last = f"last one at {clock(health.webhook_at, health.now, zone)}"
+    return Line("Webhooks", "sent", "sent", "Arriving", last)
+
+
+def _bounces(health: Health, zone: ZoneInfo) -> Line:
+    last = f"last at {clock(health.asked_at, health.now, zone)}" if health.asked_at else ""
+    if health.asked_in_vain:
+        times = "once" if health.asked_in_vain == 1 else f"{health.asked_in_vain:,} times"
+        more = f"failed {times} since; {last or 'it never went well yet'}"
+        return Line("Bounces", "attention", "doubt", "Could not be asked for", more)
+    if not health.asked_at:
+        more = "a worker asks Postmark for them every hour and after each publication"
+        return Line("Bounces", "waiting", "calm", "Not asked for yet", more)
+    return Line("Bounces", "sent", "sent", "Asked for", last)
+
+
+def _a_minute(per_s: float) -> str:
+    return f"{max(1, round(per_s * 60)):,} a minute"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 0.05 else "less than 0.1 s"

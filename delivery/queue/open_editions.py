@@ -1,0 +1,44 @@
+"""
+Which newsletters are not over: copies of theirs wait, are in doubt or were missed.
+
+Found by an index of the batches that are not over, so it costs the same however many issues there
+were and however many readers they had.
+"""
+
+from __future__ import annotations
+
+from django.db import connection
+
+_NOT_OVER = """
+    EXISTS (SELECT FROM batch
+            WHERE batch.edition_id = edition.id AND (state <> 'done' OR missed > 0)
+              AND CASE control WHEN 'cancelled' THEN state <> 'done'
+                               WHEN 'closed' THEN state NOT IN ('done', 'parked')
+                               ELSE true END)
+"""
+
+
+def open_newsletters() -> list[int]:
+    """The ids of the editions that are not over, oldest first; those that wait for their time
+    are not begun, and not among them."""
+    return _ids(f"kind = 'newsletter' AND (control = 'stopped' OR {_NOT_OVER})")
+
+
+def held_back_mail_on_request() -> list[int]:
+    """
+    The ids of those editions of mail on request that may wait for a person.
+
+    There is nearly always one that is not over, with as many batches as people ever asked; so
+    those are left out that are simply going out.
+    """
+    return _ids(
+        "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
+        " (SELECT FROM batch WHERE batch.edition_id = edition.id"
+        " AND (state <> 'done' OR missed > 0) AND state IN ('parked', 'paused')))"
+    )
+
+
+def _ids(condition: str) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM edition WHERE {condition} ORDER BY id")  # noqa: S608
+        return [row[0] for row in cursor.fetchall()]

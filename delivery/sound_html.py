@@ -1,0 +1,213 @@
+"""
+HTML that every parser reads alike, with every word of it. Pure, and linear in its length.
+
+What authors paste has tags that are cut off, quotes that never end, elements that nest without
+bound. A parser of HTML drops the rest of the letter over the first two and crashes or crawls over
+the last. Here a tag that never ends becomes the words it is made of, and what would stand deeper
+than any letter needs loses its tags and keeps its words.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Letters made of tables in tables in tables come to some fifty.
+DEEPEST = 200
+
+VOID = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
+)
+# Begun again, each ends the one before; ended by the end of what they stand in.
+_CELLS = frozenset({"td", "th"})
+_ROWS = frozenset({*_CELLS, "tr"})
+_TABLE_PARTS = frozenset({*_ROWS, "tbody", "thead", "tfoot"})
+_ENDED_BY_THE_NEXT = {
+    "li": frozenset({"li"}),
+    "dt": frozenset({"dt", "dd"}),
+    "dd": frozenset({"dt", "dd"}),
+    "td": _CELLS,
+    "th": _CELLS,
+    "tr": _ROWS,
+    "tbody": _TABLE_PARTS,
+    "thead": _TABLE_PARTS,
+    "tfoot": _TABLE_PARTS,
+}
+_FORMATTING = frozenset(
+    "a b big code em font i nobr s small strike strong tt u span".split()  # noqa: SIM905
+)
+# Their content is not words.
+_DROPPED_WHOLE = {"script", "title"}
+# Their content is words to us and something else to a parser: only the words are kept.
+_TAGS_DROPPED = {
+    "html", "head", "body", "textarea", "noscript", "iframe", "noembed", "noframes", "xmp",
+    "plaintext", "template", "select", "option", "optgroup", "frameset", "frame",
+} | _DROPPED_WHOLE  # fmt: skip
+
+_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
+# As far as the next tag; a `<` within quotes is rarer than a quote that never ends.
+_REST = re.compile(r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>""")
+_REST_WITH_LESS = re.compile(r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
+_LONGEST_WITH_LESS = 400
+_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?+""")
+_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern})*+\s*+")
+# How far up an end tag looks for its beginning.
+_FARTHEST = 30
+
+
+def sound(html: str) -> str:
+    """The fragment, with nothing in it that ends the reading of what stands around it."""
+    return _Reading(html).sound()
+
+
+class _Reading:
+    def __init__(self, html: str) -> None:
+        self._html = html
+        self._made: list[str] = []
+        # The elements that are open, each with whether its tag was kept.
+        self._open: list[tuple[str, bool]] = []
+        self._kept = 0
+        self._never: set[str] = set()
+
+    def sound(self) -> str:
+        html, position = self._html, 0
+        while (start := html.find("<", position)) >= 0:
+            self._made.append(html[position:start])
+            position = self._markup(start)
+        self._made.append(html[position:])
+        return "".join(self._made)
+
+    def _markup(self, start: int) -> int:
+        """Take what begins with the `<` at `start`; where it ends."""
+        html = self._html
+        if html.startswith("<!--", start):
+            return self._comment(start)
+        if html.startswith(("<!", "<?"), start):
+            end = self._find(">", start)
+            if end < 0 or html.find("<", start + 1, end) >= 0:
+                return self._word(start)
+            # Outlook's own, in the one way of writing it that other parsers leave alone.
+            condition = html[start + 2 : end]
+            if condition.startswith("[if "):
+                self._made.append(f"<!--{condition}><!-->")
+            elif condition == "[endif]":
+                self._made.append("<!--<![endif]-->")
+            return end + 1
+        name = _NAME.match(html, start)
+        rest = name and (
+            _REST.match(html, name.end())
+            or _REST_WITH_LESS.match(html, name.end(), name.end() + _LONGEST_WITH_LESS)
+        )
+        if not name or not rest:
+            return self._word(start)
+        return self._tag(name[2].lower(), html[name.end() : rest.end() - 1], rest.end(), name[1])
+
+    def _word(self, start: int) -> int:
+        self._made.append("&lt;")
+        return start + 1
+
+    def _find(self, what: str, start: int) -> int:
+        """Where `what` stands next. Looked for in vain once, it is not looked for again."""
+        if what in self._never:
+            return -1
+        found = self._html.find(what, start)
+        if found < 0:
+            self._never.add(what)
+        return found
+
+    def _comment(self, start: int) -> int:
+        end = self._find("-->", start + 4)
+        if end < 0:
+            return self._word(start)
+        inside = self._html[start + 4 : end]
+        # Another end of a comment, to some parsers.
+        if not inside.startswith((">", "->")) and "--!>" not in inside:
+            self._made.append(self._html[start : end + 3])
+        return end + 3
+
+    def _tag(self, name: str, rest: str, end: int, ends: str) -> int:
+        if name == "style" or name in _DROPPED_WHOLE:
+            return self._not_words(name, rest, end, ends)
+        if name in _TAGS_DROPPED:
+            self._made.append(" ")
+        elif ends:
+            self._end(name)
+        elif name in VOID or name == "p":
+            self._made.append(f"<{name}{_sound_attributes(rest)}>")
+        else:
+            self._begin(name, rest)
+        return end
+
+    def _not_words(self, name: str, rest: str, end: int, ends: str) -> int:
+        closing = -1 if ends else self._find_end_of(name, end)
+        if closing < 0:
+            return end
+        inside = self._html[end:closing]
+        if name == "style" and "<" not in inside:
+            self._made.append(f"<style{_sound_attributes(rest)}>{inside}</style>")
+        after = self._find(">", closing)
+        return after + 1 if after >= 0 else len(self._html)
+
+    def _find_end_of(self, name: str, start: int) -> int:
+        if name in self._never:
+            return -1
+        found = re.compile(rf"</{name}\b", re.IGNORECASE).search(self._html, start)
+        if found:
+            return found.start()
+        self._never.add(name)
+        return -1
+
+    def _begin(self, name: str, rest: str) -> None:
+        ended = _ENDED_BY_THE_NEXT.get(name, frozenset())
+        while self._open and self._open[-1][0] in ended:
+            self._kept -= self._open.pop()[1]
+        kept = self._kept < DEEPEST
+        if kept:
+            self._made.append(f"<{name}{_sound_attributes(rest)}>")
+        if rest.endswith("/") and any(one in ("svg", "math") for one, _ in self._open[-5:]):
+            self._made.append(f"</{name}>" if kept else "")
+            return
+        self._open.append((name, kept))
+        self._kept += kept
+
+    def _end(self, name: str) -> None:
+        """
+        End the nearest element of this name, and with it those that need no end of their own.
+
+        What formats words outlives the block it began in. An end that ends nothing is left out.
+        """
+        if name == "p":
+            self._made.append("</p>")
+            return
+        lasting: list[tuple[str, bool]] = []
+        for back in range(1, min(len(self._open), _FARTHEST) + 1):
+            found, kept = self._open[-back]
+            if found == name:
+                gone = self._open[-back:]
+                del self._open[-back:]
+                self._kept -= sum(was_kept for _, was_kept in gone)
+                self._open += reversed(lasting)
+                self._kept += sum(was_kept for _, was_kept in lasting)
+                if kept:
+                    self._made.append(f"</{name}>")
+                return
+            if found in _FORMATTING:
+                lasting.append((found, kept))
+            elif found not in _ENDED_BY_THE_NEXT:
+                return
+
+
+def _sound_attributes(rest: str) -> str:
+    """The attributes as they were written where that is sound; otherwise what can be read."""
+    for written in (rest, rest.removesuffix("/")):
+        if _ATTRIBUTES.fullmatch(written):
+            return written.rstrip()
+    found = _ATTRIBUTE.findall(rest)
+    return "".join(
+        f" {name}={value if value[0] in QUOTES else QUOTES[0] + value + QUOTES[0]}"
+        if value
+        else f" {name}"
+        for name, value in found
+    )
+
+
+QUOTES = "\"'"

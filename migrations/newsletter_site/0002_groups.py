@@ -1,0 +1,62 @@
+"""Four groups: who writes, who publishes, who manages readers, who operates."""
+
+from __future__ import annotations
+
+from django.db import migrations
+
+# What each may do, as app, model, and codename with its name. A permission of its own is made here
+# where Django would make it only after the last migration.
+VIEW = ("publishing", "issue", "view_issue", "Can view issue")
+WRITE = (
+    "publishing",
+    "issue",
+    "write_draft",
+    "Can write drafts, preview them and send tests of them",
+)
+PUBLISH = ("publishing", "issue", "publish_edition", "Can publish editions to readers")
+OPERATE = (
+    "publishing",
+    "issue",
+    "operate_sending",
+    "Can pause, resume and settle what is going out",
+)
+MANAGE = (
+    "subscribers",
+    "subscriber",
+    "manage_readers",
+    "Can see, import, export and erase readers",
+)
+NEWSLETTER = ("delivery", "newsletter", "change_newsletter", "Can change newsletter")
+GROUPS = {
+    "Writers": (VIEW, WRITE),
+    "Publishers": (VIEW, WRITE, PUBLISH),
+    "Managers of readers": (MANAGE,),
+    "Operators": (VIEW, OPERATE, NEWSLETTER),
+}
+
+
+def seed(apps, schema_editor):
+    """A group of that name that is there already keeps what it has, and gets these on top."""
+    group_model = apps.get_model("auth", "Group")
+    permission_model = apps.get_model("auth", "Permission")
+    content_type_model = apps.get_model("contenttypes", "ContentType")
+    for name, permissions in GROUPS.items():
+        group, _ = group_model.objects.get_or_create(name=name)
+        for app, model, codename, words in permissions:
+            content_type, _ = content_type_model.objects.get_or_create(app_label=app, model=model)
+            permission, _ = permission_model.objects.get_or_create(
+                content_type=content_type, codename=codename, defaults={"name": words}
+            )
+            group.permissions.add(permission)
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("newsletter_site", "0001_authors"),
+        ("publishing", "0006_what_the_desk_writes"),
+        ("subscribers", "0006_files_that_nobody_imported_expire"),
+        ("auth", "0012_alter_user_first_name_max_length"),
+        ("contenttypes", "0002_remove_content_type_name"),
+    ]
+
+    operations = [migrations.RunPython(seed, migrations.RunPython.noop)]

@@ -1,0 +1,77 @@
+"""
+What the composer says of the words in it: how many, how large as mail, what looks wrong.
+
+One reading for the page and for its script, so that no number is written in two places.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass, replace
+
+from publishing.content import Content, flaws_of
+from publishing.models import Draft
+from publishing.preview import Preview, preview_of
+from publishing.written import Written, content_of
+
+_WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+# Where the composer has what the content calls otherwise.
+_FIELD = {"html_content": "letter"}
+
+
+@dataclass(frozen=True, slots=True)
+class BesideTheWords:
+    """The facts about some words, as the page writes them."""
+
+    sender: str
+    reader: str
+    subject: str
+    preheader: str
+    count: str
+    automatic_text: str
+    hints: dict[str, list[str]]
+
+    def as_json(self) -> dict[str, object]:
+        """By the names that the page has for them."""
+        return asdict(self)
+
+
+def beside(written: Written, draft: Draft | None) -> BesideTheWords:
+    """What is to be said of these words."""
+    slug = draft.issue.slug if draft is not None and draft.issue is not None else ""
+    content = content_of(written)
+    preview = preview_of(content, slug=slug)
+    # Made once where it can be: a long letter takes a while.
+    automatic = content_of(replace(written, text="")).text if written.text.strip() else content.text
+    return BesideTheWords(
+        sender=preview.sender,
+        reader=preview.reader,
+        subject=preview.subject,
+        preheader=preview.preheader,
+        count=_count(automatic or written.letter, preview),
+        automatic_text=automatic,
+        hints=_hints(written, content),
+    )
+
+
+def _count(text: str, preview: Preview) -> str:
+    words = len(_WORD.findall(text))
+    kilobytes = math.ceil(preview.bytes / 1024)
+    return f"{words:,} {'word' if words == 1 else 'words'}, {kilobytes:,} kB as mail."
+
+
+def _hints(written: Written, content: Content) -> dict[str, list[str]]:
+    """What would be refused, at its field. A field that is still empty is not found fault with."""
+    has_words = {
+        "title": bool(written.title.strip()),
+        "preheader": bool(written.preheader.strip()),
+        "letter": bool(written.letter.strip()),
+        "text_content": bool(written.text.strip()),
+    }
+    found: dict[str, list[str]] = {name: [] for name in has_words}
+    for flaw in flaws_of(content):
+        field = _FIELD.get(flaw.field, flaw.field)
+        if has_words[field]:
+            found[field].append(flaw.sentence)
+    return found

@@ -1,0 +1,133 @@
+"""
+A line of readers over the issues, as what an SVG is drawn from. Pure.
+
+The drawing is 1000 wide and 100 high and is stretched; its labels are text beside it. The scale has
+three round numbers. A line that is flat runs through the middle, and one point is a dot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 1000.0, 100.0
+# No more dates than fit below it on a phone.
+MOST_LABELS = 4
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """So many readers at one moment, which is called `when`: a date, or “now”."""
+
+    when: str
+    readers: int
+
+    @property
+    def at(self) -> str:
+        """The moment within a sentence."""
+        return self.when if self.when == "now" else f"on {self.when}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Three numbers from the bottom to the top, equally far apart."""
+
+    low: int
+    middle: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The line, the area below it, a dot for each point; the numbers and the dates beside it."""
+
+    scale: Scale
+    line: str
+    area: str
+    dots: tuple[str, ...]
+    labels: tuple[str, ...]
+    words: str
+    change: str
+
+
+def chart_of(points: Sequence[Point]) -> Chart | None:
+    """The chart of these points, oldest first; None where fewer than two leave nothing to see."""
+    if len(points) < 2:
+        return None
+    scale = scale_of([point.readers for point in points])
+    step = WIDTH / (len(points) - 1)
+    span = scale.high - scale.low
+    places = [
+        f"{number * step:.1f} {HEIGHT * (scale.high - point.readers) / span:.1f}"
+        for number, point in enumerate(points)
+    ]
+    line = "M" + " L".join(places)
+    return Chart(
+        scale=scale,
+        line=line,
+        area=f"{line} V{HEIGHT:.0f} H0z",
+        dots=tuple(f"M{place}h0" for place in places),
+        labels=_labels(points),
+        words=_words(points),
+        change=change_of(points),
+    )
+
+
+def scale_of(numbers: Sequence[int]) -> Scale:
+    """The narrowest round scale that holds all of these numbers. It never begins below zero."""
+    least, most = min(numbers), max(numbers)
+    step = 1
+    if least == most:
+        # In the middle, unless it is the ground.
+        low = max(0, least - step)
+        return Scale(low, low + step, low + 2 * step)
+    while True:
+        low = least // step * step
+        if low + 2 * step >= most:
+            return Scale(low, low + step, low + 2 * step)
+        step = _next_round(step)
+
+
+def change_of(points: Sequence[Point]) -> str:
+    """How the last number differs from the one before and from the first, as a sentence."""
+    last, before, first = points[-1], points[-2], points[0]
+    said = f"{_than(last.readers - before.readers)} {before.at}"
+    if len(points) > 2:
+        said += f", {_than(last.readers - first.readers)} {first.at}"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _next_round(step: int) -> int:
+    """The next of 1, 2, 5, 10, 20, 25, 50, 100 … that is whole."""
+    tens = 10.0 ** math.floor(math.log10(step))
+    return next(
+        int(factor * tens)
+        for factor in _ROUND
+        if factor * tens > step and (factor * tens).is_integer()
+    )
+
+
+def _than(difference: int) -> str:
+    if not difference:
+        return "as many as"
+    return f"{abs(difference):,} {'more' if difference > 0 else 'fewer'} than"
+
+
+def _labels(points: Sequence[Point]) -> tuple[str, ...]:
+    """The dates of some points, equally far apart where that can be; always the first and last."""
+    last = len(points) - 1
+    most = min(MOST_LABELS, len(points))
+    fits = next((count for count in range(most, 2, -1) if not last % (count - 1)), 2)
+    return tuple(points[number * last // (fits - 1)].when for number in range(fits))
+
+
+def _words(points: Sequence[Point]) -> str:
+    first, last = points[0], points[-1]
+    if first.readers == last.readers:
+        return f"Confirmed readers: {first.readers:,} {first.at}, and as many {last.at}"
+    went = "rose" if last.readers > first.readers else "fell"
+    return (
+        f"Confirmed readers {went} from {first.readers:,} {first.at} to {last.readers:,} {last.at}"
+    )

@@ -1,0 +1,62 @@
+"""What is said of one reader's copy: when, and on what evidence or for which reason. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from delivery.models import Delivery
+
+NO_ADDRESS = "an erased reader"
+
+
+def address_of(copy: Delivery) -> str:
+    """The address of a copy. Of somebody who was erased only the number is left."""
+    return copy.address or NO_ADDRESS
+
+
+def when_of(copy: Delivery) -> datetime | None:
+    """When it became of the copy what did; None where no time is kept."""
+    if copy.outcome == "unknown":
+        return copy.batch.doubt_since
+    return copy.sent_at
+
+
+def why_of(copy: Delivery, clock: Callable[[datetime], str]) -> str:
+    """The evidence that a copy was accepted, or the reason that it was not."""
+    match copy.outcome:
+        case "sent":
+            return f"{_accepted(copy)}{_came_of_it(copy, clock)}"
+        case "unknown" if not copy.reason:
+            return f"no answer came back; {_being_asked(copy, clock)}"
+        case "waiting" if not copy.reason:
+            return copy.batch.reason or "in line, or in a call"
+        case "withdrawn" if not copy.reason:
+            return "it ended, or they left, before their copy"
+        case _:
+            missed = " It may be sent to the missed." if copy.missed else ""
+            return f"{copy.reason or ''}{missed}".strip()
+
+
+def _accepted(copy: Delivery) -> str:
+    by = "" if copy.evidence == "reply" else f" (found by {copy.evidence})"
+    return f"accepted, message {copy.provider_message_id}{by}"
+
+
+def _came_of_it(copy: Delivery, clock: Callable[[datetime], str]) -> str:
+    told = (
+        ("delivered", copy.delivered_at),
+        ("bounced", copy.bounced_at),
+        ("called spam", copy.complained_at),
+    )
+    return "".join(f"; {word} {clock(at)}" for word, at in told if at)
+
+
+def _being_asked(copy: Delivery, clock: Callable[[datetime], str]) -> str:
+    batch = copy.batch
+    if batch.state == "parked":
+        return "nothing was to be had by asking, and a person decides"
+    asked = f"asked {batch.lookups} times, " if batch.lookups > 1 else ""
+    asked = "asked once, " if batch.lookups == 1 else asked
+    when = f" at {clock(batch.due_at)}" if batch.state == "unknown" else " now"
+    return f"{asked}Postmark is asked about it{when}"

@@ -1,0 +1,240 @@
+"""
+Drafts: begun, saved, copied and thrown away; the only place that reads or writes their table.
+
+A save names the revision it was made from. Of two that were made from the same one the first is
+saved and the second is told: neither wins in silence, and neither is lost.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import asdict, dataclass
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing.audit_trail import record_draft_begun, record_draft_edited, record_draft_thrown_away
+from publishing.content import Content
+from publishing.models import Draft, Issue
+from publishing.versions import EVERYONE, versions_of
+from publishing.written import HTML, MARKDOWN, Written, content_of
+
+_LONG = ("letter", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """All that a save holds: the words, whom they go to, whether the issue is kept unlisted."""
+
+    written: Written
+    goes_to: str = EVERYONE.value
+    unlisted: bool = False
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """By the names of the table."""
+        return {**asdict(self.written), "goes_to": self.goes_to, "unlisted": self.unlisted}
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The draft holds these words, since now (`changed`) or since earlier."""
+
+    draft: Draft
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The draft moved on: it holds other words than those that the save was made from."""
+
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The draft became an edition and stays as it was; nothing was saved."""
+
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """There is no such draft: it was thrown away."""
+
+
+Answer = Saved | Conflict | Published | Gone
+
+
+def open_drafts() -> QuerySet[Draft]:
+    """What is being written, the latest saved first; the long parts are read when asked for."""
+    return (
+        Draft.objects.filter(edition=None)
+        .select_related("issue", "begun_by", "saved_by")
+        .order_by("-saved_at", "-pk")
+        .defer(*_LONG)
+    )
+
+
+def draft_of(draft: uuid.UUID) -> Draft | None:
+    """One draft, open or published; None where there is none."""
+    drafts = Draft.objects.select_related("issue", "saved_by", "edition")
+    return drafts.filter(pk=draft).first()
+
+
+def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
+    """The draft of an issue's next version, the latest saved if there are copies."""
+    drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
+    return drafts.order_by("-saved_at", "-pk").first()
+
+
+def written_of(draft: Draft) -> Written:
+    """The words of a draft."""
+    return Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
+
+
+def wording_of(draft: Draft) -> Wording:
+    """All that a save of this draft would hold."""
+    return Wording(written_of(draft), draft.goes_to, draft.unlisted)
+
+
+def begin(
+    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+) -> Answer:
+    """
+    The first save of what stands in a fresh form, under the form's key.
+
+    Repeated, it makes no second draft: the same words are saved already, and others meet those that
+    are there. So do words for the next version of an issue that has an open draft.
+    """
+    with transaction.atomic():
+        if issue is not None:
+            _hold(issue)
+            other = open_draft_of_issue(issue)
+            if other is not None and other.key != key:
+                return _standing(other, wording)
+        return copy(author, key, wording, issue=issue)
+
+
+def copy(
+    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+) -> Answer:
+    """A draft of these words under that key, beside whatever else is being written."""
+    with transaction.atomic():
+        fresh = Draft(
+            key=key, issue_id=issue, begun_by_id=author, saved_by_id=author, **wording.columns
+        )
+        # Of two at once, on their way under one key, the second waits here for the first.
+        Draft.objects.bulk_create([fresh], ignore_conflicts=True)
+        draft = _present(key=key)
+        if draft is None:
+            return Gone()
+        if draft.pk == fresh.pk:
+            record_draft_begun(author, draft)
+            return Saved(draft, changed=True)
+        return _standing(draft, wording)
+
+
+def save(draft: uuid.UUID, from_revision: int, wording: Wording, *, by: uuid.UUID) -> Answer:
+    """Save these words over the revision that they were made from, and over no other."""
+    with transaction.atomic():
+        before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
+        changed = (
+            Draft.objects.filter(pk=draft, revision=from_revision, edition=None)
+            .exclude(**wording.columns)
+            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **wording.columns)
+        )
+        # Whoever changed the row holds it until the end: what is read is what was written.
+        present = _present(pk=draft)
+        if present is None:
+            return Gone()
+        if not changed:
+            return _standing(present, wording)
+        if before != by:
+            record_draft_edited(by, present)
+        return Saved(present, changed=True)
+
+
+def begin_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
+    """
+    The open draft of an issue's next version; where there is none, one with its newest words.
+
+    Raises `Issue.DoesNotExist` where nothing was published of such an issue.
+    """
+    with transaction.atomic():
+        held = _hold(issue)
+        draft = open_draft_of_issue(issue)
+        if draft is not None:
+            return draft
+        columns = wording_for_issue(issue).columns
+        draft = Draft.objects.create(
+            issue=held, begun_by_id=author, saved_by_id=author, key=fresh_key(), **columns
+        )
+        draft.refresh_from_db(fields=["begun_at", "saved_at"])
+        if author is not None:
+            record_draft_begun(author, draft)
+        return draft
+
+
+def wording_for_issue(issue: uuid.UUID) -> Wording:
+    """
+    The newest words of an issue: in Markdown where they were written so, otherwise the HTML.
+
+    Raises `Issue.DoesNotExist`.
+    """
+    newest = versions_of(issue).defer(None).select_related("draft").first()
+    if newest is None:
+        raise Issue.DoesNotExist(f"There is no issue {issue}.")
+    return Wording(_words_behind(newest))
+
+
+def _words_behind(edition: Edition) -> Written:
+    """What an author wrote to make this edition, as near as it is known."""
+    draft: Draft | None = getattr(edition, "draft", None)
+    if draft is not None and content_of(written_of(draft)).sha256 == bytes(edition.content_hash):
+        return written_of(draft)
+    html, text = edition.html_content, edition.text_content
+    if not html.strip():
+        return Written(edition.title, edition.preheader, MARKDOWN, "", text)
+    made = Written(edition.title, edition.preheader, HTML, html, "")
+    # A text part that the letter makes by itself goes on following the letter.
+    return (
+        made
+        if _same(content_of(made), text)
+        else Written(edition.title, edition.preheader, HTML, html, text)
+    )
+
+
+def _same(content: Content, text: str) -> bool:
+    return content.text.split() == text.split()
+
+
+def throw_away(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
+    """Delete an open draft, on record; False if it is gone or was published."""
+    with transaction.atomic():
+        found = Draft.objects.select_for_update().filter(pk=draft, edition=None).first()
+        if found is None:
+            return False
+        record_draft_thrown_away(by, found)
+        found.delete()
+        return True
+
+
+def _hold(issue: uuid.UUID) -> Issue:
+    """Of two who begin at once the second finds what the first has begun."""
+    return Issue.objects.select_for_update(no_key=True).get(pk=issue)
+
+
+def _present(**named: object) -> Draft | None:
+    drafts = Draft.objects.select_related("issue", "saved_by", "edition")
+    return drafts.filter(**named).first()
+
+
+def _standing(draft: Draft, wording: Wording) -> Answer:
+    """What a save that changed nothing met."""
+    if draft.edition_id is not None:
+        return Published(draft)
+    return Saved(draft, changed=False) if wording_of(draft) == wording else Conflict(draft)

@@ -1,0 +1,45 @@
+"""
+A moving GIF without the remarks in it: comments and whatever programs leave there. Pure.
+
+Its frames are not touched, so it moves as it did. (GIF89a, sections 15 to 27.)
+"""
+
+from __future__ import annotations
+
+_SCREEN = 13
+_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
+_CONTROL, _APPLICATION = 0xF9, 0xFF
+# The one application that says something of how it is shown: how often it is repeated.
+_REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
+
+
+def without_remarks(gif: bytes) -> bytes:
+    """The same animation. Raises `ValueError` or `IndexError` where it is no whole GIF."""
+    at = _SCREEN + _table(gif[10])
+    kept = [gif[:at]]
+    while gif[at] != _END:
+        start = at
+        if gif[at] == _EXTENSION:
+            label, at = gif[at + 1], _after_blocks(gif, at + 2)
+            shown = label == _CONTROL or (
+                label == _APPLICATION and gif[start + 3 : start + 14] in _REPEATS
+            )
+        elif gif[at] == _IMAGE:
+            at = _after_blocks(gif, at + 10 + _table(gif[at + 9]) + 1)
+            shown = True
+        else:
+            raise ValueError("The GIF is damaged.")
+        if shown:
+            kept.append(gif[start:at])
+    return b"".join([*kept, bytes([_END])])
+
+
+def _table(flags: int) -> int:
+    """How many bytes the colour table takes that these flags announce."""
+    return 3 * 2 ** ((flags & 7) + 1) if flags & 0x80 else 0
+
+
+def _after_blocks(gif: bytes, at: int) -> int:
+    while gif[at]:
+        at += gif[at] + 1
+    return at + 1

@@ -1,0 +1,23 @@
+"""`manage.py receipt`: the signed receipt of an issue, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from publishing.management.edition_command import EditionCommand
+from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
+
+
+class Command(EditionCommand):
+    """Prints the receipt of one edition, made now if there is none yet."""
+
+    help = "Print the signed receipt of an issue's newest edition, or of a named version, as JSON."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            receipt = receipt_of(self.edition(options))
+        except NoReceiptError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(signed_receipt(receipt).as_json())

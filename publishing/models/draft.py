@@ -1,0 +1,107 @@
+"""A draft: the words of an issue while they are being written."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from delivery.models import Edition
+from idempotency.key import LONGEST_KEY, fresh_key
+from publishing.content import LONGEST_TITLE
+
+
+class Draft(models.Model):
+    """
+    What an author is writing: a new issue, or the next version of one (`issue`).
+
+    Every save counts `revision` up by one and names the revision it was made from, so that of two
+    tabs the later never wins in silence. `key` is the one idempotency key under which it is
+    published, however often the button is pressed; `edition` is what it became. From then on it is
+    kept as it was, because it holds what an edition does not: the Markdown.
+    """
+
+    class Format(models.TextChoices):
+        """How the letter is written."""
+
+        MARKDOWN = "markdown", "Markdown"
+        HTML = "html", "HTML"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    key = models.CharField(max_length=LONGEST_KEY, default=fresh_key)
+    issue = models.ForeignKey(
+        "publishing.Issue", on_delete=models.CASCADE, null=True, related_name="drafts"
+    )
+    goes_to = models.CharField(
+        max_length=10,
+        choices=Edition.GoesTo,
+        default=Edition.GoesTo.EVERYONE,
+        db_default=Edition.GoesTo.EVERYONE,
+    )
+    unlisted = models.BooleanField(default=False, db_default=False)
+
+    title = models.TextField(blank=True, db_default="")
+    preheader = models.TextField(blank=True, db_default="")
+    format = models.CharField(
+        max_length=10, choices=Format, default=Format.MARKDOWN, db_default=Format.MARKDOWN
+    )
+    letter = models.TextField(blank=True, db_default="")
+    text = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="The text part in the author's own words; empty: it is made from the letter.",
+    )
+
+    revision = models.PositiveIntegerField(default=1, db_default=1)
+    begun_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    saved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    begun_at = models.DateTimeField(db_default=Now())
+    saved_at = models.DateTimeField(db_default=Now())
+
+    # Where publishing takes two: who agreed, and to exactly which words.
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    approved_hash = models.BinaryField(null=True)
+    approved_at = models.DateTimeField(null=True)
+
+    edition = models.OneToOneField(
+        "delivery.Edition", on_delete=models.CASCADE, null=True, related_name="draft"
+    )
+
+    class Meta:
+        db_table = "draft"
+        # What may be done with drafts is a permission of the issue (`write_draft`).
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="one_draft_per_key", fields=["key"]),
+            models.CheckConstraint(
+                name="draft_format_is_known", condition=Q(format__in=["markdown", "html"])
+            ),
+            models.CheckConstraint(
+                name="draft_goes_to_is_known", condition=Q(goes_to__in=["everyone", "reached"])
+            ),
+            models.CheckConstraint(name="revisions_count_from_one", condition=Q(revision__gte=1)),
+            models.CheckConstraint(
+                name="an_approval_says_what_was_approved",
+                condition=Q(approved_by__isnull=True) | Q(approved_hash__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                name="draft_open_newest_first",
+                fields=["-saved_at"],
+                condition=Q(edition__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        # What is longer than any title was pasted into the wrong field.
+        return " ".join(self.title.split())[:LONGEST_TITLE] or "Untitled"

@@ -1,0 +1,40 @@
+"""An issue, of which editions are published."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Issue(models.Model):
+    """
+    A title and the address of its page in the archive.
+
+    What was published of it are its editions (`delivery.Edition`), which never change.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    title = models.CharField(max_length=500)
+    slug = models.SlugField(max_length=80)
+    created_at = models.DateTimeField(db_default=Now())
+    # Its page is there for whoever has the address, and nothing leads to it.
+    unlisted = models.BooleanField(default=False, db_default=False)
+    # What was asked for when it was published: the key of that form stands for it, whatever it is
+    # changed to later.
+    published_unlisted = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        db_table = "issue"
+        permissions = [
+            ("write_draft", "Can write drafts, preview them and send tests of them"),
+            ("publish_edition", "Can publish editions to readers"),
+            ("operate_sending", "Can pause, resume and settle what is going out"),
+        ]
+        constraints = [
+            models.UniqueConstraint(name="one_issue_per_archive_address", fields=["slug"])
+        ]
+
+    def __str__(self) -> str:
+        return self.title

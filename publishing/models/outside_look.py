@@ -1,0 +1,41 @@
+"""What was found when something outside was looked at: a domain's records, a link."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class OutsideLook(models.Model):
+    """
+    The latest look at one thing that is not ours to know: kept, so that pages need not wait for it.
+
+    `found` is the answer as a value; what it means is decided where it is shown.
+    """
+
+    class Kind(models.TextChoices):
+        """What was looked at."""
+
+        DOMAIN = "domain", "the records of a sender's domain"
+        LINK = "link", "where a link in a letter leads"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    subject = models.TextField(help_text="The domain or the address.")
+    found = models.JSONField()
+    looked_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "outside_look"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                name="one_look_is_kept_of_each_subject", fields=["kind", "subject"]
+            ),
+            models.CheckConstraint(
+                name="outside_look_kind_is_known", condition=Q(kind__in=["domain", "link"])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"

@@ -1,0 +1,55 @@
+"""A picture that an author put into a letter."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Length, Now
+
+LARGEST_PICTURE = 2 * 1024 * 1024
+# So that the database can be told how many bytes are too many.
+models.BinaryField.register_lookup(Length)
+
+
+class Picture(models.Model):
+    """
+    A picture, made small enough for mail and rid of what cameras note down.
+
+    It stands in the database, so that every web process and every backup has it. Its address never
+    shows another picture, and it is kept as long as mails may lead to it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    sha256 = models.BinaryField()
+    name = models.CharField(max_length=200)
+    content_type = models.CharField(max_length=20)
+    width = models.PositiveIntegerField(help_text="Pixels.")
+    height = models.PositiveIntegerField(help_text="Pixels.")
+    content = models.BinaryField()
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    uploaded_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "picture"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="a_picture_is_kept_once", fields=["sha256"]),
+            models.CheckConstraint(
+                name="a_picture_is_of_a_kind_that_mail_shows",
+                condition=Q(
+                    content_type__in=["image/png", "image/jpeg", "image/gif", "image/webp"]
+                ),
+            ),
+            models.CheckConstraint(
+                name="a_picture_is_bounded",
+                condition=Q(content__length__lte=LARGEST_PICTURE),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

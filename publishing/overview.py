@@ -1,0 +1,283 @@
+"""
+The desk at a glance: one reading of everything that its viewer may see.
+
+So many queries, however many issues, readers and copies there are; the books of all editions on
+the page are read together, so that its numbers agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import connection
+from django.urls import reverse
+
+from delivery import health as health_lines
+from delivery.health import Line
+from delivery.models import Newsletter
+from delivery.queue.alarms import alarms_to_look_at
+from delivery.queue.books import all_books
+from delivery.queue.health import health
+from delivery.queue.open_editions import open_newsletters
+from delivery.queue.presence import warnings
+from publishing import needs, readers_over_time, sender_domain
+from publishing.approval import hash_to_approve
+from publishing.chart import Chart, chart_of
+from publishing.content import Content
+from publishing.going_out import GoingOut, going_out, here_of
+from publishing.how_things_stand import Standing, sentence_of
+from publishing.issue_list import Row, held_back_on_request, plain_title, rows_of
+from publishing.issue_overview import IssuePage, LookedFor, Tab, page_of
+from publishing.models import Draft, OutsideLook
+from publishing.needs import Checked, Need, Unapproved
+from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
+from publishing.scheduling import moment_stored
+from publishing.status import Status, status_from
+from publishing.strips import Strip, strips_of
+from publishing.templatetags.desk import called
+from publishing.who_did_what import Deed, deeds_for, kinds_for
+from subscribers.audience import confirmed
+from subscribers.import_page import standing_of
+from subscribers.models import SubscriberImport
+from subscribers.views.desk import MANAGE
+
+if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
+MOST_ALARMS, MOST_OF_A_KIND, DEEDS = 20, 5, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whoever looks, and which parts are theirs to see."""
+
+    user: AbstractBaseUser | AnonymousUser
+    looks: bool
+    writes: bool
+    publishes: bool
+    operates: bool
+    manages: bool
+
+    @classmethod
+    def of(cls, user: AbstractBaseUser | AnonymousUser) -> Viewer:
+        """What this user's permissions come to."""
+
+        def may(*permissions: str) -> bool:
+            return any(user.has_perm(one) for one in permissions)  # type: ignore[union-attr]
+
+        return cls(
+            user=user,
+            looks=may(*MAY_LOOK),
+            writes=may(*MAY_WRITE),
+            publishes=may(PUBLISH),
+            operates=may(*MAY_ACT),
+            manages=may(MANAGE),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """A draft as the list shows it."""
+
+    draft: Draft
+    title: str
+    address: str
+    words: int
+    is_approved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRow:
+    """An edition that waits for its time, and that time in words."""
+
+    row: Row
+    goes_out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the page shows; what its viewer may not see is empty, and `viewer` says so."""
+
+    viewer: Viewer
+    now: datetime
+    sentence: str
+    needs: Sequence[Need]
+    going: Sequence[GoingOut]
+    here: str
+    issues: IssuePage
+    drafts: Sequence[DraftRow]
+    scheduled: Sequence[ScheduledRow]
+    rows: Sequence[Row]
+    takes_two: bool
+    confirmed: int
+    chart: Chart | None
+    figures: str
+    strips: Sequence[Strip]
+    health: Sequence[Line]
+    deeds: Sequence[Deed]
+    has_log: bool
+
+
+def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
+    """One reading for this viewer."""
+    newsletter = Newsletter.objects.the_one()
+    zone = newsletter.zone
+    open_ones = open_newsletters() if viewer.looks else []
+    page = (
+        page_of(looked_for, open_ones, sees_drafts=viewer.writes)
+        if viewer.looks
+        else IssuePage([], False, [], [], "")
+    )
+    charted = readers_over_time.newest_to_everyone()
+    ended = readers_over_time.ended_among(charted, open_ones)
+    read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
+    books = {one.edition: one for one in all_books(among=sorted(read))} if read else {}
+    statuses = [status_from(books[edition]) for edition in open_ones]
+    going = going_out(statuses, zone)
+    drafts = [_draft_row(draft, newsletter.second_person) for draft in page.drafts]
+    rows = rows_of(page.editions, books)
+    scheduled = [
+        ScheduledRow(row, moment.words if (moment := moment_stored(row.edition)) else "")
+        for row in rows_of(page.scheduled, books)
+    ]
+    asked = [*_needs_of_sending(viewer, statuses), *_needs_of_people(viewer, drafts, newsletter)]
+    now_confirmed = confirmed().count()
+    points = readers_over_time.points_of(charted, now_confirmed, zone)
+    deeds = deeds_for(viewer.user, most=DEEDS)
+    return Overview(
+        viewer=viewer,
+        now=_now(),
+        sentence=sentence_of(
+            Standing(
+                needs=len(asked),
+                going=[one.title for one in going if not one.is_held],
+                held=[one.title for one in going if one.is_held],
+                scheduled=len(scheduled),
+                next_title=scheduled[0].row.title if scheduled else "",
+                next_when=scheduled[0].goes_out if scheduled else "",
+                issues=len(charted) or len(rows),
+                drafts=len(drafts),
+                sees_issues=viewer.looks,
+            )
+        ),
+        needs=asked,
+        going=going,
+        here=here_of(going, needs=len(statuses) - len(going)),
+        issues=page,
+        drafts=drafts,
+        scheduled=scheduled,
+        rows=rows,
+        takes_two=newsletter.second_person,
+        confirmed=now_confirmed,
+        chart=chart_of(points),
+        figures="; ".join(f"{point.when} {point.readers:,}" for point in points),
+        strips=strips_of(readers_over_time.not_sent_of(ended, books, zone)),
+        health=_health(zone) if viewer.operates else [],
+        deeds=deeds.deeds,
+        has_log=bool(kinds_for(viewer.user)),
+    )
+
+
+def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
+    """
+    What the open page asks for again: what goes out, what the page has to have been made with, and
+    when it was read. Three queries, none of which counts deliveries.
+    """
+    open_ones = open_newsletters()
+    statuses = [status_from(one) for one in all_books(among=open_ones)] if open_ones else []
+    going = going_out(statuses, newsletter.zone)
+    return going, here_of(going, needs=len(statuses) - len(going)), _now()
+
+
+# --- Its parts ------------------------------------------------------------------------------------
+
+
+def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> list[Need]:
+    if not viewer.looks:
+        return []
+    return [
+        *needs.of_editions(statuses, may_act=viewer.operates)[:MOST_OF_A_KIND],
+        *needs.of_alarms(alarms_to_look_at(most=MOST_ALARMS), may_act=viewer.operates),
+        *needs.of_no_worker(statuses, may_operate=viewer.operates),
+        *needs.of_mail_on_request(held_back_on_request(), may_act=viewer.operates),
+        *needs.of_warnings(warnings()),
+    ]
+
+
+def _needs_of_people(
+    viewer: Viewer, drafts: Sequence[DraftRow], newsletter: Newsletter
+) -> list[Need]:
+    found: list[Need] = []
+    if viewer.manages:
+        checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
+        found += needs.of_imports(
+            [
+                Checked(one.pk, one.filename, standing_of(one).sentence)
+                for one in checked.order_by("pk")[:MOST_OF_A_KIND]
+            ]
+        )
+    if viewer.publishes and newsletter.second_person:
+        found += needs.of_drafts(
+            [
+                Unapproved(row.title, called(row.draft.saved_by), row.address)
+                for row in drafts
+                # Whoever saved it last waits for another; to them it is said in the list.
+                if not row.is_approved and row.draft.saved_by_id != viewer.user.pk
+            ]
+        )
+    return found
+
+
+def _draft_row(draft: Draft, takes_two: bool) -> DraftRow:
+    approved = draft.approved_hash is not None and takes_two
+    return DraftRow(
+        draft=draft,
+        title=Content(str(draft), "", "").plain_title,
+        address=reverse("desk:draft", args=[draft.pk]),
+        words=len(draft.letter.split()),
+        is_approved=approved and bytes(draft.approved_hash or b"") == hash_to_approve(draft),
+    )
+
+
+def _health(zone: Any) -> list[Line]:
+    found = health()
+    lines = health_lines.lines_of(
+        found,
+        zone,
+        ceiling_per_s=settings.DELIVERY_RATE_PER_S,
+        takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
+    )
+    domain = sender_domain.domain_of(settings.FROM_EMAIL)
+    look = OutsideLook.objects.filter(kind=OutsideLook.Kind.DOMAIN, subject=domain).first()
+    kept: Mapping[str, Any] | None = look.found if look else None
+    at = look.looked_at if look else None
+    return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]
+
+
+def _imports() -> Line:
+    states = SubscriberImport.State
+    running = SubscriberImport.objects.filter(
+        state__in=(states.CHECKING, states.WAITING, states.RUNNING)
+    ).order_by("pk")[: MOST_OF_A_KIND + 1]
+    names = [one.filename for one in running.only("filename")]
+    if not names:
+        return Line("Imports", "sent", "sent", "None is under way")
+    count = "1 is" if len(names) == 1 else f"{len(names)} are"
+    if len(names) > MOST_OF_A_KIND:
+        count = f"More than {MOST_OF_A_KIND} are"
+    return Line("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at: datetime = cursor.fetchone()[0]
+    return at
+
+
+__all__ = ["Overview", "Tab", "Viewer", "overview_of", "plain_title", "reading_of"]

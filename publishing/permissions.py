@@ -1,0 +1,23 @@
+"""The permissions of the desk by name, and who has them."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth import get_user_model
+
+WRITE = "publishing.write_draft"
+PUBLISH = "publishing.publish_edition"
+OPERATE = "publishing.operate_sending"
+LOOK = "publishing.view_issue"
+
+# Of which any one is enough. Whoever may publish may write; whoever may do anything may look.
+MAY_WRITE = (WRITE, PUBLISH)
+MAY_ACT = (PUBLISH, OPERATE)
+MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
+
+
+def may(user: uuid.UUID, permission: str) -> bool:
+    """Whether somebody may sign in and has this permission, as it is now."""
+    found = get_user_model().objects.filter(pk=user, is_active=True).first()
+    return found is not None and found.has_perm(permission)

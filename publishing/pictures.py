@@ -1,0 +1,106 @@
+"""
+Pictures of letters: kept once, at an address that never shows another.
+
+They stand in the database, so that every web process and every backup has them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from datetime import timedelta
+from html import escape
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from publishing.models import Picture
+from publishing.small_picture import small_picture
+from publishing.xml_characters import only_xml_characters
+
+LONGEST_NAME = 200
+EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+
+
+class TooManyPicturesError(Exception):
+    """The author has uploaded as many pictures as an hour may have; one sentence says so."""
+
+
+def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
+    """
+    The picture in this file, made fit for mail; the same file again is the same picture.
+
+    Raises `UnusablePictureError` and `TooManyPicturesError`.
+    """
+    sha256 = hashlib.sha256(file).digest()
+    there = _kept(sha256)
+    if there is not None:
+        return there
+    small = small_picture(file)
+    with transaction.atomic():
+        _keep_to_the_limit(by)
+        # Of two that come at once with the same file, one is kept.
+        Picture.objects.bulk_create(
+            [
+                Picture(
+                    sha256=sha256,
+                    name=" ".join(only_xml_characters(name).replace("\x00", "").split())[
+                        :LONGEST_NAME
+                    ],
+                    content_type=small.content_type,
+                    width=small.width,
+                    height=small.height,
+                    content=small.content,
+                    uploaded_by_id=by,
+                )
+            ],
+            ignore_conflicts=True,
+        )
+        return Picture.objects.defer("content").get(sha256=sha256)
+
+
+def _keep_to_the_limit(author: uuid.UUID) -> None:
+    """Pictures stand in the database for good, and an author's script must not fill it."""
+    # Their row is held, so that two at once do not both find room for one.
+    get_user_model().objects.select_for_update(no_key=True).get(pk=author)
+    within_the_hour = cast("Any", Now()) - timedelta(hours=1)
+    kept = Picture.objects.filter(uploaded_by=author, uploaded_at__gt=within_the_hour)
+    most = settings.PICTURES_PER_HOUR
+    if kept.count() >= most:
+        raise TooManyPicturesError(
+            f"You have uploaded {most:,} {'picture' if most == 1 else 'pictures'} within the hour, "
+            "which is as many as go (PICTURES_PER_HOUR); wait a while and choose it again."
+        )
+
+
+def picture_of(picture: uuid.UUID) -> Picture | None:
+    """One picture with its bytes; None where there is none."""
+    return Picture.objects.filter(pk=picture).first()
+
+
+def address_of(picture: Picture) -> str:
+    """Where everybody finds it, below this site."""
+    return reverse("picture", args=[picture.pk, EXTENSIONS[picture.content_type]])
+
+
+def in_markdown(picture: Picture, alt: str) -> str:
+    """What to write into a letter in Markdown."""
+    words = " ".join(alt.split()).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return f"![{words}]({address_of(picture)})"
+
+
+def in_html(picture: Picture, alt: str) -> str:
+    """What to write into a letter in HTML."""
+    words = escape(" ".join(alt.split()))
+    return (
+        f'<img src="{address_of(picture)}" alt="{words}" '
+        f'width="{picture.width}" height="{picture.height}">'
+    )
+
+
+def _kept(sha256: bytes) -> Picture | None:
+    return Picture.objects.defer("content").filter(sha256=sha256).first()

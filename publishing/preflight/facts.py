@@ -1,0 +1,89 @@
+"""All that the checks look at, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from publishing.content import Content
+from publishing.looking_outside.domain_records import DomainRecords
+from publishing.looking_outside.link_answer import LinkAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An edition of another issue that went out, or goes out."""
+
+    issue: str
+    title: str
+    at: datetime
+    has_the_same_words: bool = False
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TestSent:
+    """A test letter: to which address, and when."""
+
+    __test__ = False
+
+    address: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """
+    The words, the mail that is made of them, and the world that it goes out into.
+
+    `own_text` says that the text part is the author's own and not made from the letter. `domain`
+    is None, and a link is not in `links`, as long as nobody looked.
+    """
+
+    content: Content
+    is_markdown: bool
+    own_text: bool
+    html_mail: str
+    text_mail: str
+
+    zone: ZoneInfo
+    now: datetime
+    site_url: str
+    sender: str
+    newsletter: str
+    language: str
+    postal_address: str
+    adds_unsubscribe_link: bool
+
+    readers: int
+    nameless: int
+
+    same_lately: tuple[Published, ...] = ()
+    going: tuple[Published, ...] = ()
+    earlier_versions_going: tuple[str, ...] = ()
+    test: TestSent | None = None
+    worker_is_there: bool = True
+    worker_heard_at: datetime | None = None
+
+    domain: DomainRecords | None = None
+    domain_looked_at: datetime | None = None
+    links: Mapping[str, LinkAnswer] = field(default_factory=dict)
+    links_looked_at: datetime | None = None
+
+    @property
+    def sender_domain(self) -> str:
+        """The domain in whose name the mail goes out."""
+        return domain_of(self.sender)
+
+    def clock(self, at: datetime) -> str:
+        """A time of today as such, any other with its day, in the newsletter's zone."""
+        there = at.astimezone(self.zone)
+        today = there.date() == self.now.astimezone(self.zone).date()
+        return f"{there:%H:%M}" if today else f"{there.day} {there:%B %Y, %H:%M}"
+
+
+def domain_of(sender: str) -> str:
+    """The domain of a sender that may have a name before the address."""
+    return sender.rstrip("> ").rpartition("@")[2].lower()

@@ -1,0 +1,173 @@
+"""What the author wrote: flaws, forgotten notes, fields without a value. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from delivery import merge_fields
+from publishing.content import flaws_of
+from publishing.preflight.facts import Facts
+from publishing.preflight.finding import Finding, Where, advice, in_order, stop
+from publishing.preflight.reading_a_letter import Passage, read_letter, read_text
+from publishing.preflight.words_for_numbers import enumerated, so_many
+
+_PLACES = {
+    "title": Where.TITLE,
+    "preheader": Where.PREHEADER,
+    "html_content": Where.LETTER,
+    "text_content": Where.TEXT,
+}
+_SUBJECTS = {
+    "title": "The title uses",
+    "preheader": "The preheader uses",
+    "html_content": "The letter uses",
+    "text_content": "The text part uses",
+}
+# Notes to oneself, and what other programs fill in. Capitals: “todo” is a word of two languages.
+_NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
+_ELSEWHERE = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
+_MOST_SHOWN = 5
+
+
+def of_the_words(facts: Facts) -> Iterator[Finding]:
+    """Everything about the words themselves."""
+    yield from _flaws(facts)
+    yield from _braces(facts)
+    yield from _notes(facts)
+    yield from _fields_without_a_value(facts)
+
+
+def _flaws(facts: Facts) -> Iterator[Finding]:
+    unknown = {
+        (field, str(found)): found
+        for field, part, allowed in _parts(facts)
+        for found in merge_fields.unknown_fields(part, allowed)
+    }
+    named: set[str] = set()
+    for flaw in flaws_of(facts.content):
+        found = unknown.get((flaw.field, flaw.sentence))
+        if found is None:
+            yield stop(flaw.sentence, where=_PLACES[flaw.field])
+            continue
+        made_here = flaw.field == "text_content" and not facts.own_text
+        if made_here and facts.content.html.strip():
+            continue  # it stands in the letter too, and is mended there
+        if (flaw.field + found.name) in named:
+            continue
+        named.add(flaw.field + found.name)
+        place = _place_of(found.name, flaw.field, facts)
+        meant = f"Was “{{{{ {found.meant} }}}}” meant? " if found.meant else ""
+        yield stop(
+            f"{_SUBJECTS[flaw.field]} a field that does not exist:",
+            f"{f'{place[0].upper()}{place[1:]}. ' if place else ''}{meant}"
+            f"Known fields are {enumerated(list(found.allowed))}.",
+            _PLACES[flaw.field],
+            f"{{{{ {found.name[: merge_fields.LONGEST_SHOWN]} }}}}",
+        )
+
+
+def _parts(facts: Facts) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    content = facts.content
+    yield "title", content.title, merge_fields.TITLE_FIELDS
+    yield "preheader", content.preheader, merge_fields.TITLE_FIELDS
+    yield "html_content", content.html, merge_fields.BODY_FIELDS
+    yield "text_content", content.text, merge_fields.BODY_FIELDS
+
+
+def _place_of(name: str, field: str, facts: Facts) -> str:
+    if field == "html_content":
+        letter = read_letter(facts.content.html)
+        for passage in letter.passages:
+            if _uses(passage.words, name):
+                return passage.place
+        if any(_uses(link.address, name) for link in letter.links):
+            return "in the address of a link"
+    if field == "text_content":
+        for passage in read_text(facts.content.text):
+            if _uses(passage.words, name):
+                return passage.place
+    return ""
+
+
+def _uses(words: str, name: str) -> bool:
+    # A passage has its blanks folded.
+    wanted = " ".join(name.split())
+    return any(" ".join(found.name.split()) == wanted for found in merge_fields.fields_of(words))
+
+
+def _passages(facts: Facts) -> list[Passage]:
+    """All that is read, the title first; a text part only where it is the author's own."""
+    passages = [Passage("in the title", facts.content.title)]
+    passages.append(Passage("in the preheader", facts.content.preheader))
+    passages.extend(read_letter(facts.content.html).passages)
+    if facts.own_text or not facts.content.html.strip():
+        passages.extend(read_text(facts.content.text))
+    return passages
+
+
+def _braces(facts: Facts) -> Iterator[Finding]:
+    for passage in _passages(facts):
+        # Three braces are Postmark's own.
+        rest = re.sub(r"\{\{\{.*?\}\}\}", "", merge_fields.without_fields(passage.words))
+        if "{{" in rest or "}}" in rest:
+            half, other = ("{{", "}}") if "{{" in rest else ("}}", "{{")
+            yield advice(
+                f"A “{half}” stands without its “{other}” {passage.place}",
+                "Readers see it as it is written; a merge field has both.",
+                _where(passage),
+            )
+
+
+def _notes(facts: Facts) -> Iterator[Finding]:
+    for pattern, sentence, detail in (
+        (_NOTE, "looks like a note that was forgotten", "Readers see it as it is written."),
+        (
+            _ELSEWHERE,
+            "looks like a merge field of another program",
+            "Here one is written {{ name|reader }}; readers see this one as it is.",
+        ),
+    ):
+        seen: dict[str, Passage] = {}
+        for passage in _passages(facts):
+            for found in pattern.finditer(passage.words):
+                seen.setdefault(found[0], passage)
+        for word, passage in list(seen.items())[:_MOST_SHOWN]:
+            yield advice(f"“{word}” {passage.place} {sentence}", detail, _where(passage))
+
+
+def _where(passage: Passage) -> Where:
+    if passage.place == "in the title":
+        return Where.TITLE
+    if passage.place == "in the preheader":
+        return Where.PREHEADER
+    return Where.TEXT if passage.place.endswith("of the text part") else Where.LETTER
+
+
+def needs_names(*parts: str) -> bool:
+    """Whether a reader without a name would find a hole in one of these."""
+    return any(
+        found.name == "name" and not found.fallback
+        for part in parts
+        for found in merge_fields.fields_of(part)
+    )
+
+
+def _fields_without_a_value(facts: Facts) -> Iterator[Finding]:
+    content = facts.content
+    used = [field for _, part, _ in _parts(facts) for field in merge_fields.fields_of(part)]
+    if not needs_names(content.title, content.preheader, content.html, content.text):
+        if any(field.name in merge_fields.BODY_FIELDS for field in used):
+            yield in_order("Every merge field has a value for every reader.")
+        return
+    if not facts.nameless:
+        yield in_order("Every reader has a name.")
+        return
+    where = next(_PLACES[field] for field, part, _ in _parts(facts) if needs_names(part))
+    have = "has" if facts.nameless == 1 else "have"
+    yield advice(
+        f"{so_many(facts.nameless, 'reader')} {have} no name, and there is no fallback for",
+        "They find nothing in its place. With {{ name|reader }} they are called “reader”.",
+        where,
+        code="{{ name }}",
+    )

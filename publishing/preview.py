@@ -1,0 +1,93 @@
+"""
+A letter as one reader will get it, made by the code that sends: content, mail, message.
+
+Nothing in it acts on that reader: its link to unsubscribe leads to a page that knows nobody.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from email.utils import parseaddr
+
+from django.conf import settings
+from django.urls import reverse
+
+from delivery.composition import compose
+from delivery.merge_fields import Template
+from delivery.message import Copy, Envelope, Renderer
+from delivery.models import Newsletter
+from publishing.content import Content
+from subscribers.audience import confirmed
+
+ADA = Copy(0, "ada.whitlock@posthouse.example", "Ada Whitlock")
+# A token that was never given out; the page there says so and offers nothing to press.
+NOBODYS_TOKEN = "preview"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What stands in the inbox, and the two parts, either of which may be empty."""
+
+    sender: str
+    reader: str
+    subject: str
+    preheader: str
+    html: str
+    text: str
+
+    @property
+    def bytes(self) -> int:
+        """What the two parts weigh."""
+        return len(self.html.encode()) + len(self.text.encode())
+
+
+def sample_reader() -> Copy:
+    """The reader whose copy is shown: the first who is confirmed, or Ada where nobody is."""
+    first = confirmed().order_by("id").first()
+    return ADA if first is None else Copy(*first)
+
+
+def preview_of(content: Content, *, slug: str = "") -> Preview:
+    """The letter as the sample reader will get it; `slug` is its place in the archive, if any."""
+    newsletter = Newsletter.objects.the_one()
+    reader = sample_reader()
+    mail = compose(
+        content.title,
+        content.html,
+        content.text,
+        newsletter=newsletter,
+        site_url=settings.SITE_URL,
+        preheader=content.preheader,
+    )
+    place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
+    renderer = Renderer(
+        Envelope(
+            issue=uuid.UUID(int=0),
+            version=1,
+            sender=settings.FROM_EMAIL,
+            reply_to=newsletter.reply_to,
+            stream=settings.POSTMARK_BROADCAST_STREAM,
+            newsletter=newsletter.name,
+            archive_url=settings.SITE_URL + place,
+            handles_unsubscribes=True,
+        ),
+        title=content.title,
+        html_mail=mail.html,
+        text_mail=mail.text,
+        unsubscribe_url=_nobodys_link,
+    )
+    message = renderer.message(reader, uuid.UUID(int=0))
+    values = {"name": reader.name, "email": reader.address}
+    return Preview(
+        sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
+        reader=reader.address,
+        subject=message["Subject"],
+        preheader=Template(content.preheader, html=False).fill(values),
+        html=message.get("HtmlBody", ""),
+        text=message.get("TextBody", ""),
+    )
+
+
+def _nobodys_link(recipient: int) -> str:
+    return settings.SITE_URL + reverse("subscribers:unsubscribe", args=[NOBODYS_TOKEN])

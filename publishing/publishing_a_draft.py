@@ -1,0 +1,111 @@
+"""
+From a draft to an edition: the words that somebody agreed to, once, under the one key of the draft.
+
+Whoever presses names what they saw: the revision, the hash of the words, the version it will be and
+when it goes out. The draft is held while it becomes an edition, so nobody saves in between; and
+once it is one, every further press meets that edition, whoever presses.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from delivery.models import Edition
+from publishing.approval import NeedsApprovalError, approval_of
+from publishing.drafts import written_of
+from publishing.issue_list import plain_title
+from publishing.models import Draft
+from publishing.named import named
+from publishing.publish import KeyUsedForOtherContentError, is_for, publish
+from publishing.scheduling import Moment
+from publishing.versions import VersionRefusedError
+from publishing.written import content_of
+
+CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What somebody saw when they pressed. `moment` is None for now."""
+
+    revision: int
+    content_hash: bytes
+    version: int
+    moment: Moment | None
+
+
+class ChangedMeanwhileError(Exception):
+    """The draft, or what is around it, is no longer what somebody agreed to; one sentence."""
+
+
+class PublishedOtherwiseError(Exception):
+    """The same person published under the draft's key before, and not what they agree to now."""
+
+
+class PublishedBySomebodyElseError(Exception):
+    """The draft was published before, by somebody else; nothing more is done."""
+
+    def __init__(self, edition: Edition) -> None:
+        super().__init__(
+            f"{named(edition.author_id)} published “{plain_title(edition)}” before you pressed. "
+            "Nothing was sent now; it goes out once."
+        )
+        self.edition = edition
+
+
+def publish_draft(author: uuid.UUID, draft: uuid.UUID, agreed: Agreed, *, hold_s: float) -> Edition:
+    """
+    Make the edition of a draft, or return the one that was made of it before.
+
+    In the caller's transaction. Raises one of the errors above, and then nothing was changed.
+    """
+    held = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
+    if held is None:
+        raise ChangedMeanwhileError("The draft was thrown away meanwhile. Nothing was published.")
+    if held.edition is not None:
+        return _standing(author, held.edition, agreed)
+    content = content_of(written_of(held))
+    if (held.revision, content.sha256) != (agreed.revision, agreed.content_hash):
+        raise ChangedMeanwhileError(CHANGED)
+    approval = approval_of(held)
+    try:
+        published = publish(
+            author,
+            held.key,
+            content,
+            hold_s=hold_s,
+            issue=held.issue_id,
+            version=agreed.version if held.issue_id else None,
+            goes_to=held.goes_to,
+            unlisted=held.unlisted,
+            approved_by=approval.by if approval else None,
+            at=agreed.moment,
+        )
+    except (NeedsApprovalError, VersionRefusedError) as error:
+        raise ChangedMeanwhileError(str(error)) from None
+    except KeyUsedForOtherContentError:
+        # In the plain form, by whoever took the key of the draft for it.
+        raise PublishedOtherwiseError from None
+    edition = published.edition
+    if (edition.author_id, edition.idempotency_key) != (author, held.key):
+        raise ChangedMeanwhileError(
+            f"Version {edition.version} of this issue was published meanwhile by "
+            f"{named(edition.author_id)}. Nothing was published now; look again."
+        )
+    held.edition = edition
+    held.save(update_fields=["edition"])
+    return edition
+
+
+def _standing(author: uuid.UUID, edition: Edition, agreed: Agreed) -> Edition:
+    if edition.author_id != author:
+        raise PublishedBySomebodyElseError(edition)
+    same = (
+        bytes(edition.content_hash) == agreed.content_hash
+        and edition.version == agreed.version
+        and is_for(edition, agreed.moment)
+    )
+    if not same:
+        raise PublishedOtherwiseError
+    return edition

@@ -1,0 +1,62 @@
+"""Which editions say how many readers there were: the newest that went to everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from zoneinfo import ZoneInfo
+
+from delivery.books import Books
+from delivery.models import Edition
+from publishing.chart import Point
+from publishing.issue_list import plain_title
+from publishing.strips import NotSent
+
+ISSUES, STRIPS = 12, 6
+
+
+def newest_to_everyone() -> list[Edition]:
+    """The newest editions with everybody in their audience, oldest first."""
+    editions = Edition.objects.filter(
+        kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE
+    ).exclude(control=Edition.Control.SCHEDULED)
+    newest = editions.only("published_at", "audience", "control", "title", "version")
+    return list(newest.order_by("-published_at", "-pk")[:ISSUES])[::-1]
+
+
+def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
+    """How many were confirmed at each of them, and now."""
+    points = [Point(_day(edition, zone), edition.audience) for edition in editions]
+    return [*points, Point("now", confirmed_now)] if points else []
+
+
+def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> list[Edition]:
+    """The newest few that went out and are over, newest first: of these it is known for good."""
+    return [
+        edition
+        for edition in reversed(editions)
+        if edition.audience
+        and edition.pk not in set(open_editions)
+        and edition.control != Edition.Control.CANCELLED
+    ][:STRIPS]
+
+
+def not_sent_of(
+    editions: Sequence[Edition], books: Mapping[int, Books], zone: ZoneInfo
+) -> list[NotSent]:
+    """What was not sent of each of them."""
+    return [
+        NotSent(
+            when=_day(edition, zone),
+            title=plain_title(edition),
+            audience=books[edition.pk].audience,
+            suppressed=books[edition.pk].suppressed,
+            withdrawn=books[edition.pk].withdrawn,
+            failed=books[edition.pk].failed,
+        )
+        for edition in editions
+    ]
+
+
+def _day(edition: Edition, zone: ZoneInfo) -> str:
+    at = edition.published_at.astimezone(zone)
+    return f"{at.day} {at:%b}"

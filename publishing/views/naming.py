@@ -1,0 +1,19 @@
+"""Which edition an address names."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import Http404, HttpRequest
+
+from delivery.models import Edition
+from publishing.naming_editions import version_number
+from publishing.status import NoSuchEditionError, edition_of
+
+
+def named_edition(request: HttpRequest, issue: uuid.UUID) -> Edition:
+    """The edition that an address names, by issue and `?version=`. Raises `Http404`."""
+    try:
+        return edition_of(issue, version_number(request.GET.get("version")))
+    except (NoSuchEditionError, ValueError) as error:
+        raise Http404(str(error)) from None

@@ -1,0 +1,130 @@
+"""Before it goes out: the sheet of a draft, and the looks outside that it need not wait for."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from delivery.models import Newsletter
+from publishing import drafts
+from publishing.looking_outside.looking import as_it_runs, look
+from publishing.models import Draft
+from publishing.preflight.gathering import Checked, check, outside_of
+from publishing.preflight.of_the_mail import kilobytes
+from publishing.views.accepted import notes_of
+from publishing.views.approving import approval_facts
+from publishing.views.composer import wants_json
+from publishing.views.desk import PUBLISH, author_of, desk_page, may_write
+from publishing.views.mending import rows_of
+from publishing.when_form import WhenForm
+from subscribers.views.see_other import see_other
+
+
+@may_write
+@require_safe
+def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """The sheet, with what is known by now of what is outside."""
+    found = draft_at(draft)
+    if found.edition is not None:
+        return see_other(progress_of(found))
+    return check_page(request, found)
+
+
+@may_write
+@require_POST
+def look_outside(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """Look at the sender's domain and the links now; a script gets the findings anew."""
+    found = draft_at(draft)
+    if found.edition is not None:
+        return see_other(progress_of(found))
+    look(*outside_of(found), *as_it_runs())
+    if not wants_json(request):
+        return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
+    checked = check(found, author_of(request))
+    facts = findings_facts(request, checked)
+    return JsonResponse(
+        {
+            "sentence": checked.findings.sentence,
+            "html": render_to_string("publishing/findings.html", facts, request),
+        },
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def check_page(
+    request: HttpRequest,
+    draft: Draft,
+    *,
+    checked: Checked | None = None,
+    when: WhenForm | None = None,
+    refusal: str = "",
+) -> HttpResponse:
+    """The sheet of a draft; `refusal` says why nothing was published just now."""
+    checked = checked or check(draft, author_of(request))
+    newsletter = Newsletter.objects.the_one()
+    return desk_page(
+        request,
+        "publishing/check.html",
+        {
+            **findings_facts(request, checked),
+            **what_goes_out(checked),
+            **approval_facts(request, draft),
+            "when": when or WhenForm(own_zone=newsletter.time_zone, now=checked.facts.now),
+            "notes": notes_of(request),
+            "refusal": refusal,
+            "may_publish": request.user.has_perm(PUBLISH),
+        },
+    )
+
+
+def findings_facts(request: HttpRequest, checked: Checked) -> dict[str, Any]:
+    """What `publishing/findings.html` shows."""
+    draft, found = checked.draft, checked.findings
+    return {
+        "draft": draft,
+        "checked": checked,
+        "stops": rows_of(found.stops, draft, request),
+        "advice": rows_of(found.advice, draft, request),
+        "not_known": rows_of(found.not_known, draft, request),
+        "in_order": found.in_order,
+    }
+
+
+def what_goes_out(checked: Checked) -> dict[str, Any]:
+    """The facts about the mail and its readers, for the sheet and for the question after it."""
+    content, facts = checked.content, checked.facts
+    digest = content.sha256.hex()
+    return {
+        "draft": checked.draft,
+        "checked": checked,
+        "title": content.plain_title,
+        "sender": settings.FROM_EMAIL,
+        "hold_s": settings.PUBLISH_HOLD_S,
+        "kilobytes": kilobytes(
+            len((facts.html_mail or facts.text_mail).encode("utf-8", "replace"))
+        ),
+        "digest": digest,
+        "digest_shown": f"{digest[:8]} {digest[8:16]}…",
+        "issue_title": checked.place.newest.title if checked.place else "",
+    }
+
+
+def draft_at(draft: uuid.UUID) -> Draft:
+    """The draft that an address names. Raises `Http404`."""
+    found = drafts.draft_of(draft)
+    if found is None:
+        raise Http404("There is no such draft. It was thrown away, or never saved.")
+    return found
+
+
+def progress_of(draft: Draft) -> str:
+    """Where it is told how the edition of a published draft stands."""
+    assert draft.edition is not None  # noqa: S101 -- asked of published drafts alone
+    address = reverse("desk:progress", args=[draft.edition.issue_id])
+    return f"{address}?version={draft.edition.version}" if draft.edition.version > 1 else address

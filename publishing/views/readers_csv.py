@@ -1,0 +1,33 @@
+"""The readers of an edition as a file, by what became of their copies."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from publishing import audit_trail
+from publishing.copies_file import lines_of, name_of
+from publishing.reader_outcomes import ALL, LISTS, every_copy
+from publishing.views.desk import author_of, may_take_readers_away
+from publishing.views.naming import named_edition
+
+
+@may_take_readers_away
+@require_safe
+def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
+    """Those with one outcome, or all, sent while they are read."""
+    outcome = request.GET.get("outcome") or ALL
+    if outcome not in LISTS:
+        raise Http404(f"There is no such list of readers; one of {', '.join(LISTS)} is expected.")
+    edition = named_edition(request, issue)
+    audit_trail.record_download(author_of(request), edition, outcome)
+    file = StreamingHttpResponse(
+        lines_of(every_copy(edition.pk, outcome)), content_type="text/csv; charset=utf-8"
+    )
+    name = name_of(edition.issue.slug, edition.version, outcome)
+    file.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    file.headers["Cache-Control"] = "no-store"
+    return file

@@ -1,0 +1,166 @@
+"""
+Sending a test letter from either form of the desk, and the page that tells how it stands.
+
+A script asks for JSON and stays where it is. A browser is led back to where it came from, or to the
+test letter's own page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_safe
+
+from idempotency.key import fresh_key
+from idempotency.safe_to_retry import safe_to_retry
+from publishing.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
+from publishing.test_letters import MarkedLetter, TooManyTestsError, marked_letter, send_test
+from publishing.views.accepted import tag_of_test
+from publishing.views.composer import kept_when_signed_out, wants_json
+from publishing.views.desk import author_of, desk_page, may_write
+from subscribers.views.see_other import see_other
+
+NEXT = "next"
+ON_ITS_WAY = "The test letter is on its way."
+
+
+@kept_when_signed_out
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def send_test_letter(request: HttpRequest) -> HttpResponse:
+    """
+    POST sends what is in the form as one marked mail. Pressing twice sends one.
+
+    GET is what is left of a post after signing in anew; there is nothing to show.
+    """
+    if request.method != "POST":
+        return see_other(reverse("desk:publish"))
+    try:
+        answer = _posted(request)
+    except TooManyTestsError as error:
+        form = MarkedLetterForm(request.POST)
+        form.add_error(None, str(error))
+        return _refused(request, form, status=429)
+    return answer
+
+
+@may_write
+@require_safe
+def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
+    """How a test letter stands, as a page or as JSON."""
+    letter = marked_letter(number)
+    if letter is None:
+        raise Http404(f"There is no test letter number {number}.")
+    if wants_json(request):
+        answer = JsonResponse(_facts_of(letter))
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+    return desk_page(request, "publishing/test_letter.html", {"letter": letter})
+
+
+def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
+    return {
+        "test": letter.number,
+        "to": letter.to,
+        "outcome": letter.outcome,
+        "sentence": letter.sentence,
+        "settled": letter.is_settled,
+        "address": reverse("desk:test_letter", args=[letter.number]),
+    }
+
+
+def _refused(
+    request: HttpRequest, form: MarkedLetterForm, key: str = "", *, status: int = 200
+) -> HttpResponse:
+    """What is wrong, at its field. The words are on the page, in a form that can be posted."""
+    if wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=status)
+    return desk_page(
+        request,
+        "publishing/test_letter_refused.html",
+        {
+            "form": form,
+            "errors": [
+                ("" if name == "__all__" else form.fields[name].label, sentence)
+                for name, sentences in form.errors.items()
+                for sentence in sentences
+            ],
+            "words": [
+                (name, request.POST[name])
+                for name in FIELDS
+                if name in request.POST and name != EMAIL
+            ],
+            "to": request.POST.get(EMAIL, ""),
+            "next": _where_from(request),
+            "key": fresh_key(),
+        },
+        status=status,
+    )
+
+
+def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
+    """The posted words and the address again, after something kept them from being looked at."""
+    form = MarkedLetterForm(request.POST)
+    form.add_error(None, sentence)
+    return _refused(request, form, status=status)
+
+
+def _flawed(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    return _refused(request, form)
+
+
+def _still_working(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    form.add_error(None, "An earlier press of the same button is still at work; press again.")
+    return _refused(request, form)
+
+
+def _other_content(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    # The key is made of the words, so another letter has another key.
+    raise AssertionError("two letters under one key of a test")
+
+
+def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
+    form = MarkedLetterForm(request.POST)
+    form.add_error(None, f"{reason} Nothing was sent.")
+    return _refused(request, form)
+
+
+def _key_of_test(key: str, fingerprint: bytes) -> str:
+    """
+    Of the form's key and of what is in it: the form's own stands for its publication, and the same
+    form may send a test of each of its versions.
+    """
+    return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
+
+
+@safe_to_retry(
+    form=MarkedLetterForm,
+    fields=FIELDS,
+    show_form=_flawed,
+    other_content=_other_content,
+    still_working=_still_working,
+    bad_key=_without_a_key,
+    key_of=_key_of_test,
+)
+def _posted(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    number = send_test(author_of(request), form.content, form.to)
+    address = reverse("desk:test_letter", args=[number])
+    # Not the address it goes to: the answer is kept for a while, and whoever has it may be erased.
+    if wants_json(request):
+        return JsonResponse({"test": number, "address": address, "sentence": ON_ITS_WAY})
+    back = _where_from(request)
+    if back:
+        messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number))
+    return see_other(back or address)
+
+
+def _where_from(request: HttpRequest) -> str:
+    """The page of the desk that the form names as its own; nothing else is gone to."""
+    named = request.POST.get(NEXT, "")
+    is_ours = url_has_allowed_host_and_scheme(named, allowed_hosts=None)
+    return named if is_ours and named.startswith(reverse("desk:publish")) else ""

@@ -1,0 +1,78 @@
+"""When an issue is to go out: now, or at a local time in a named zone. The fields of a form."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+
+from publishing.scheduling import Moment, MomentRefusedError, clock_change, read_moment, zones
+
+
+class WhenForm(forms.Form):
+    """
+    `when` is now or at; then `at`, `zone` and, where that time comes twice, `which`.
+
+    Once it is valid, `moment` is when it goes out, or None for now. `own_zone` is the newsletter's.
+    `now` is the database's time, by which a time is past; None judges no time, for a form under
+    whose key something stands already. A post without `when` means now: forms of scripts have none.
+    `choices` are the two moments that a time may mean, once it was found to mean two.
+    """
+
+    when = forms.ChoiceField(
+        required=False, choices=[("now", "Now"), ("at", "At a time")], widget=forms.RadioSelect
+    )
+    at = forms.CharField(
+        required=False,
+        label="Date and time",
+        widget=forms.DateTimeInput(
+            attrs={"type": "datetime-local", "step": "60", "aria-describedby": "when-said"}
+        ),
+    )
+    zone = forms.CharField(required=False, label="Time zone", widget=forms.Select)
+    which = forms.CharField(required=False, label="Which of the two")
+
+    moment: Moment | None = None
+    choices: tuple[Moment, ...] = ()
+
+    def __init__(self, *args: Any, own_zone: str, now: datetime | None, **kwargs: Any) -> None:
+        kwargs["initial"] = {"when": "now", "zone": own_zone, **(kwargs.get("initial") or {})}
+        super().__init__(*args, **kwargs)
+        self.now = now
+        chosen = str(self["zone"].value() or "")
+        self.fields["zone"].widget.choices = zones(own_zone, chosen)
+        for name in ("at", "zone"):
+            if self.is_bound and name in self.errors:
+                self.fields[name].widget.attrs |= {
+                    "aria-invalid": "true",
+                    "aria-describedby": f"when-{name}-error when-said",
+                }
+
+    def clean(self) -> dict[str, Any]:
+        """One sentence at the field that has to be said differently."""
+        found = self.cleaned_data
+        if found.get("when") != "at":
+            return found
+        try:
+            self.moment = read_moment(
+                found.get("at", ""), found.get("zone", ""), found.get("which", ""), now=self.now
+            )
+        except MomentRefusedError as refused:
+            self.choices = refused.choices
+            self.add_error(refused.field, refused.sentence)
+        return found
+
+    @property
+    def is_at_a_time(self) -> bool:
+        """Whether the second of the two choices is ticked."""
+        return bool(self["when"].value() == "at")
+
+    @property
+    def said(self) -> str:
+        """What the time comes to, with UTC and the change of the clocks; empty if it is now."""
+        if self.moment is None:
+            return ""
+        if self.now is None:
+            return f"{self.moment.words}."
+        return f"{self.moment.words}. {clock_change(self.moment, self.now)}".strip()

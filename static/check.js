@@ -1,0 +1,37 @@
+// Looks outside without keeping the page waiting, and puts what was found in its place. What it
+// writes comes ready from the server; with scripts off the button does the same.
+const place = document.querySelector("[data-findings]");
+
+async function look(form) {
+  const button = form.querySelector("button");
+  if (button.getAttribute("aria-disabled") === "true") return;
+  button.setAttribute("aria-disabled", "true");
+  form.querySelector("[data-looking]").hidden = false;
+  try {
+    const answer = await fetch(form.action, {
+      method: "POST",
+      headers: { Accept: "application/json" },
+      body: new FormData(form),
+    });
+    if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
+    const found = await answer.json();
+    const held = place.contains(document.activeElement);
+    place.innerHTML = found.html;
+    const sentence = document.querySelector("[data-sentence]");
+    if (sentence.textContent !== found.sentence) sentence.textContent = found.sentence;
+    // Who stood on something that is gone is led to the heading, not to the top of the document.
+    if (held) document.querySelector("h1").focus();
+  } catch {
+    // Signed out, or not to be reached just now: the button can be pressed again.
+    button.removeAttribute("aria-disabled");
+    form.querySelector("[data-looking]").hidden = true;
+  }
+}
+
+place.addEventListener("submit", (event) => {
+  event.preventDefault();
+  look(event.target);
+});
+const unlooked = place.querySelector("form[data-at-once]");
+if (unlooked) look(unlooked);
+document.getElementById("errors")?.focus();

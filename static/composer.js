@@ -1,0 +1,183 @@
+// The composer: joins its parts. That a save never takes another's place is the server's doing.
+import { Device } from "./composer/device.js";
+import { Pictures } from "./composer/pictures.js";
+import { Preview } from "./composer/preview.js";
+import { Saving, ask, token } from "./composer/saving.js";
+import { testLetter } from "./composer/test-letter.js";
+import { TextPart } from "./composer/text-part.js";
+import { tools } from "./composer/tools.js";
+import { put, wordsOf } from "./composer/words.js";
+
+const form = document.getElementById("composer");
+const state = document.querySelector("[data-state]");
+const told = document.querySelector("[data-told]");
+const note = told.appendChild(document.createElement("div"));
+const found = told.appendChild(document.createElement("div"));
+
+const preview = new Preview(form);
+const textPart = new TextPart(form);
+const device = new Device(form.dataset.user, form.dataset.id);
+const saving = new Saving(form, tell);
+let conflict = {};
+let leaving = false;
+let isKept = true;
+
+const STATES = {
+  saved: ["sent", "done", "Saved"],
+  offline: ["doubt", "attention", "You are offline. Every word is kept on this device and will be saved when the connection returns."],
+  unanswered: ["doubt", "attention", "Homing does not answer. Every word is kept on this device and will be saved when it does."],
+  signed_out: ["doubt", "attention", "Not saved: you are signed out"],
+  conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
+  published: ["doubt", "attention", "Not saved: the draft was published"],
+  gone: ["doubt", "attention", "Not saved: the draft was thrown away"],
+  refused: ["fault", "failed", "Not saved"],
+};
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function tell(kind, facts) {
+  const [tone, glyph, words] = STATES[kind];
+  state.className = `state ${tone}`;
+  state.querySelector("use").setAttribute("href", `#${glyph}`);
+  setText(state.querySelector("[data-words]"), words);
+  const isSaved = kind === "saved";
+  setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
+  setText(document.querySelector("[data-more]"), isSaved ? `by itself${isKept ? "; also kept on this device" : ""}` : "");
+  showNote(kind, facts);
+  if (isSaved) saved(facts);
+  else conflict = facts;
+}
+
+function saved(facts) {
+  if (form.dataset.id !== facts.id) {
+    form.dataset.id = facts.id;
+    device.belongTo(facts.id);
+    history.replaceState(history.state, "", facts.address);
+    const away = document.querySelector("[data-throw-away]");
+    away.href = `${facts.address}delete/`;
+    away.hidden = false;
+  }
+  keep();
+  preview.say(facts);
+  preview.load();
+  textPart.say(facts.automatic_text);
+  setText(form.querySelector("[data-count]"), facts.count);
+  for (const hint of form.querySelectorAll("[data-hints]")) setText(hint, facts.hints[hint.dataset.hints].join(" "));
+  const title = form.elements.title.value.trim();
+  document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
+}
+
+// A copy of one of the notes that stand ready in the page; it stays as long as it is so.
+function showNote(kind, facts) {
+  if (note.dataset.kind === kind) return;
+  note.dataset.kind = kind;
+  const ready = document.querySelector(`template[data-note=${kind}]`);
+  note.replaceChildren(...(ready ? [ready.content.cloneNode(true)] : []));
+  const sentence = note.querySelector("[data-sentence]");
+  if (sentence) sentence.textContent = facts.sentence;
+  const signIn = note.querySelector("[data-sign-in]");
+  if (signIn) signIn.href = form.dataset.signIn;
+  showTold();
+}
+
+function showTold() {
+  told.hidden = !told.querySelector(".note");
+}
+
+function keep() {
+  const { revision, idempotency_key: key } = form.elements;
+  isKept = device.keep({
+    words: wordsOf(form),
+    revision: revision.value,
+    key: key.value,
+    saved: !saving.isDirty,
+  });
+}
+
+const DO = {
+  again: () => saving.save(),
+  compare: () => pass(form.querySelector("[name=then][value=save]")),
+  other: () => {
+    leaving = true;
+    location.assign(conflict.address);
+  },
+  copy: async () => {
+    const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
+    const answer = await ask(form.dataset.begin, fields).catch(() => null);
+    if (!answer?.ok) return tell("offline", conflict);
+    const { address } = await answer.json();
+    device.keep({ saved: true });
+    leaving = true;
+    location.assign(address);
+  },
+  put_back: (left) => {
+    form.elements.revision.value = left.revision;
+    form.elements.idempotency_key.value = left.key;
+    put(form, left.words);
+    textPart.stand();
+    DO.forget(left);
+  },
+  forget: (left) => {
+    device.forget(left);
+    found.replaceChildren();
+    showTold();
+    form.elements.letter.focus();
+  },
+};
+
+note.addEventListener("click", (event) => DO[event.target.dataset.do]?.());
+
+form.addEventListener("input", (event) => {
+  if (event.target.id === "automatic") return;
+  keep();
+  saving.touched();
+});
+
+// Everything is saved before a button leads away; the words that go with it are those.
+function pass(button) {
+  form.elements.csrfmiddlewaretoken.value = token() || form.elements.csrfmiddlewaretoken.value;
+  leaving = true;
+  // Not at once: while a form is still being submitted, a browser takes no second submission of it.
+  setTimeout(() => form.requestSubmit(button));
+}
+
+form.addEventListener("submit", async (event) => {
+  if (leaving) return;
+  event.preventDefault();
+  const button = event.submitter;
+  const isSaved = await saving.save();
+  if (button?.value === "save" || !isSaved) return;
+  // A letter that was never begun has no draft to lead to: its first save is this one.
+  pass(button);
+});
+
+addEventListener("beforeunload", (event) => {
+  if (!leaving && saving.isDirty) event.preventDefault();
+});
+addEventListener("pageshow", () => {
+  leaving = false;
+});
+
+tools(form);
+testLetter(form, saving);
+new Pictures(form, (sentence) => showNote("refused", { sentence }));
+if (saving.isDirty) {
+  keep();
+  saving.touched();
+}
+form.dataset.ready = "";
+
+// What an earlier opening of this page kept and never saved is offered, not forced upon anybody.
+const left = await device.left();
+if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
+  found.replaceChildren(document.querySelector("template[data-note=found]").content.cloneNode(true));
+  const since = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+  found.querySelector("[data-since]").textContent = `, from ${since.format(left.at)}`;
+  found.querySelector("[data-beginning]").textContent = `${left.words.title || "Untitled"}: ${left.words.letter.slice(0, 120)}`;
+  found.addEventListener("click", (event) => DO[event.target.dataset.do]?.(left));
+  showTold();
+} else if (left) {
+  device.forget(left);
+}

@@ -1,0 +1,51 @@
+// The words on this device: kept at every key, so that a lost connection, a crash or a reload costs
+// nothing. Every opening of the page keeps its own copy; two tabs do not write over each other.
+const PREFIX = "homing-draft";
+const FORGET_SAVED_MS = 24 * 3600 * 1000;
+
+export class Device {
+  constructor(user, id) {
+    this.user = user;
+    this.opening = `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+    this.belongTo(id);
+  }
+
+  // A fresh form has no draft yet; from its first save on its copy is found under the draft's id.
+  belongTo(id) {
+    if (this.key) localStorage.removeItem(this.key);
+    this.prefix = `${PREFIX}:${this.user}:${id || "new"}:`;
+    this.key = this.prefix + this.opening;
+    // Whoever looks for copies can see that this one's page is still open.
+    navigator.locks?.request(this.key, () => new Promise(() => {}));
+  }
+
+  // False where this browser keeps no more.
+  keep(copy) {
+    try {
+      localStorage.setItem(this.key, JSON.stringify({ ...copy, at: Date.now() }));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  // The latest copy of the same draft that never arrived, of a page that is no longer open.
+  async left() {
+    const open = new Set((await navigator.locks?.query())?.held.map((lock) => lock.name));
+    let latest = null;
+    for (const key of Object.keys(localStorage)) {
+      if (!key.startsWith(`${PREFIX}:`) || key === this.key || open.has(key)) continue;
+      const copy = JSON.parse(localStorage.getItem(key));
+      if (copy.saved) {
+        if (Date.now() - copy.at > FORGET_SAVED_MS) localStorage.removeItem(key);
+      } else if (key.startsWith(this.prefix) && copy.at > (latest?.at ?? 0)) {
+        latest = { ...copy, kept: key };
+      }
+    }
+    return latest;
+  }
+
+  forget(copy) {
+    localStorage.removeItem(copy.kept);
+  }
+}

@@ -1,0 +1,144 @@
+// Pictures: chosen, pasted or dropped; what stands in their place is asked for at once. The list of
+// those in the letter is read from the letter itself.
+import { ask } from "./saving.js";
+import { insert } from "./tools.js";
+
+const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\]\(\s*<?([^)\s>]+)>?[^)]*\)/g;
+const IN_HTML = /<img\b[^>]*>/gi;
+const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+const escaped = (words) => words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+function attribute(tag, name) {
+  const document = new DOMParser().parseFromString(tag, "text/html");
+  return document.querySelector("img")?.getAttribute(name) ?? "";
+}
+
+// Where each picture stands in the letter, its address and its words.
+export function picturesIn(letter, format) {
+  if (format !== "html") {
+    return [...letter.matchAll(IN_MARKDOWN)].map((match) => ({
+      at: match.index,
+      source: match[0],
+      address: match[2],
+      alt: match[1].replace(/\\(.)/g, "$1"),
+      with: (alt) => match[0].replace(match[1], () => alt.replace(/[[\]\\]/g, "\\$&")),
+    }));
+  }
+  return [...letter.matchAll(IN_HTML)].map((match) => ({
+    at: match.index,
+    source: match[0],
+    address: attribute(match[0], "src"),
+    alt: attribute(match[0], "alt"),
+    with: (alt) => {
+      const without = match[0].replace(/\salt\s*=\s*("[^"]*"|'[^']*'|[^\s>]*)/i, "");
+      return without.replace(/^<img/i, (start) => `${start} alt="${escaped(alt)}"`);
+    },
+  }));
+}
+
+export class Pictures {
+  constructor(form, refused) {
+    this.form = form;
+    this.letter = form.elements.letter;
+    this.refused = refused;
+    this.file = document.querySelector("[data-picture-file]");
+    this.dialog = document.querySelector("[data-dialog=alt]");
+    this.list = form.querySelector("[data-images]");
+    for (const button of form.querySelectorAll("[data-tool=image]")) {
+      button.addEventListener("click", () => this.file.click());
+    }
+    this.file.addEventListener("change", () => {
+      const [file] = this.file.files;
+      if (file) this.take(file);
+      this.file.value = "";
+    });
+    this.letter.addEventListener("paste", (event) => this.given(event, event.clipboardData));
+    this.letter.addEventListener("drop", (event) => this.given(event, event.dataTransfer));
+    this.letter.addEventListener("input", () => this.show());
+    this.show();
+  }
+
+  given(event, data) {
+    const file = [...(data?.files ?? [])].find((one) => KINDS.includes(one.type));
+    if (!file) return;
+    event.preventDefault();
+    this.take(file);
+  }
+
+  async take(file) {
+    const fields = new FormData();
+    fields.append("picture", file, file.name || "picture");
+    const answer = await ask(this.form.dataset.pictures, fields).catch(() => null);
+    const facts = await answer?.json().catch(() => null);
+    if (!answer?.ok || !facts) {
+      const sentence = "The picture could not be uploaded just now. The letter is as it was; choose it again.";
+      return this.refused(facts?.sentence ?? sentence);
+    }
+    const alt = await this.words(facts);
+    if (alt === null) return this.letter.focus();
+    const picture =
+      this.form.elements.format.value === "html"
+        ? facts.html.replace('alt=""', () => `alt="${escaped(alt)}"`)
+        : facts.markdown.replace("![]", () => `![${alt.replace(/[[\]\\]/g, "\\$&")}]`);
+    this.form.querySelector("[data-panel-of=letter]").click();
+    insert(this.letter, picture);
+  }
+
+  // What stands in the picture's place; null if it is not to be put into the letter.
+  words(facts) {
+    const field = this.dialog.querySelector("#alt_words");
+    field.value = "";
+    Object.assign(this.dialog.querySelector("[data-alt-picture]"), { src: facts.address });
+    this.dialog.showModal();
+    field.focus();
+    return new Promise((resolve) => {
+      const end = (event) => {
+        const what = event.type === "keydown" ? (event.key === "Enter" ? "put" : "") : event.target.dataset.alt;
+        if (!what && event.type !== "cancel") return;
+        event.preventDefault();
+        for (const kind of ["click", "keydown", "cancel"]) this.dialog.removeEventListener(kind, end);
+        this.dialog.close();
+        resolve(what === "put" ? field.value.trim() : null);
+      };
+      this.dialog.addEventListener("click", end);
+      this.dialog.addEventListener("cancel", end);
+      this.dialog.addEventListener("keydown", (event) => event.target === field && end(event));
+    });
+  }
+
+  show() {
+    const found = picturesIn(this.letter.value, this.form.elements.format.value);
+    this.form.querySelector("[data-image-count]").textContent = found.length || "";
+    this.form.querySelector("[data-no-images]").hidden = found.length > 0;
+    this.list.hidden = found.length === 0;
+    const before = [...this.list.children];
+    if (before.length !== found.length || before.some((row, n) => row.dataset.address !== found[n].address)) {
+      this.list.replaceChildren(...found.map((picture, number) => this.row(picture, number)));
+    }
+    found.forEach((picture, number) => {
+      const field = this.list.children[number].querySelector("input");
+      if (field !== document.activeElement) field.value = picture.alt;
+    });
+  }
+
+  row(picture, number) {
+    const row = document.createElement("li");
+    row.dataset.address = picture.address;
+    const image = Object.assign(document.createElement("img"), { src: picture.address, alt: "", className: "thumb" });
+    const field = document.createElement("div");
+    field.className = "field";
+    const id = `picture_${number}`;
+    const label = Object.assign(document.createElement("label"), { htmlFor: id, textContent: "Words in place of the picture" });
+    const input = Object.assign(document.createElement("input"), { id, autocomplete: "off" });
+    input.addEventListener("input", (event) => {
+      event.stopPropagation();
+      const now = picturesIn(this.letter.value, this.form.elements.format.value)[number];
+      this.letter.setRangeText(now.with(input.value), now.at, now.at + now.source.length);
+      this.letter.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    field.append(label, input);
+    row.append(image, field);
+    return row;
+  }
+}

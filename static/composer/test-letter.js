@@ -1,0 +1,42 @@
+// A test of what stands in the form, to one address. What came of it is said where it was asked for.
+import { ask } from "./saving.js";
+import { wordsOf } from "./words.js";
+
+export function testLetter(form, saving) {
+  const dialog = form.querySelector("[data-dialog=test]");
+  const to = dialog.querySelector("#test_email");
+  const said = dialog.querySelector("#test_said");
+  const send = dialog.querySelector("[data-test=send]");
+  const close = dialog.querySelector("[data-test=close]");
+
+  form.querySelector("[data-test=open]").addEventListener("click", () => {
+    said.textContent = "";
+    close.textContent = "Not now";
+    dialog.showModal();
+    to.focus();
+  });
+  close.addEventListener("click", () => dialog.close());
+  to.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    send.click();
+  });
+  send.addEventListener("click", async () => {
+    if (send.ariaDisabled === "true") return;
+    send.ariaDisabled = "true";
+    said.textContent = "Sending…";
+    const fields = { ...saving.fields(wordsOf(form)), test_email: to.value };
+    const answer = await ask(form.dataset.testLetter, fields).catch(() => null);
+    const facts = await answer?.json().catch(() => null);
+    send.ariaDisabled = "false";
+    if (!facts) {
+      said.textContent = "The test could not be sent just now. Look whether you are signed in and online, and press again.";
+    } else if (facts.errors) {
+      said.textContent = Object.values(facts.errors).flat().join(" ");
+    } else {
+      said.textContent = `${facts.sentence} It goes to ${fields.test_email.trim()} alone. `;
+      close.textContent = "Back to the letter";
+      said.append(Object.assign(document.createElement("a"), { href: facts.address, target: "_blank", textContent: "See how it stands" }));
+    }
+  });
+}

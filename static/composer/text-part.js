@@ -1,0 +1,36 @@
+// The text part: made from the letter, or the author's own. Own words that are set aside come back.
+export class TextPart {
+  constructor(form) {
+    this.own = form.elements.text_content;
+    this.panel = form.querySelector("[data-panel=text]");
+    this.automatic = form.querySelector("#automatic");
+    this.is = form.querySelector("[data-text-is]");
+    this.back = form.querySelector("[data-text-back]");
+    form.querySelector("[data-text-own]").addEventListener("click", () => this.put(this.automatic.value));
+    form.querySelector("[data-text-again]").addEventListener("click", () => {
+      this.aside = this.own.value;
+      this.back.hidden = this.aside.trim() === "";
+      this.put("");
+    });
+    this.back.addEventListener("click", () => this.put(this.aside));
+    this.own.addEventListener("blur", () => this.stand());
+    this.stand();
+  }
+
+  put(words) {
+    this.own.value = words;
+    this.own.dispatchEvent(new Event("input", { bubbles: true }));
+    this.stand();
+    (words ? this.own : this.automatic).focus();
+  }
+
+  stand() {
+    const own = this.own.value !== "";
+    this.panel.classList.toggle("own", own);
+    this.is.textContent = own ? "in your own words" : "made from the letter";
+  }
+
+  say(text) {
+    if (this.automatic.value !== text) this.automatic.value = text;
+  }
+}

@@ -1,0 +1,76 @@
+// The tools over the letter. What they write can be undone like what is typed.
+export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
+  field.focus();
+  field.setSelectionRange(from, to);
+  // The old command is the only one that the browser can undo.
+  if (!document.execCommand("insertText", false, text)) {
+    field.setRangeText(text, from, to, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
+
+function around(field, before, after, instead) {
+  const { selectionStart: from, selectionEnd: to, value } = field;
+  const inside = value.slice(from, to) || instead;
+  insert(field, before + inside + after, from, to);
+  field.setSelectionRange(from + before.length, from + before.length + inside.length);
+}
+
+function atLines(field, change) {
+  const { selectionStart, selectionEnd, value } = field;
+  const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
+  const end = value.indexOf("\n", selectionEnd);
+  const to = end < 0 ? value.length : end;
+  insert(field, value.slice(from, to).split("\n").map(change).join("\n"), from, to);
+}
+
+function block(field, text) {
+  const before = field.value.slice(0, field.selectionStart);
+  const gap = before === "" || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";
+  insert(field, `${gap}${text}\n\n`);
+}
+
+const MARKDOWN = {
+  heading: (field) => atLines(field, (line) => `## ${line.replace(/^#+ */, "") || "Heading"}`),
+  bold: (field) => around(field, "**", "**", "bold"),
+  italic: (field) => around(field, "*", "*", "italic"),
+  link: (field) => around(field, "[", "](https://)", "words of the link"),
+  quote: (field) => atLines(field, (line) => `> ${line}`),
+  table: (field) => block(field, "| Day | Seen |\n| --- | ---: |\n| Monday | 14 |\n| Tuesday | 9 |"),
+};
+const HTML = {
+  heading: (field) => around(field, "<h2>", "</h2>", "Heading"),
+  bold: (field) => around(field, "<strong>", "</strong>", "bold"),
+  italic: (field) => around(field, "<em>", "</em>", "italic"),
+  link: (field) => around(field, '<a href="https://">', "</a>", "words of the link"),
+  quote: (field) => around(field, "<blockquote>", "</blockquote>", "quoted words"),
+  table: (field) =>
+    block(field, "<table>\n<tr><th>Day</th><th>Seen</th></tr>\n<tr><td>Monday</td><td>14</td></tr>\n</table>"),
+};
+const KEYS = { b: "bold", i: "italic", k: "link" };
+
+export function tools(form) {
+  const letter = form.elements.letter;
+  const use = (name) => (form.elements.format.value === "html" ? HTML : MARKDOWN)[name]?.(letter);
+  for (const button of form.querySelectorAll("[data-tool]")) {
+    button.addEventListener("click", () => use(button.dataset.tool));
+  }
+  for (const button of form.querySelectorAll("[data-merge]")) {
+    button.addEventListener("click", () => insert(letter, button.dataset.merge));
+  }
+  letter.addEventListener("keydown", (event) => {
+    const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
+    if (!tool) return;
+    event.preventDefault();
+    use(tool);
+  });
+  const tabs = form.querySelectorAll("[data-panel-of]");
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => {
+      for (const each of tabs) each.ariaPressed = String(each === tab);
+      for (const panel of form.querySelectorAll("[data-panel]")) {
+        panel.toggleAttribute("data-open", panel.dataset.panel === tab.dataset.panelOf);
+      }
+    });
+  }
+}

@@ -1,0 +1,65 @@
+// Opens the page that asks before an action as a dialog over this one. Without scripts, and whenever
+// anything is out of the ordinary, the link or the form leads to that page itself.
+async function open(address, opener) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
+  const asked = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const block = asked.querySelector("main .sheet");
+  if (!answer.ok || answer.redirected || !block) throw new Error("no sheet");
+  const dialog = document.createElement("dialog");
+  dialog.className = "sheet";
+  dialog.append(...document.adoptNode(block).childNodes);
+  const heading = document.createElement("h2");
+  heading.append(...dialog.querySelector("h1").childNodes);
+  heading.id = "asked";
+  heading.tabIndex = -1;
+  dialog.querySelector("h1").replaceWith(heading);
+  dialog.setAttribute("aria-labelledby", heading.id);
+  dialog.querySelector("[data-not-now]").addEventListener("click", (event) => {
+    event.preventDefault();
+    dialog.close();
+  });
+  let pressed = false;
+  dialog.querySelector("form").addEventListener("submit", (event) => {
+    if (pressed) event.preventDefault(); // pressed twice is pressed once
+    pressed = true;
+  });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    // The browser leads back to the link, unless that has gone meanwhile.
+    if (!opener.checkVisibility()) document.querySelector("h1").focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  heading.focus();
+}
+
+let opening = false;
+async function ask(address, opener) {
+  if (opening) return;
+  opening = true;
+  try {
+    await open(address, opener);
+  } catch {
+    location.assign(address);
+  } finally {
+    opening = false;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-sheet]");
+  const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (!link || !isPlain) return;
+  event.preventDefault();
+  ask(link.href, link);
+});
+
+// A form that asks by GET: what is chosen in it stands in the address.
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[data-sheet]");
+  if (!form) return;
+  event.preventDefault();
+  const address = new URL(form.action);
+  address.search = new URLSearchParams(new FormData(form)).toString();
+  ask(address.href, event.submitter ?? form);
+});

@@ -1,0 +1,122 @@
+// Says in UTC what a local time comes to while it is being typed, and asks which of two where the
+// clocks go back. The server reads the time again; without this script it says the same after the
+// button.
+const DAY_MS = 86_400_000;
+const NEAR_MS = 45 * DAY_MS;
+
+// How far the clocks of a zone are ahead of UTC at a moment, in milliseconds.
+function offsetAt(moment, zone) {
+  const parts = Object.fromEntries(
+    new Intl.DateTimeFormat("en-US", {
+      timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric",
+      hour: "numeric", minute: "numeric", second: "numeric",
+    }).formatToParts(moment).map(({ type, value }) => [type, Number(value)]),
+  );
+  const there = Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second);
+  return there - Math.floor(moment / 1000) * 1000;
+}
+
+// The moments that a local time may mean: one, none over which the clocks go, or two.
+function momentsOf(local, zone) {
+  const asUtc = Date.parse(`${local}Z`);
+  const offsets = new Set([offsetAt(asUtc - DAY_MS, zone), offsetAt(asUtc + DAY_MS, zone)]);
+  return [...offsets]
+    .map((offset) => asUtc - offset)
+    .filter((moment) => moment + offsetAt(moment, zone) === asUtc)
+    .sort((a, b) => a - b);
+}
+
+const dayAndTime = (moment) => {
+  const parts = Object.fromEntries(
+    new Intl.DateTimeFormat("en-GB", {
+      timeZone: "UTC", hourCycle: "h23", weekday: "short", day: "numeric", month: "short",
+      year: "numeric", hour: "2-digit", minute: "2-digit",
+    }).formatToParts(moment).map(({ type, value }) => [type, value]),
+  );
+  // As the server writes it: Sep, and not Sept.
+  return `${parts.weekday} ${parts.day} ${parts.month.slice(0, 3)} ${parts.year}, ${parts.hour}:${parts.minute}`;
+};
+
+function words(moment, zone) {
+  const said = dayAndTime(moment + offsetAt(moment, zone));
+  const utc = dayAndTime(moment);
+  if (zone === "UTC") return `${said} UTC`;
+  const sameDay = said.split(",")[0] === utc.split(",")[0];
+  return `${said} ${zone} (${sameDay ? utc.slice(-5) : utc.replace(/ \d{4},/, ",")} UTC)`;
+}
+
+// “The clocks there change on 25 October.”: the last change before the moment, or the next after it.
+function clockChange(moment, zone) {
+  const now = Date.now();
+  let before = null;
+  let after = null;
+  for (let since = now; since < moment + NEAR_MS && after === null; since += DAY_MS) {
+    let [from, to] = [since, Math.min(since + DAY_MS, moment + NEAR_MS)];
+    const asBefore = offsetAt(from, zone);
+    if (asBefore === offsetAt(to, zone)) continue;
+    while (to - from > 1000) {
+      const middle = from + Math.floor((to - from) / 2);
+      if (offsetAt(middle, zone) === asBefore) from = middle;
+      else to = middle;
+    }
+    if (to <= moment) before = to + asBefore;
+    else after = to + asBefore;
+  }
+  const on = before ?? after;
+  if (on === null) return "";
+  const far = new Date(on).getUTCFullYear() !== new Date(now + offsetAt(now, zone)).getUTCFullYear();
+  const day = new Intl.DateTimeFormat("en-GB", {
+    timeZone: "UTC", day: "numeric", month: "long", ...(far ? { year: "numeric" } : {}),
+  }).format(on);
+  return `The clocks there change on ${day}.`;
+}
+
+for (const part of document.querySelectorAll("[data-when]")) {
+  const form = part.closest("form");
+  const at = form.elements.at;
+  const zone = form.elements.zone;
+  const said = part.querySelector("[data-when-said]");
+  const which = part.querySelector("[data-when-which]");
+  const unsaid = "It goes to everyone confirmed by then, and can be called back until then.";
+
+  function say() {
+    const isAt = form.elements.when.value === "at";
+    for (const words of form.querySelectorAll("[data-when-now]")) words.hidden = isAt;
+    for (const words of form.querySelectorAll("[data-when-later]")) words.hidden = !isAt;
+    let moments = null;
+    try {
+      moments = isAt && at.value ? momentsOf(at.value, zone.value) : null;
+    } catch {
+      // A zone that this browser does not know; the server does.
+    }
+    const twice = moments?.length === 2;
+    which.hidden = !twice;
+    which.disabled = !twice;
+    if (twice) {
+      part.querySelector("[data-when-first]").textContent = `: ${words(moments[0], zone.value)}`;
+      part.querySelector("[data-when-second]").textContent = `: ${words(moments[1], zone.value)}`;
+    }
+    if (moments === null) {
+      said.textContent = unsaid;
+    } else if (moments.length === 0) {
+      said.textContent = "This time does not exist there: the clocks go forward over it.";
+    } else if (twice && !form.elements.which.value) {
+      said.textContent = "This time comes twice there, because the clocks go back; choose which.";
+    } else {
+      const moment = moments[form.elements.which.value === "second" && twice ? 1 : 0];
+      const past = moment <= Date.now();
+      said.textContent = past
+        ? `${words(moment, zone.value)} is past.`
+        : `${words(moment, zone.value)}. ${clockChange(moment, zone.value)}`.trim();
+    }
+  }
+
+  for (const name of ["input", "change"]) {
+    part.addEventListener(name, (event) => {
+      // Who names a time means it.
+      if (event.target === at) form.elements.when.value = "at";
+      say();
+    });
+  }
+  say();
+}

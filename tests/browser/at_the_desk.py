@@ -1,0 +1,69 @@
+"""What an author does at the desk, in the words of its pages: for tests of a whole way."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from delivery.models import Edition
+
+WRITE = "/admin/newsletters/write/"
+TITLE = "Swifts leave without saying goodbye"
+LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+# A machine may have more to do than this.
+PATIENCE_MS = 60_000
+
+
+def come_to(page: Page, address: str = WRITE) -> Page:
+    """Ask for a page and be led to it by signing in."""
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.get_by_label("User name").fill("edith")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
+    """Write in the composer; with scripts it saves by itself."""
+    page.get_by_label("Title and subject").fill(title)
+    page.get_by_label("Letter, in").fill(letter)
+
+
+def is_saved(page: Page) -> None:
+    """The page says that every word is saved."""
+    expect(page.get_by_role("status")).to_have_text("Saved", timeout=PATIENCE_MS)
+
+
+def check(page: Page) -> None:
+    """Go on to the sheet before publishing."""
+    page.get_by_role("button", name="Check and publish").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
+
+
+def ask(page: Page, readers: int) -> None:
+    """Press the button of the sheet, which asks."""
+    page.get_by_role("button", name=f"Publish to {readers}…").click()
+
+
+def do(page: Page, action: str, words: str | re.Pattern[str]) -> None:
+    """Choose an action on the page of an issue, and press the button that asks for it."""
+    page.get_by_role("link", name=f"{action}…", exact=True).click()
+    page.get_by_role("button", name=words).click()
+
+
+def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> None:
+    """The page of the issue says by itself that all is over."""
+    expect(page.locator(".lede")).to_contain_text(sentence, timeout=PATIENCE_MS)
+
+
+def count(page: Page, outcome: str) -> int:
+    """A number of the ledger, as it stands on the page."""
+    return int(page.locator(f"[data-text=count_{outcome}]").first.inner_text().replace(",", ""))
+
+
+def edition(version: int = 1) -> Edition:
+    """The edition of this version of what was written; there is one issue in a test."""
+    return Edition.objects.get(kind="newsletter", version=version)

@@ -1,0 +1,431 @@
+"""The composer in a real browser: whatever happens, no word is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth import get_user_model
+from playwright.sync_api import Page, expect
+
+from idempotency.key import fresh_key
+from publishing import drafts
+from publishing.drafts import Wording
+from publishing.models import Draft
+from publishing.written import MARKDOWN, Written
+from tests.browser.for_everybody import (
+    NARROWEST,
+    faults_found_by_axe,
+    out_of_reach_of_the_keyboard,
+    scrolls_sideways,
+)
+from tests.browser.web_site import ROOT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# As patient as the pages themselves: a machine may have more to do than this.
+expect.set_options(timeout=20_000)
+
+WRITE = "/admin/newsletters/write/"
+TITLE = "Swifts leave without saying goodbye"
+SWIFTS = ROOT / "static" / "demo" / "swifts.png"
+LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
+OFFLINE = (
+    "You are offline. Every word is kept on this device and will be saved when the connection "
+    "returns."
+)
+
+
+def sign_in_to(page: Page, address: str, name: str = "edith") -> Page:
+    """Come to a page of the desk the way an author does who is not signed in yet."""
+    page.goto(address)
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+@pytest.fixture
+def draft(author) -> Draft:
+    """A draft of hers."""
+    words = Written(TITLE, "", MARKDOWN, LETTER, "")
+    return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+
+
+@pytest.fixture
+def composer(new_page, author, readers) -> Page:
+    """A window before a fresh composer."""
+    return ready(sign_in_to(new_page(), WRITE))
+
+
+@pytest.fixture
+def writing(new_page, author, readers, draft) -> Page:
+    """A window before her draft."""
+    # Without a scheme that is forced upon every frame, as no browser of a reader has it.
+    window = new_page(color_scheme="null")
+    return ready(sign_in_to(window, f"/admin/newsletters/drafts/{draft.pk}/"))
+
+
+def letter(page: Page):
+    """Where the letter is written."""
+    return page.get_by_label("Letter, in")
+
+
+def ready(page: Page) -> Page:
+    """The page, once its script has begun: a test that cuts the line must not cut that off."""
+    expect(page.locator("#composer[data-ready]")).to_be_attached(timeout=20_000)
+    return page
+
+
+def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
+    """Ines has saved other words meanwhile."""
+    ines = get_user_model().objects.create_user("ines")
+    drafts.save(draft.pk, 1, Wording(Written(TITLE, "", MARKDOWN, words, "")), by=ines.pk)
+
+
+def shown(page: Page):
+    """The document in the preview."""
+    return page.frame_locator("[data-frames] iframe >> nth=0")
+
+
+def test_what_is_written_saves_itself_and_the_preview_follows(composer):
+    composer.get_by_label("Title and subject").fill(TITLE)
+    letter(composer).fill(LETTER)
+
+    expect(composer.get_by_role("status")).to_have_text("Saved")
+    expect(composer.locator(".saved")).to_have_text(
+        re.compile(r"Saved \d\d:\d\d:\d\d by itself; also kept on this device")
+    )
+    expect(shown(composer).get_by_text("they have gone.")).to_be_visible()
+    expect(composer.locator("[data-beside=subject]")).to_have_text(TITLE)
+    expect(composer.locator("[data-count]")).to_have_text(re.compile(r"\d words, \d+ kB as mail."))
+    draft = Draft.objects.get()
+    assert (draft.title, draft.letter) == (TITLE, LETTER)
+    assert str(draft.pk) in composer.url
+
+    letter(composer).press("End")
+    letter(composer).press_sequentially(" For good.")
+    expect(shown(composer).get_by_text("For good.")).to_be_visible()
+    assert Draft.objects.get().letter == f"{LETTER} For good."
+    composer.reload()
+    expect(letter(composer)).to_have_value(f"{LETTER} For good.")
+
+
+def test_leaving_at_once_loses_nothing(composer):
+    letter(composer).fill("Written in a hurry.")
+    composer.on("dialog", lambda dialog: dialog.accept())
+    composer.goto("/admin/newsletters/issues/")
+
+    expect(composer.get_by_role("heading", level=1)).to_be_visible()
+    composer.goto(WRITE)
+    if not Draft.objects.filter(letter="Written in a hurry.").exists():
+        composer.get_by_role("button", name="Put them into the letter").click()
+        expect(composer.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Written in a hurry."
+
+
+def test_a_lost_connection_comes_back(writing):
+    writing.context.set_offline(True)
+    letter(writing).fill("Written under way.")
+    expect(writing.get_by_role("status")).to_have_text(OFFLINE)
+    assert Draft.objects.get().letter == LETTER
+
+    writing.context.set_offline(False)
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Written under way."
+
+
+def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
+    other = writing.context.new_page()
+    other.goto(writing.url)
+    ready(other)
+    letter(writing).fill("One thing.\n\nThe same.")
+    expect(shown(writing).get_by_text("One thing.")).to_be_visible()
+
+    letter(other).fill("Another thing.\n\nThe same.")
+
+    expect(other.get_by_text("This draft was changed in another tab at ")).to_be_visible()
+    assert Draft.objects.get().letter == "One thing.\n\nThe same."
+    other.get_by_role("button", name="Compare").click()
+    expect(other.locator("mark")).to_have_text(["One thing.", "Another thing."])
+    other.get_by_role("button", name="Save mine as a copy").click()
+    expect(letter(other)).to_have_value("Another thing.\n\nThe same.")
+    assert {one.letter for one in Draft.objects.all()} == {
+        "One thing.\n\nThe same.",
+        "Another thing.\n\nThe same.",
+    }
+
+
+def test_mine_is_saved_as_a_copy_from_the_note_too(writing, draft):
+    saved_elsewhere(draft)
+    letter(writing).fill("Mine.")
+
+    writing.get_by_role("button", name="Save mine as a copy").click()
+
+    writing.wait_for_url(lambda url: str(draft.pk) not in url)
+    expect(letter(writing)).to_have_value("Mine.")
+    assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine."}
+
+
+def test_the_other_one_can_be_taken_and_mine_is_still_on_the_device(writing, draft):
+    saved_elsewhere(draft)
+    letter(writing).fill("Mine.")
+
+    writing.get_by_role("button", name="Take the other one").click()
+
+    expect(letter(writing)).to_have_value("Theirs.")
+    expect(writing.get_by_text("This device has words that were never saved")).to_be_visible()
+    assert Draft.objects.get().letter == "Theirs."
+
+
+def test_back_after_a_time_offline_it_meets_what_was_saved_elsewhere(writing, draft):
+    writing.context.set_offline(True)
+    letter(writing).fill("Mine, under way.")
+    expect(writing.get_by_role("status")).to_have_text(OFFLINE)
+    saved_elsewhere(draft)
+
+    writing.context.set_offline(False)
+
+    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    expect(letter(writing)).to_have_value("Mine, under way.")
+    assert Draft.objects.get().letter == "Theirs."
+
+
+def test_an_answer_that_was_lost_is_no_conflict(writing):
+    lost = []
+
+    def arrives_and_its_answer_does_not(route):
+        if route.request.method == "POST" and not lost:
+            lost.append(route.fetch())
+            route.abort()
+        else:
+            route.continue_()
+
+    writing.route("**/drafts/**", arrives_and_its_answer_does_not)
+    letter(writing).fill("First.")
+    expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
+    letter(writing).fill("First. Second.")
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert lost
+    assert Draft.objects.get().letter == "First. Second."
+
+
+def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
+    writing.route("**/drafts/**", lambda route: _only_reading(route))
+    letter(writing).fill("Never saved.")
+    expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
+    writing.unroute_all()
+    writing.route("**/drafts/**", lambda route: _only_reading(route))
+    writing.on("dialog", lambda dialog: dialog.accept())
+    writing.reload()
+    ready(writing)
+    expect(letter(writing)).to_have_value(LETTER)
+    writing.unroute_all()
+
+    writing.get_by_role("button", name="Put them into the letter").click()
+
+    expect(letter(writing)).to_have_value("Never saved.")
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    expect(shown(writing).get_by_text("Never saved.")).to_be_visible()
+    assert Draft.objects.get().letter == "Never saved."
+
+
+def _only_reading(route) -> None:
+    if route.request.method == "POST":
+        route.abort()
+    else:
+        route.continue_()
+
+
+def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writing):
+    other = writing.context.new_page()
+    other.goto("/admin/newsletters/issues/")
+    other.get_by_role("button", name="Sign out").click()
+    letter(writing).fill("Written signed out.")
+    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+    with writing.context.expect_page() as opened:
+        writing.get_by_role("link", name="Sign in in a new tab").click()
+    sign_in = opened.value
+    sign_in.get_by_label("User name").fill("edith")
+    sign_in.get_by_label("Password").fill("a long password")
+    sign_in.get_by_role("button", name="Sign in").click()
+    expect(sign_in.get_by_role("heading", level=1)).to_be_visible()
+    writing.bring_to_front()
+    writing.get_by_role("button", name="Save now").click()
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Written signed out."
+
+
+def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
+    get_user_model().objects.create_superuser("willa", password="a long password")
+    other = writing.context.new_page()
+    other.goto("/admin/newsletters/issues/")
+    other.get_by_role("button", name="Sign out").click()
+    sign_in_to(other, "/admin/newsletters/issues/", "willa")
+    expect(other.get_by_role("heading", level=1)).to_be_visible()
+
+    letter(writing).fill("Written by Edith.")
+
+    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+
+def test_what_is_larger_than_any_form_is_said_and_shorter_it_is_saved(writing):
+    # Nine bytes each on the way: more than is read.
+    letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
+    letter(writing).dispatch_event("input")
+
+    expect(writing.get_by_text("larger than Homing takes")).to_be_visible()
+    letter(writing).fill("Short.")
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Short."
+
+
+def test_the_preview_as_desktop_phone_text_and_dark(writing):
+    frame = writing.locator("[data-frames] iframe")
+    expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
+    wide = frame.bounding_box()["width"]
+
+    writing.get_by_role("button", name="Phone").click()
+    assert frame.bounding_box()["width"] == 390 < wide
+
+    writing.get_by_role("button", name="Dark").click()
+    expect(shown(writing).locator("body")).to_have_css("background-color", "rgb(20, 25, 28)")
+
+    writing.get_by_role("button", name="Text", exact=True).click()
+    expect(shown(writing).locator("pre")).to_contain_text("unsubscribe")
+
+    writing.get_by_role("button", name="Desktop").click()
+    expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
+
+
+def test_the_preview_keeps_its_place_and_leaves_no_trace_in_the_history(writing):
+    long = "\n\n".join(f"Paragraph {number}." for number in range(80))
+    letter(writing).fill(long)
+    expect(shown(writing).get_by_text("Paragraph 79.")).to_be_attached()
+    writing.evaluate(
+        "document.querySelector('[data-frames] iframe').contentWindow.scrollTo(0, 700)"
+    )
+    history = writing.evaluate("history.length")
+
+    letter(writing).fill(f"{long}\n\nThe end.")
+
+    expect(shown(writing).get_by_text("The end.")).to_be_attached()
+    expect(writing.locator("[data-frames] iframe")).to_have_count(1)
+    frame = "document.querySelector('[data-frames] iframe').contentWindow.scrollY"
+    assert writing.evaluate(frame) == 700
+    assert writing.evaluate("history.length") == history
+
+
+def test_the_tools_write_at_the_caret_and_can_be_undone(writing):
+    letter(writing).fill("Dear , gone.")
+    letter(writing).evaluate("field => field.setSelectionRange(5, 5)")
+
+    writing.get_by_role("button", name="{{ name }}").click()
+    expect(letter(writing)).to_have_value("Dear {{ name }}, gone.")
+    letter(writing).press("Control+z")
+    expect(letter(writing)).to_have_value("Dear , gone.")
+
+    letter(writing).evaluate("field => field.setSelectionRange(7, 11)")
+    writing.get_by_role("button", name="Bold").click()
+    expect(letter(writing)).to_have_value("Dear , **gone**.")
+    letter(writing).press("Control+i")
+    expect(letter(writing)).to_have_value("Dear , ***gone***.")
+
+
+def test_the_text_part_follows_the_letter_until_it_is_ones_own(writing):
+    writing.get_by_role("button", name="Text part").click()
+    made = writing.get_by_label("Text part, as it is made from the letter")
+    expect(made).to_have_value(re.compile("Dear"))
+
+    writing.get_by_role("button", name="Edit it yourself").click()
+    own = writing.get_by_label("Text part, in your own words")
+    own.fill("My own words.")
+    expect(writing.get_by_role("button", name="Text part in your own words")).to_be_visible()
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    writing.get_by_role("button", name="Make it from the letter again").click()
+    writing.get_by_role("button", name="Take your own words back").click()
+
+    expect(own).to_have_value("My own words.")
+
+
+def test_html_instead_of_markdown(writing):
+    writing.get_by_role("button", name="Write HTML instead").click()
+
+    expect(writing.get_by_label("Letter, in HTML")).to_have_value(re.compile("<em>gone</em>"))
+    writing.get_by_role("button", name="Write Markdown instead").click()
+    expect(writing.get_by_role("heading", level=1)).to_have_text("Write this letter in Markdown?")
+    writing.get_by_role("link", name="Go on in HTML").click()
+    assert Draft.objects.get().format == "html"
+
+
+def test_return_in_the_title_saves_and_does_nothing_else(writing):
+    writing.get_by_label("Title and subject").fill("Another title")
+    writing.get_by_label("Title and subject").press("Enter")
+
+    expect(writing.locator("[data-beside=subject]")).to_have_text("Another title")
+    assert Draft.objects.get().format == MARKDOWN
+    assert writing.get_by_label("Title and subject").input_value() == "Another title"
+
+
+def test_it_is_for_everybody(composer, writing):
+    for page in (composer, writing):
+        assert faults_found_by_axe(page) == []
+        assert out_of_reach_of_the_keyboard(page, in_frames=8) == []
+        page.set_viewport_size(NARROWEST)
+        assert not scrolls_sideways(page)
+
+
+def test_the_pages_beside_it_are_for_everybody(writing, draft):
+    saved_elsewhere(draft)
+    letter(writing).fill("Mine.")
+    writing.get_by_role("button", name="Compare").click()
+    expect(writing.get_by_role("heading", level=1)).to_have_text("Two versions of one draft")
+    assert faults_found_by_axe(writing) == []
+    for address in ("delete/", "markdown/"):
+        writing.goto(f"/admin/newsletters/drafts/{draft.pk}/{address}")
+        assert faults_found_by_axe(writing) == []
+        writing.set_viewport_size(NARROWEST)
+        assert not scrolls_sideways(writing)
+
+
+def test_without_scripts_it_is_written_saved_and_looked_at(new_page, author, readers):
+    page = sign_in_to(new_page(java_script_enabled=False), WRITE)
+    page.get_by_label("Title and subject").fill(TITLE)
+    letter(page).fill(LETTER)
+    page.get_by_role("button", name="Save and preview").click()
+
+    expect(shown(page).get_by_text("they have gone.")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("Saved")
+    page.get_by_label("Text part, in your own words").fill("My own words.")
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(shown(page).locator("pre")).to_contain_text("My own words.")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    assert Draft.objects.get().text == "My own words."
+    assert not page.get_by_role("button", name="Bold").is_visible()
+
+
+def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
+    letter(writing).press("End")
+    with writing.expect_file_chooser() as chooser:
+        writing.get_by_role("button", name="Image", exact=True).click()
+    chooser.value.set_files(SWIFTS)
+    dialog = writing.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    dialog.get_by_label("Words in place of the picture").fill("Swifts over a hedge")
+    dialog.get_by_role("button", name="Put it into the letter").click()
+
+    expect(letter(writing)).to_have_value(re.compile(r"!\[Swifts over a hedge\]\(/pictures/"))
+    expect(shown(writing).get_by_alt_text("Swifts over a hedge")).to_be_visible()
+    picture = shown(writing).get_by_alt_text("Swifts over a hedge")
+    assert picture.evaluate("image => image.naturalWidth") > 0
+    writing.get_by_role("button", name="Images 1").click()
+    writing.locator("[data-images]").get_by_label("Words in place").fill("Nine swifts")
+    expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
+    assert faults_found_by_axe(writing) == []

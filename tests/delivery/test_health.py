@@ -1,0 +1,249 @@
+"""How sending does: what is read of it, and what is said of what was read."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.health import Health, Line, lines_of
+from delivery.models import Attempt, Batch, Edition, Errand, Pace
+from delivery.queue import presence, provider_event
+from delivery.queue.health import health
+from delivery.queue.open_editions import open_newsletters
+from publishing.publish import publish
+from subscribers.models import Subscriber
+from tests.publishing.letters import letter
+from tests.subscribers.factories import SubscriberFactory
+
+NOW = datetime(2026, 9, 17, 6, 15, 35, tzinfo=UTC)
+LISBON = ZoneInfo("Europe/Lisbon")
+NOTHING = Health(
+    now=NOW, workers=0, heard_at=None, calls=0, work=False, slowed_to_per_s=None,
+    answers_in_s=None, last_result="", last_call_at=None, last_fault_at=None, unknown=0,
+    doubt_since=None, asks_at=None, webhook_at=None, asked_at=None, asked_in_vain=0,
+)  # fmt: skip
+
+
+def line(name: str, *, ceiling: float | None = None, hooks: bool = True, **found: Any) -> Line:
+    facts = {field: getattr(NOTHING, field) for field in NOTHING.__slots__} | found
+    lines = lines_of(Health(**facts), LISBON, ceiling_per_s=ceiling, takes_webhooks=hooks)
+    return next(line for line in lines if line.name == name)
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+# --- What is said ---------------------------------------------------------------------------------
+
+
+def test_workers_that_were_heard_from_are_counted_with_their_calls() -> None:
+    said = line("Workers", workers=2, heard_at=ago(1), calls=4)
+    assert (said.tone, said.state) == ("sent", "2 at work")
+    assert said.more == "last heard from at 07:15:34; 4 calls in flight"
+
+
+def test_no_worker_is_a_fault_only_where_something_waits_for_one() -> None:
+    assert line("Workers").tone == "calm"
+    said = line("Workers", work=True, heard_at=ago(2 * 86400))
+    assert (said.tone, said.state) == ("fault", "None is running")
+    assert said.more.startswith("last heard from at 07:15:35 on Tue 15 Sep 2026; start one with")
+
+
+@pytest.mark.parametrize(
+    ("found", "tone", "state", "more"),
+    [
+        ({}, "calm", "Not called lately", "no call in the last day"),
+        (
+            {"last_result": "answered", "last_call_at": ago(3), "answers_in_s": 0.4},
+            "sent",
+            "Accepts mail",
+            "answers in 0.4 s; not slowed",
+        ),
+        (
+            {"last_result": "refused", "last_call_at": ago(3), "last_fault_at": ago(3)},
+            "fault",
+            "Refused the last call",
+            "at 07:15:32; not slowed",
+        ),
+        (
+            {"last_result": "unknown", "last_call_at": ago(3), "last_fault_at": ago(3)},
+            "doubt",
+            "Did not answer the last call",
+            "at 07:15:32; not slowed",
+        ),
+        (
+            {"last_result": "answered", "last_call_at": ago(3), "slowed_to_per_s": 2.0},
+            "doubt",
+            "Asked for a slower pace",
+            "about 120 a minute for now, and more from moment to moment",
+        ),
+    ],
+)
+def test_postmark_is_as_its_last_call_ended(
+    found: dict[str, Any], tone: str, state: str, more: str
+) -> None:
+    said = line("Postmark", **found)
+    assert (said.tone, said.state, said.more) == (tone, state, more)
+
+
+def test_a_limit_and_an_earlier_fault_are_said_beside_it() -> None:
+    said = line(
+        "Postmark",
+        ceiling=46.0,
+        last_result="answered",
+        last_call_at=ago(3),
+        last_fault_at=ago(60),
+        answers_in_s=0.01,
+    )
+    assert said.more == (
+        "answers in less than 0.1 s; the last call that failed was at 07:14:35; "
+        "limit 2,760 a minute; not slowed"
+    )
+
+
+def test_doubt_says_since_when_and_when_it_is_asked_about() -> None:
+    assert line("Unknown").state == "Nothing is in doubt"
+    said = line("Unknown", unknown=200, doubt_since=ago(74), asks_at=NOW + timedelta(minutes=4))
+    assert (said.tone, said.state) == ("doubt", "200 copies are in doubt")
+    assert said.more == "since 07:14:21; asked about again at 07:19:35"
+    assert line("Unknown", unknown=1, asks_at=ago(1)).more == "being asked about now"
+
+
+def test_webhooks_that_nobody_can_send_are_off_and_not_a_fault() -> None:
+    assert line("Webhooks", hooks=False).tone == "calm"
+    assert "POSTMARK_WEBHOOK_PASSWORD is not set" in line("Webhooks", hooks=False).more
+    assert line("Webhooks").state == "None came yet"
+    assert line("Webhooks", webhook_at=ago(1)).more == "last one at 07:15:34"
+
+
+def test_bounces_that_could_not_be_asked_for_are_said() -> None:
+    assert line("Bounces").state == "Not asked for yet"
+    assert line("Bounces", asked_at=ago(60)).more == "last at 07:14:35"
+    said = line("Bounces", asked_at=ago(60), asked_in_vain=2)
+    assert (said.tone, said.more) == ("doubt", "failed 2 times since; last at 07:14:35")
+
+
+# --- What is read ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def edition(transactional_db: None, settings: Any, django_user_model: Any) -> Edition:
+    """A letter to 60 readers in three batches."""
+    settings.DELIVERY_BATCH_SIZE = 20
+    Subscriber.objects.bulk_create(SubscriberFactory.build_batch(60))
+    author = django_user_model.objects.create_user("edith")
+    return publish(author.pk, "k", letter(), hold_s=0).edition
+
+
+def an_attempt(edition: Edition, result: str, seconds_ago: float, took_s: float) -> None:
+    made = Attempt.objects.create(
+        id=uuid.uuid4(), batch_id=1, edition=edition, stream="broadcast", epoch=1,
+        worker=uuid.uuid4(), messages=20, deadline_at=Now(), finished_at=Now(), result=result,
+    )  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE attempt SET finished_at = now() - make_interval(secs => %s),"
+            " started_at = now() - make_interval(secs => %s) WHERE id = %s",
+            [seconds_ago, seconds_ago + took_s, made.pk],
+        )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_there_to_be_read_before_anything_was_sent() -> None:
+    found = health()
+    assert (found.workers, found.work, found.unknown, found.last_result) == (0, False, 0, "")
+    assert (found.webhook_at, found.asked_at, found.slowed_to_per_s) == (None, None, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition: Edition) -> None:
+    assert health().work
+    first, second, third = Batch.objects.order_by("pk")
+    Batch.objects.filter(pk=first.pk).update(
+        state="sending", owner=uuid.uuid4(), lease_until=Now(), attempt=uuid.uuid4()
+    )
+    Batch.objects.filter(pk=second.pk).update(
+        state="unknown", waiting=0, unknown=20, doubt_since=Now()
+    )
+    Batch.objects.filter(pk=third.pk).update(state="done", waiting=0, sent=20)
+
+    found = health()
+    assert (found.calls, found.unknown, found.work) == (1, 20, True)
+    assert found.doubt_since is not None
+    assert found.asks_at is not None
+
+    Batch.objects.update(
+        state="done", waiting=0, unknown=0, sent=20, owner=None, lease_until=None, doubt_since=None
+    )
+    assert not health().work
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
+    presence.arrive(uuid.uuid4(), host="letterbox", pid=1)
+    presence.arrive(silent := uuid.uuid4(), host="letterbox", pid=2)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE worker SET heard_at = heard_at - interval '61 s' WHERE id = %s", [silent]
+        )
+    found = health()
+    assert found.workers == 1
+    assert found.heard_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) -> None:
+    for seconds_ago, took_s in ((50, 0.2), (40, 0.4), (30, 9.0)):
+        an_attempt(edition, "answered", seconds_ago, took_s)
+    an_attempt(edition, "unknown", 60, 120)
+    found = health()
+    assert found.answers_in_s == pytest.approx(0.4)
+    assert found.last_result == "answered"
+    assert found.last_fault_at is not None
+    assert found.last_call_at is not None
+    assert found.last_fault_at < found.last_call_at
+
+    Attempt.objects.update(finished_at=Now() - timedelta(hours=25))
+    assert health().last_result == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_asked_for_is_no_webhook() -> None:
+    provider_event.keep(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
+    assert health().webhook_at is None
+    provider_event.keep(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
+    assert health().webhook_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_errand_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
+    Errand.objects.create(name="poll broadcast", through_at=NOW, failures=3)
+    Errand.objects.create(name="another errand", failures=9)
+    Pace.objects.update_or_create(
+        pk=1, defaults={"too_fast_per_s": 200.0, "slowed_to_per_s": 100.0, "slowed_at": Now()}
+    )
+    found = health()
+    assert (found.asked_at, found.asked_in_vain) == (NOW, 3)
+    assert found.slowed_to_per_s is not None
+    assert found.slowed_to_per_s < 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_edition_is_open_until_nothing_of_it_waits_or_was_missed(edition: Edition) -> None:
+    assert open_newsletters() == [edition.pk]
+    Batch.objects.update(state="done", waiting=0, sent=20)
+    assert open_newsletters() == []
+    last = Batch.objects.order_by("pk").last()
+    assert last is not None
+    Batch.objects.filter(pk=last.pk).update(sent=18, failed=2, missed=2)
+    assert open_newsletters() == [edition.pk]
+    Edition.objects.update(control="closed")
+    assert open_newsletters() == []

@@ -1,0 +1,69 @@
+"""Guards of who may do what: permissions, and the second person."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+APPROVAL = "publishing/approval.py"
+TWO = "tests/publishing/test_second_person.py::"
+RIGHTS = "tests/publishing/test_permissions.py::"
+
+GUARDS = [
+    guard(
+        "where it takes two nothing is published without a second",
+        APPROVAL,
+        "if takes_two and second is None:",
+        "if False:",
+        f"{TWO}test_where_it_takes_two_nothing_is_published_without_a_second",
+    ),
+    guard(
+        "nobody is their own second",
+        APPROVAL,
+        "second = approved_by if approved_by != publisher else None",
+        "second = approved_by",
+        f"{TWO}test_nobody_is_their_own_second",
+    ),
+    guard(
+        "who publishes while it is switched on waits, and is refused",
+        APPROVAL,
+        " FOR SHARE",
+        "",
+        f"{TWO}test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused",
+        f"{TWO}test_who_switches_it_on_waits_for_what_is_being_published",
+    ),
+    guard(
+        "an approval is of the words that were seen",
+        APPROVAL,
+        "if hash_to_approve(found) != seen:",
+        "if False:",
+        f"{TWO}test_nobody_approves_words_that_they_did_not_see",
+    ),
+    guard(
+        "an approval is of the revision that was read",
+        APPROVAL,
+        "pk=draft, revision=found.revision, edition__isnull=True",
+        "pk=draft",
+        f"{TWO}test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words",
+    ),
+    guard(
+        "any edit takes an approval away",
+        APPROVAL,
+        "if bytes(draft.approved_hash) != hash_to_approve(draft):",
+        "if False:",
+        f"{TWO}test_any_edit_takes_it_away_and_its_undoing_brings_it_back",
+    ),
+    guard(
+        "an approval goes with the right of its giver",
+        APPROVAL,
+        "if second is not None and not may(second, PUBLISH):",
+        "if False:",
+        f"{TWO}test_a_second_who_may_no_longer_publish_is_none",
+    ),
+    guard(
+        "a page of the desk is open to those with its permission alone",
+        "publishing/views/desk.py",
+        'raise PermissionDenied(f"{refusal} Ask an operator for it.")',
+        "pass",
+        f"{RIGHTS}test_an_address_is_open_to_its_groups_and_to_nobody_else[desk:write]",
+    ),
+]

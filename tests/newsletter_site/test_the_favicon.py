@@ -1,0 +1,14 @@
+"""Browsers ask for /favicon.ico by themselves, and there is one."""
+
+from __future__ import annotations
+
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+
+def test_the_name_that_browsers_ask_for_leads_to_the_icon(client: Client) -> None:
+    there = client.get("/favicon.ico", secure=True)
+    assert there.status_code == 302
+    assert there["Location"] == "/static/favicon.svg"
+    assert finders.find("favicon.svg")
+    assert "max-age" in there["Cache-Control"]

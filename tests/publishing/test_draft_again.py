@@ -1,0 +1,154 @@
+"""What was taken back before anybody got it is a draft again, with every word in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing import drafts
+from publishing.drafts import Wording
+from publishing.models import Draft
+from publishing.publish import publish
+from publishing.written import Written
+from tests.publishing.ledger import hold_is_over, sent
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SWIFTS = Written("Swifts leave", "Where they are", "markdown", "They *have* gone.", "Gone.")
+
+
+def published(author, hold_s: float = 60, **otherwise) -> Edition:
+    return publish(author.pk, fresh_key(), letter(), hold_s=hold_s, **otherwise).edition
+
+
+def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
+    """An edition that was written as a draft and published from its sheet."""
+    issue = otherwise.pop("issue", None)
+    draft = drafts.begin(author.pk, fresh_key(), Wording(written, **otherwise), issue=issue).draft
+    address = f"/admin/newsletters/drafts/{draft.pk}/publish/"
+    fields = window.get(address).form_with("revision").fields
+    assert window.post(address, **fields).status == 303
+    draft.refresh_from_db()
+    return draft.edition
+
+
+def take_back(window, edition: Edition, name: str = "call-back"):
+    address = f"/admin/newsletters/{edition.issue_id}/{name}/?version={edition.version}"
+    return window.post(address)
+
+
+@pytest.fixture
+def held(settings):
+    settings.PUBLISH_HOLD_S = 60
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+@pytest.mark.parametrize(("name", "word"), [("call-back", "Called back"), ("cancel", "Cancelled")])
+def test_from_the_page_with_a_link_to_it(window, author, name, word):
+    edition = published_draft(window, author)
+
+    answer = take_back(window, edition, name)
+
+    fresh = Draft.objects.get(edition=None)
+    page = window.get(answer.answer["Location"])
+    assert (
+        f"{word}. It reached nobody. The issue is a draft again, with every word in it."
+        in page.words
+    )
+    assert f'href="/admin/newsletters/drafts/{fresh.pk}/"' in page.html
+    assert drafts.written_of(fresh) == SWIFTS
+    assert fresh.issue_id == edition.issue_id
+    assert fresh.key != edition.idempotency_key
+    assert Draft.objects.get(edition=edition).pk != fresh.pk
+
+
+def test_from_the_plain_form_its_html_and_text_are_the_draft(window, author, three_readers):
+    edition = published(author)
+
+    take_back(window, edition)
+
+    fresh = Draft.objects.get()
+    assert (fresh.title, fresh.format) == (edition.title, "html")
+    assert fresh.letter == edition.html_content
+    assert fresh.text.split() in ([], edition.text_content.split())
+
+
+def test_from_the_command_line_too(author, three_readers, capsys):
+    edition = published(author)
+
+    call_command("edition", "call-back", str(edition.issue_id))
+
+    out = capsys.readouterr()
+    assert json.loads(out.out.splitlines()[-1])["state"] == "cancelled"
+    assert "The issue is a draft again, with every word in it." in out.err
+    assert Draft.objects.get().issue_id == edition.issue_id
+
+
+def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
+    edition = published(author)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_admin_log")
+    author.delete()
+
+    call_command("edition", "call-back", str(edition.issue_id))
+
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["state"] == "cancelled"
+    assert Draft.objects.get(edition=None).begun_by is None
+
+
+def test_what_reached_somebody_is_no_draft_again(window, author, three_readers):
+    edition = published(author)
+    hold_is_over(edition)
+    sent(edition, "Ada")
+
+    answer = take_back(window, edition, "cancel")
+
+    assert "2 copies withdrawn" in window.get(answer.answer["Location"]).words
+    assert not Draft.objects.exists()
+
+
+def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three_readers):
+    edition = published(author)
+    other = Wording(Written("Other words", "", "markdown", "Other.", ""))
+    drafts.begin(author.pk, fresh_key(), other, issue=edition.issue_id)
+
+    answer = take_back(window, edition)
+
+    assert "The issue has an open draft already" in window.get(answer.answer["Location"]).words
+    assert Draft.objects.get().title == "Other words"
+
+
+@pytest.mark.usefixtures("held")
+def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
+    window, author, three_readers
+):
+    first = published(author)
+    hold_is_over(first)
+    sent(first)
+    second = published_draft(window, author, issue=first.issue_id, goes_to="reached")
+
+    take_back(window, second)
+
+    fresh = Draft.objects.get(edition=None)
+    assert (fresh.goes_to, fresh.letter) == ("reached", SWIFTS.letter)
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+def test_the_draft_is_published_as_the_next_version_and_the_first_press_is_no_key_to_it(
+    window, author
+):
+    first = published_draft(window, author)
+    take_back(window, first)
+    fresh = Draft.objects.get(edition=None)
+    address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
+
+    answer = window.post(address, **window.get(address).form_with("revision").fields)
+
+    assert answer.status == 303
+    assert Edition.objects.get(version=2).issue_id == first.issue_id

@@ -1,0 +1,406 @@
+"""Drafts: begun once, saved over what they were made from, and never lost."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing import drafts
+from publishing.drafts import Conflict, Gone, Published, Saved, Wording
+from publishing.models import Draft
+from publishing.publish import publish
+from publishing.written import HTML, MARKDOWN, Written, content_of
+from tests.publishing import ledger
+from tests.publishing.letters import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WRITE = "/admin/newsletters/write/"
+DRAFTS = "/admin/newsletters/drafts/"
+ISSUES = "/admin/newsletters/issues/"
+
+
+def wording(letter: str = "They have gone.", **words: str) -> Wording:
+    """Words of a draft; a test names what matters."""
+    return Wording(
+        Written(
+            words.get("title", "Swifts"),
+            words.get("preheader", ""),
+            words.get("format", MARKDOWN),
+            letter,
+            words.get("text", ""),
+        )
+    )
+
+
+def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
+    """A draft that was saved once."""
+    return drafts.begin(author.pk, fresh_key(), wording(letter, **words)).draft
+
+
+def as_json(window, address: str, **fields: str):
+    """What the page's script does."""
+    return window.client.post(address, fields, secure=True, headers={"Accept": "application/json"})
+
+
+class TestBeginning:
+    def test_the_first_save_makes_a_draft_and_the_same_again_no_second(self, author):
+        key = fresh_key()
+
+        first = drafts.begin(author.pk, key, wording())
+        again = drafts.begin(author.pk, key, wording())
+
+        assert (first.changed, again.changed) == (True, False)
+        assert first.draft.pk == again.draft.pk
+        assert Draft.objects.count() == 1
+
+    def test_other_words_under_the_same_key_meet_those_that_are_there(self, author):
+        key = fresh_key()
+        drafts.begin(author.pk, key, wording("One."))
+
+        answer = drafts.begin(author.pk, key, wording("Two."))
+
+        assert isinstance(answer, Conflict)
+        assert Draft.objects.get().letter == "One."
+
+    def test_it_is_on_record(self, author):
+        begun(author)
+
+        assert LogEntry.objects.get().change_message == "Began a draft."
+
+
+class TestSaving:
+    def test_counts_the_revision_up_and_says_who(self, author, new_author):
+        draft, ines = begun(author), new_author("ines")
+
+        answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
+
+        assert isinstance(answer, Saved)
+        assert answer.changed
+        assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
+        assert answer.draft.saved_by == ines
+
+    def test_the_same_words_change_nothing_from_whichever_revision(self, author):
+        draft = begun(author)
+        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
+
+        for revision in (0, 1, 2):
+            answer = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
+            assert isinstance(answer, Saved)
+            assert not answer.changed
+            assert answer.draft.revision == 2
+
+    def test_other_words_from_an_older_revision_meet_the_newer(self, author):
+        draft = begun(author)
+        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
+
+        answer = drafts.save(draft.pk, 1, wording("Three."), by=author.pk)
+
+        assert isinstance(answer, Conflict)
+        assert answer.draft.letter == Draft.objects.get().letter == "Two."
+
+    def test_a_published_draft_stays_as_it_was(self, author):
+        draft = begun(author)
+        edition = publish(author.pk, draft.key, letter(), hold_s=0).edition
+        Draft.objects.update(edition=edition)
+
+        answer = drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
+
+        assert isinstance(answer, Published)
+        assert answer.draft.edition.issue_id == edition.issue_id
+        assert Draft.objects.get().letter == "They have gone."
+
+    def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
+        draft, ines = begun(author), new_author("ines")
+        LogEntry.objects.all().delete()
+
+        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
+        drafts.save(draft.pk, 2, wording("Three."), by=ines.pk)
+        drafts.save(draft.pk, 3, wording("Four."), by=ines.pk)
+
+        assert [entry.user for entry in LogEntry.objects.all()] == [ines]
+
+    def test_a_draft_that_is_gone_is_not_made_again(self, author):
+        draft = begun(author)
+        drafts.throw_away(draft.pk, by=author.pk)
+
+        assert isinstance(drafts.save(draft.pk, 1, wording("Two."), by=author.pk), Gone)
+        assert not Draft.objects.exists()
+
+    def test_html_may_be_longer_than_markdown(self, window):
+        form = window.get(WRITE).form_with("letter")
+        html = {**form.fields, "format": "html", "letter": "x" * 250_001}
+
+        assert window.post(form.action, **html).status == 303
+
+
+class TestTheNextVersionOfAnIssue:
+    def test_what_was_written_in_markdown_comes_back_in_markdown(self, author):
+        draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
+        content = content_of(drafts.written_of(draft))
+        edition = publish(author.pk, draft.key, content, hold_s=0).edition
+        Draft.objects.update(edition=edition)
+
+        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        assert following.pk != draft.pk
+        assert drafts.written_of(following) == drafts.written_of(draft)
+        assert following.issue_id == edition.issue_id
+
+    def test_finished_html_comes_back_as_html_with_its_own_text(self, author):
+        edition = publish(author.pk, fresh_key(), letter(text="My own words."), hold_s=0).edition
+
+        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        assert (following.format, following.letter) == (HTML, edition.html_content)
+        assert following.text == "My own words."
+        assert content_of(drafts.written_of(following)) == letter(text="My own words.")
+
+    def test_text_alone_stays_text_alone(self, author):
+        edition = publish(author.pk, fresh_key(), letter(html="", text="Text."), hold_s=0).edition
+
+        following = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        assert (following.letter, following.text) == ("", "Text.")
+
+    def test_an_open_draft_is_found_again(self, author, new_author):
+        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
+        first = drafts.begin_for_issue(author.pk, edition.issue_id)
+
+        again = drafts.begin_for_issue(new_author("ines").pk, edition.issue_id)
+
+        assert again.pk == first.pk
+
+    def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
+        issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+        drafts.begin_for_issue(author.pk, issue)
+
+        answer = drafts.begin(author.pk, fresh_key(), wording("Mine."), issue=issue)
+
+        assert isinstance(answer, Conflict)
+        assert Draft.objects.count() == 1
+
+
+class TestThePages:
+    def test_write_save_and_come_back(self, window):
+        form = window.get(WRITE).form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "title": "Swifts", "letter": "Gone."})
+        assert saved.status == 303
+        draft = Draft.objects.get()
+        assert saved.answer["Location"] == f"{DRAFTS}{draft.pk}/"
+
+        page = window.get(saved.answer["Location"])
+        fields = page.form_with("letter").fields
+        assert (fields["title"], fields["letter"]) == ("Swifts", "Gone.")
+        assert "Saved" in page.words
+        assert "Edith Marlow" in page.words
+
+        changed = window.post(saved.answer["Location"], **{**fields, "letter": "Gone for good."})
+        assert changed.status == 303
+        assert drafts.written_of(Draft.objects.get()).letter == "Gone for good."
+
+    def test_line_ends_come_back_as_they_were_written(self, window, author):
+        draft = begun(author, "\n\nA line.\n\n<b>&amp;</b>\n")
+
+        fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
+        window.post(
+            f"{DRAFTS}{draft.pk}/", **{**fields, "letter": fields["letter"].replace("\n", "\r\n")}
+        )
+
+        assert Draft.objects.get().letter == "\n\nA line.\n\n<b>&amp;</b>\n"
+        assert Draft.objects.get().revision == 1
+
+    def test_the_script_is_told_what_became_of_its_save(self, window, author):
+        draft = begun(author)
+        answer = as_json(
+            window, f"{DRAFTS}{draft.pk}/", revision="1", title="Swifts", letter="Two words."
+        )
+
+        told = json.loads(answer.content)
+        assert answer.status_code == 200
+        assert (told["revision"], told["address"]) == (2, f"{DRAFTS}{draft.pk}/")
+        assert told["subject"] == "Swifts"
+        assert told["count"].startswith("2 words, ")
+
+    def test_two_tabs_are_told_of_each_other(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/"
+        fields = window.get(address).form_with("letter").fields
+        window.post(address, **{**fields, "letter": "One\nthing"})
+
+        page = window.post(address, **{**fields, "letter": "One\nother thing"})
+
+        assert page.status == 409
+        assert "Neither version is lost. Compare them, or save yours as a copy." in page.words
+        assert "<mark>thing</mark>" in page.html
+        assert "<mark>other thing</mark>" in page.html
+        assert Draft.objects.get().letter == "One\nthing"
+
+        mine = page.form_with("beside")
+        assert window.post(mine.action, **mine.fields).status == 303
+        assert {one.letter for one in Draft.objects.all()} == {"One\nthing", "One\nother thing"}
+
+        instead = page.form_with("revision")
+        assert window.post(instead.action, **instead.fields).status == 303
+        assert Draft.objects.get(pk=draft.pk).letter == "One\nother thing"
+
+    def test_the_script_is_told_of_the_other_tab(self, window, author):
+        draft = begun(author)
+        answer = as_json(window, f"{DRAFTS}{draft.pk}/", revision="7", letter="Mine.")
+
+        told = json.loads(answer.content)
+        assert answer.status_code == 409
+        assert told["sentence"].startswith("This draft was changed in another tab at ")
+        assert (told["revision"], told["present"]["letter"]) == (1, "They have gone.")
+        assert Draft.objects.get().revision == 1
+
+    def test_a_published_draft_leads_to_its_issue(self, window, author):
+        draft = begun(author)
+        edition = publish(author.pk, draft.key, letter(), hold_s=0).edition
+        Draft.objects.update(edition=edition)
+        address = f"{DRAFTS}{draft.pk}/"
+
+        assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
+        page = window.post(address, revision="1", title="Swifts", letter="Since then.")
+        assert page.status == 409
+        assert "published meanwhile" in page.words
+        assert "Since then." in page.words
+
+    def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):
+        form = window.get(WRITE).form_with("letter")
+        page = window.post(form.action, **{**form.fields, "letter": "x" * 250_001})
+
+        assert page.status == 400
+        assert "The letter has 250,001 characters; at most 250,000 are possible." in page.words
+        assert len(page.form_with("letter").fields["letter"]) == 250_001
+        assert not Draft.objects.exists()
+
+    def test_a_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
+        form = window.get(WRITE).form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
+
+        page = window.get(saved.answer["Location"])
+        assert "There is no merge field “{{ nme }}”. Was “{{ name }}” meant?" in page.words
+
+    def test_throwing_away_asks_first_and_is_on_record(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/delete/"
+        assert "Throw the draft “Swifts” away?" in window.get(address).words
+        assert Draft.objects.exists()
+
+        assert window.post(address).status == 303
+
+        assert not Draft.objects.exists()
+        assert LogEntry.objects.filter(change_message="Threw the draft away.").exists()
+        assert "is thrown away" in window.get(ISSUES).words
+
+    def test_html_instead_of_markdown_keeps_the_letter(self, window, author):
+        draft = begun(author, "They *have* gone.")
+        address = f"{DRAFTS}{draft.pk}/"
+        fields = window.get(address).form_with("letter").fields
+
+        window.post(address, **{**fields, "then": "html"})
+
+        now = Draft.objects.get()
+        assert (now.format, now.letter) == (HTML, "<p>They <em>have</em> gone.</p>\n")
+
+    def test_back_to_markdown_asks_first_and_loses_no_character(self, window, author):
+        draft = begun(author, "<p>Gone.</p>", format=HTML)
+        address = f"{DRAFTS}{draft.pk}/"
+        fields = window.get(address).form_with("letter").fields
+        asked = window.post(address, **{**fields, "then": "markdown"})
+        assert Draft.objects.get().format == HTML
+
+        form = window.get(asked.answer["Location"]).form_with("revision")
+        window.post(asked.answer["Location"], **form.fields)
+
+        now = Draft.objects.get()
+        assert (now.format, now.letter) == (MARKDOWN, "<p>Gone.</p>")
+
+    def test_words_posted_after_the_session_ended_are_kept_in_a_draft(self, window, author):
+        draft = begun(author)
+        address = f"{DRAFTS}{draft.pk}/"
+        fields = window.get(address).form_with("letter").fields
+        window.client.logout()
+
+        answer = window.post(address, **{**fields, "letter": "Written while signed out."}).answer
+
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert kept.letter == "Written while signed out."
+        assert answer["Location"].startswith("/admin/login/?next=")
+        assert str(kept.pk) in answer["Location"]
+
+    def test_a_post_without_a_note_of_ours_is_not_kept(self, window, author):
+        window.client.logout()
+        window.post(DRAFTS, idempotency_key=fresh_key(), title="x", letter="x", writer="x")
+
+        assert not Draft.objects.exists()
+
+    def test_the_next_version_is_written_in_the_composer(self, window, author, three_readers):
+        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
+        ledger.sent(edition, "Ada")
+
+        page = window.get(f"{WRITE}?issue={edition.issue_id}")
+        assert "Write a correction" in page.words
+        assert "Only those who were sent an earlier version: 1 confirmed reader" in page.words
+        form = page.form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "goes_to": "reached"})
+
+        draft = Draft.objects.get()
+        assert (draft.issue_id, draft.goes_to) == (edition.issue_id, "reached")
+        again = window.get(f"{WRITE}?issue={edition.issue_id}")
+        assert again.answer["Location"] == saved.answer["Location"]
+
+    def test_it_begins_at_once_where_that_is_asked_for(self, window, author):
+        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
+
+        answer = window.post(WRITE, issue=str(edition.issue_id)).answer
+
+        assert answer["Location"] == f"{DRAFTS}{Draft.objects.get().pk}/"
+
+    def test_an_issue_that_there_is_not_is_a_page_that_says_so(self, window):
+        assert window.get(f"{WRITE}?issue={uuid.uuid4()}").status == 404
+        assert window.get(f"{DRAFTS}{uuid.uuid4()}/").status == 404
+
+    def test_writing_takes_a_permission_and_no_more(self, new_author, author):
+        from tests.publishing.window_of import WindowOf
+
+        draft = begun(author)
+        writer = WindowOf(new_author("wanda", "write_draft"))
+        looker = WindowOf(new_author("luke", "view_issue"))
+
+        for address in (WRITE, f"{DRAFTS}{draft.pk}/", f"{DRAFTS}{draft.pk}/delete/"):
+            assert writer.get(address).status == 200
+            assert looker.get(address).status == 403
+            assert WindowOf(None).get(address).status == 302
+        assert looker.post(DRAFTS, idempotency_key=fresh_key(), letter="x").status == 403
+        assert not Edition.objects.filter(kind="newsletter").exists()
+
+    def test_what_one_wrote_is_not_saved_by_itself_under_the_name_of_another(
+        self, window, author, new_author
+    ):
+        draft = begun(author)
+        fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
+        # Of the same browser: the page stays open while somebody else signs in.
+        window.client.force_login(new_author("willa", "write_draft"))
+
+        for address in (f"{DRAFTS}{draft.pk}/", DRAFTS):
+            answer = as_json(window, address, **{**fields, "letter": "Written by Edith."})
+            assert answer.status_code == 403
+            assert "Somebody else is signed in" in json.loads(answer.content)["sentence"]
+
+        assert Draft.objects.get().letter == "They have gone."
+
+    def test_a_letter_pasted_into_the_title_does_not_fill_the_desk(self, window, author):
+        draft = begun(author, title="A word and " * 20_000)
+
+        for address in (ISSUES, f"{DRAFTS}{draft.pk}/delete/"):
+            page = window.get(address)
+            assert "A word and A word" in page.words
+            assert len(page.html) < 100_000
+        assert window.get(f"{DRAFTS}{draft.pk}/").form_with("title").fields["title"] == draft.title

@@ -1,0 +1,177 @@
+"""What becomes of Markdown: the HTML of a letter, with its merge fields as they were written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.merge_fields import FIELD, Template
+from publishing.markdown import html_of
+from publishing.public_letter import sanitised
+
+
+def one_line(markdown: str) -> str:
+    return html_of(markdown).replace("\n", "")
+
+
+# --- Merge fields -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("Dear {{ name|there }},", "<p>Dear {{ name|there }},</p>"),
+        ("# Dear {{ name }}", "<h1>Dear {{ name }}</h1>"),
+        ("Dear {{ name }}\n===", "<h1>Dear {{ name }}</h1>"),
+        ("**{{ name|there }}**", "<p><strong>{{ name|there }}</strong></p>"),
+        ("a**{{ name }}**b", "<p>a<strong>{{ name }}</strong>b</p>"),
+        ("- {{ name }}\n- x", "<ul><li>{{ name }}</li><li>x</li></ul>"),
+        ("> {{ name }}", "<blockquote><p>{{ name }}</p></blockquote>"),
+        ("`{{ name }}`", "<p><code>{{ name }}</code></p>"),
+        ("    {{ name }}", "<pre><code>{{ name }}</code></pre>"),
+        ("```\n{{ name }}\n```", "<pre><code>{{ name }}</code></pre>"),
+        ("{{ name|*not* _this_ `way` }}", "<p>{{ name|*not* _this_ `way` }}</p>"),
+        ("{{name}}{{email}}", "<p>{{name}}{{email}}</p>"),
+        ("{{{ pm:unsubscribe }}}", "<p>{{{ pm:unsubscribe }}}</p>"),
+    ],
+)
+def test_a_merge_field_comes_through_wherever_words_stand(written: str, made: str) -> None:
+    assert one_line(written) == made
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[read]({{ archive_url }})",
+        "[read](<{{ archive_url }}>)",
+        "[read][there]\n\n[there]: {{ archive_url }}",
+        "[read]\n\n[read]: {{ archive_url }}",
+    ],
+)
+def test_a_field_as_the_address_of_a_link_keeps_its_blanks_and_braces(written: str) -> None:
+    assert one_line(written) == '<p><a href="{{ archive_url }}">read</a></p>'
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("[x](https://e.org/?to={{ email }}&a=1)", "https://e.org/?to={{ email }}&amp;a=1"),
+        ("[x](https://{{ name|www }}.example.org/)", "https://{{ name|www }}.example.org/"),
+        ("[x]({{{ pm:unsubscribe }}})", "{{{ pm:unsubscribe }}}"),
+        ("[x](mailto:{{ email }})", "mailto:{{ email }}"),
+    ],
+)
+def test_a_field_within_an_address_is_not_encoded(written: str, made: str) -> None:
+    assert f'href="{made}"' in html_of(written)
+
+
+def test_a_field_within_a_title_or_an_alt_text_keeps_the_quotes_around_it_whole() -> None:
+    made = html_of('![for {{ name|"you" }}](/p.png "to {{ name }}")')
+    assert 'alt="for {{ name|&quot;you&quot; }}" title="to {{ name }}"' in made
+
+
+def test_the_bar_of_a_field_is_no_border_of_a_cell() -> None:
+    made = one_line("| a | b |\n|---|---|\n| {{ name|there }} | y |")
+    assert "<td>{{ name|there }}</td><td>y</td>" in made
+
+
+def test_a_fallback_in_markdown_is_words_and_no_html() -> None:
+    made = html_of("{{ name|<b>you</b> & me }}")
+    assert made == "<p>{{ name|&lt;b&gt;you&lt;/b&gt; &amp; me }}</p>\n"
+    assert Template(made, html=True).fill({}) == "<p>&lt;b&gt;you&lt;/b&gt; &amp; me</p>\n"
+
+
+FIELDS = st.sampled_from(
+    ["{{ name }}", "{{name|there}}", "{{ name|a *b* }}", "{{ archive_url }}", "{{{ pm:x }}}"]
+)
+MARKS = st.sampled_from(
+    ["*", "**", "_", "`", "```\n", "[", "](", ")", "# ", "> ", "- ", "1. ", "|", "|-|-|\n", "\n",
+     "\n\n", "    ", "~~", "<", ">", "&", "&amp;", "\\", "!", "https://", '"', "word", " ", "---"]
+)  # fmt: skip
+
+
+@given(st.lists(FIELDS | MARKS, max_size=25))
+def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: list[str]) -> None:
+    written = "".join(pieces)
+    # A label of a reference and a title that nobody uses are not part of the letter.
+    if "]:" in written or "](" in written or "```" in written:
+        return
+    assert FIELD.findall(html_of(written)) == FIELD.findall(written)
+
+
+@given(st.text(max_size=200))
+def test_anything_is_markdown(written: str) -> None:
+    html_of(written)
+
+
+# --- What is Markdown, and what is not ----------------------------------------------------------
+
+
+def test_html_within_markdown_stays_words() -> None:
+    assert one_line("<script>x</script>") == "<p>&lt;script&gt;x&lt;/script&gt;</p>"
+    assert one_line("a <b>c</b>") == "<p>a &lt;b&gt;c&lt;/b&gt;</p>"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "vbscript:x",
+        "data:text/html,x",
+        "{{ name|javascript:alert(1) }}",
+        "{{ name| javascript:alert(1) }}",
+        "java{{ name|script:alert(1) }}",
+    ],
+)
+@pytest.mark.parametrize("written", ["[x](<{}>)", "![x](<{}>)", "[x]\n\n[x]: <{}>"])
+def test_an_address_that_could_act_does_not_come_through(address: str, written: str) -> None:
+    made = html_of(written.format(address))
+    assert "href" not in made
+    assert "src" not in made
+
+
+def test_bare_addresses_are_words_and_bracketed_ones_are_links() -> None:
+    assert "<a" not in html_of("https://example.org")
+    assert '<a href="https://example.org">https://example.org</a>' in html_of(
+        "<https://example.org>"
+    )
+
+
+def test_strikethrough() -> None:
+    assert one_line("~~old~~ new") == "<p><s>old</s> new</p>"
+
+
+def test_a_picture_alone_in_its_paragraph_keeps_its_alt_text_and_gets_nothing_else() -> None:
+    assert one_line("![Eight *swifts*](/pictures/1.png)") == (
+        '<p><img src="/pictures/1.png" alt="Eight swifts" /></p>'
+    )
+
+
+TABLE = """\
+| Year | Seen | Birds |
+|:-----|:----:|------:|
+| 2026 | *3 August* | 14 |
+"""
+
+
+def test_headers_of_a_table_head_their_columns_and_figures_are_a_class() -> None:
+    assert one_line(TABLE) == (
+        '<table><thead><tr><th scope="col">Year</th>'
+        '<th scope="col" style="text-align:center">Seen</th>'
+        '<th scope="col" class="num">Birds</th></tr></thead>'
+        "<tbody><tr><td>2026</td>"
+        '<td style="text-align:center"><em>3 August</em></td>'
+        '<td class="num">14</td></tr></tbody></table>'
+    )
+
+
+def test_the_public_archive_shows_all_of_it_but_styles() -> None:
+    made = html_of(f"{TABLE}\n![Swifts](https://e.org/1.png)\n\n~~a~~ `b`\n\n1. c\n\n---\n\n> d")
+    shown = sanitised(made)
+    for kept in ('scope="col"', 'class="num"', 'alt="Swifts"', "<s>a</s>", "<code>b</code>"):
+        assert kept in shown
+    for tag in ("<thead>", "<ol>", "<hr>", "<blockquote>"):
+        assert tag in shown
+    assert "style=" not in shown

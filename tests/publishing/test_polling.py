@@ -1,0 +1,197 @@
+"""When an open progress page asks again, and who shares a reading."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from threading import Barrier, Thread
+
+import pytest
+
+from delivery.books import Books
+from publishing.open_pages import OpenPages, SharedReadings
+from publishing.polling import LONGEST_S, ask_again_s, reload_s
+from publishing.status import status_from
+
+NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(hours=1)
+BOOKS = Books(
+    edition=1, issue=uuid.UUID(int=1), version=1, title="Herons", control="running",
+    control_reason="", control_at=None, unreconciled=False, published_at=LONG_AGO,
+    held_until=LONG_AGO, audience=1000, sent=0, suppressed=0, withdrawn=0, failed=0, unknown=0,
+    waiting=1000, missed=0, in_work=0, in_line=5, parked=0, paused=0, reason="",
+    next_try_at=LONG_AGO, next_lookup_at=None, doubt_since=None, worker_heard_at=NOW,
+    worker_is_there=True, rate_per_s=0.0, now=NOW, slowed_to_per_s=None,
+)  # fmt: skip
+
+
+def after(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def asks(hidden=False, unchanged=0, pages=1, **facts):
+    """Seconds until a page asks again that shows an edition of which these facts are true."""
+    status = status_from(replace(BOOKS, **facts))
+    return ask_again_s(status, hidden=hidden, unchanged=unchanged, pages=pages)
+
+
+SENDING = {"sent": 500, "waiting": 500, "rate_per_s": 10.0}
+HELD = {"held_until": after(600)}
+PAUSED = {"control": "paused", "in_line": 0, "paused": 5}
+DONE = {"sent": 1000, "waiting": 0, "in_line": 0}
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        HELD,
+        {"held_until": NOW - timedelta(seconds=3)},
+        SENDING,
+        {"unknown": 200, "waiting": 0, "next_lookup_at": after(4), "rate_per_s": 0.1},
+        {"next_try_at": after(9)},
+    ],
+    ids=["held", "starting", "almost done", "a look-up is due", "a try is due"],
+)
+def test_where_something_happens_soon_a_page_asks_every_two_seconds(facts):
+    assert asks(**facts) == 2
+
+
+def test_a_long_send_is_followed_in_longer_steps_that_are_bounded():
+    assert asks(**{**SENDING, "rate_per_s": 500 / 240}) == 4
+    assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
+
+
+def test_what_waits_for_a_person_is_asked_about_every_ten_seconds():
+    assert asks(**PAUSED) == 10
+    assert asks(control="stopped", control_reason="Confirm the sender.", in_line=0) == 10
+
+
+@pytest.mark.parametrize("facts", [SENDING, PAUSED, {"next_try_at": LONG_AGO}])
+def test_where_nothing_is_new_the_pauses_grow_from_ten_seconds_to_a_minute(facts):
+    pauses = [asks(unchanged=n, **facts) for n in range(1, 9)]
+
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (10, LONGEST_S)
+    assert asks(unchanged=9999, **facts) == LONGEST_S
+
+
+def test_what_has_a_time_is_not_slept_over_however_quiet_it_was():
+    assert asks(unchanged=8, held_until=after(12)) == 12.5
+    assert asks(unchanged=8, next_try_at=after(20)) == 20.5
+    assert asks(unchanged=8, held_until=after(0.2)) == 2
+
+
+def test_a_hidden_page_asks_every_half_minute_and_then_less_whatever_happens():
+    assert asks(hidden=True, **SENDING) == 30
+    assert asks(hidden=True, held_until=after(3)) == 30
+    assert asks(hidden=True, unchanged=8, **SENDING) == LONGEST_S
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        DONE,
+        {**DONE, "sent": 0, "withdrawn": 1000, "control": "cancelled"},
+        {**DONE, "sent": 900, "unknown": 100, "control": "closed", "parked": 1},
+    ],
+)
+def test_at_rest_no_page_asks_again(facts):
+    assert asks(**facts) is None
+    assert asks(hidden=True, unchanged=3, pages=500, **facts) is None
+
+
+def test_what_was_in_the_air_at_the_end_is_still_asked_about():
+    assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
+
+
+def test_many_pages_together_ask_five_times_a_second_and_no_more():
+    assert asks(pages=10, **SENDING) == 2
+    assert asks(pages=200, **SENDING) == 40
+
+
+def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_rest_not_at_all():
+    assert reload_s(status_from(replace(BOOKS, **SENDING))) == 5
+    assert reload_s(status_from(replace(BOOKS, **PAUSED))) == 10
+    assert reload_s(status_from(replace(BOOKS, **DONE))) is None
+
+
+# --- Pages that are open --------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that a test turns."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
+    clock = Clock()
+    pages = OpenPages(within_s=90, most=100, clock=clock)
+
+    assert [pages.seen(name) for name in ("one", "two", "one")] == [1, 2, 2]
+    assert pages.seen("three", hidden=True) == 2
+    assert pages.seen("two", hidden=True) == 1
+    clock.now = 91
+    assert pages.seen("four") == 1
+
+
+def test_names_that_are_made_up_do_not_fill_the_memory():
+    pages = OpenPages(within_s=90, most=10)
+
+    assert max(pages.seen(f"name{n}") for n in range(1000)) <= 11
+
+
+def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
+    clock, read = Clock(), []
+    readings = SharedReadings(for_s=1, most=10, clock=clock)
+
+    def reading():
+        read.append(clock.now)
+        return len(read)
+
+    assert [readings.get("a", reading) for _ in range(5)] == [1] * 5
+    assert readings.get("b", reading) == 2
+    clock.now = 1
+    assert [readings.get("a", reading), readings.get("a", reading)] == [3, 3]
+
+
+def test_who_comes_while_it_is_read_waits_for_that_reading():
+    readings, begun, read, got = SharedReadings(for_s=60, most=10), Barrier(2), [], []
+
+    def slow():
+        read.append(1)
+        begun.wait()
+        return "read"
+
+    first = Thread(target=lambda: got.append(readings.get("a", slow)))
+    second = Thread(target=lambda: got.append(readings.get("a", slow)))
+    first.start()
+    second.start()
+    begun.wait()
+    first.join()
+    second.join()
+
+    assert (got, len(read)) == (["read", "read"], 1)
+
+
+def test_a_reading_that_failed_is_not_remembered():
+    readings = SharedReadings(for_s=60, most=10)
+
+    def fails():
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        readings.get("a", fails)
+    assert readings.get("a", lambda: "read") == "read"
+
+
+def test_keys_that_are_made_up_do_not_fill_the_memory():
+    readings = SharedReadings(for_s=60, most=3)
+    for number in range(50):
+        readings.get(number, lambda: "read")
+
+    assert len(readings._entries) <= 3

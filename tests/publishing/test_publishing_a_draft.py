@@ -1,0 +1,631 @@
+"""From a draft to a published edition: looked at, asked once, published once."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+
+from delivery.models import Batch, Delivery, Edition, Newsletter
+from idempotency.claim import seats
+from idempotency.key import fresh_key
+from idempotency.models import PostedForm
+from publishing import approval, drafts
+from publishing.drafts import Wording
+from publishing.looking_outside import keeping
+from publishing.looking_outside.link_answer import LinkAnswer
+from publishing.models import Draft
+from publishing.permissions import PUBLISH
+from publishing.written import Written
+from subscribers.models import Subscriber
+from tests.publishing.ledger import hold_is_over, sent, written
+from tests.publishing.window_of import FORM, WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
+PATIENCE_S = 60
+LETTER = "Dear {{ name|reader }},\n\nthey have gone."
+SWIFTS = Written("Swifts leave", "Where they are now", "markdown", LETTER, "")
+
+
+def begun(author, written=SWIFTS, **otherwise) -> Draft:
+    """A draft that somebody has saved."""
+    issue = otherwise.pop("issue", None)
+    answer = drafts.begin(author.pk, fresh_key(), Wording(written, **otherwise), issue=issue)
+    return answer.draft
+
+
+def changed(draft: Draft, author, letter: str = "Other words.") -> None:
+    written = Written(draft.title, draft.preheader, "markdown", letter, "")
+    drafts.save(draft.pk, draft.revision, Wording(written, draft.goes_to), by=author.pk)
+
+
+def at(draft: Draft, page: str) -> str:
+    return f"/admin/newsletters/drafts/{draft.pk}/{page}/"
+
+
+def sheet(window: WindowOf, draft: Draft, asked: str = "") -> dict[str, str]:
+    """The fields of the question, as its reader sees it."""
+    page = window.get(at(draft, "publish") + asked)
+    return page.form_with("idempotency_key").fields
+
+
+def press(window: WindowOf, draft: Draft, fields: dict[str, str]):
+    return window.post(at(draft, "publish"), **fields)
+
+
+def somebody_waits(cursor) -> bool:
+    # Within a transaction it would show what was first seen.
+    cursor.execute("SELECT pg_stat_clear_snapshot()")
+    cursor.execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        " AND datname = current_database())"
+    )
+    return bool(cursor.fetchone()[0])
+
+
+def made() -> dict[str, int]:
+    return {
+        model.__name__: model.objects.count() for model in (Edition, Delivery, Batch, PostedForm)
+    }
+
+
+NOTHING = {"Edition": 0, "Delivery": 0, "Batch": 0, "PostedForm": 0}
+ONCE = {"Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm": 1}
+
+
+def set_in_the_admin(**settings: object) -> None:
+    newsletter = Newsletter.objects.the_one()
+    Newsletter.objects.filter(pk=newsletter.pk).update(**settings)
+
+
+@pytest.fixture
+def draft(author) -> Draft:
+    return begun(author)
+
+
+# --- The sheet ------------------------------------------------------------------------------------
+
+
+def test_the_sheet_says_what_goes_out_and_to_whom(window, draft, three_readers):
+    SubscriberFactory(state="pending")
+    SubscriberFactory(state="unsubscribed")
+
+    page = window.get(at(draft, "check"))
+
+    assert page.status == 200
+    for said in (
+        "Before it goes out",
+        "Nothing stops this issue.",
+        "Subject Swifts leave",
+        "Preheader Where they are now",
+        "Readers 3",
+        "Not included 2 1 has not confirmed; 1 left, bounced or complained",
+        "Gmail cuts at 102 kB",
+        "No test of these words was sent",
+        "No worker is running",
+        "Publish to 3…",
+    ):
+        assert said in page.words, said
+    assert 'aria-disabled="true"' not in page.html
+
+
+def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, author, three_readers):
+    draft = begun(author, Written("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
+
+    page = window.get(at(draft, "check"))
+
+    assert "One thing stops this issue." in page.words
+    assert "The letter uses a field that does not exist: {{ nmae }}" in page.words
+    assert "In the second paragraph." in page.words
+    assert f'href="/admin/newsletters/drafts/{draft.pk}/#id_letter"' in page.html
+    assert "One stop is left: The letter uses a field that does not exist: {{ nmae }}." in (
+        page.words
+    )
+    assert 'type="button" aria-disabled="true" aria-describedby="why"' in page.html
+
+
+def test_with_a_stop_neither_the_question_is_asked_nor_a_press_taken(window, author, three_readers):
+    draft = begun(author)
+    fields = sheet(window, draft)
+    set_in_the_admin(second_person=True)
+
+    asked = window.get(at(draft, "publish"))
+    pressed = press(window, draft, fields)
+
+    assert not asked.has_form_with("revision")
+    assert pressed.status == 200
+    assert "Nothing was published. One stop is left: Somebody else has to approve" in pressed.words
+    assert made() == NOTHING
+
+
+def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, three_readers):
+    first = begun(author)
+    press(window, first, sheet(window, first))
+    SubscriberFactory(email="dora@posthouse.example")
+
+    page = window.get(
+        at(begun(author, Written("Martins", "", "markdown", "They too.", "")), "check")
+    )
+
+    assert "Readers 4 1 more than the last issue" in page.words
+
+
+def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
+    window, author, three_readers
+):
+    draft = begun(
+        author, Written("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", "")
+    )
+    before = window.get(at(draft, "check"))
+    keeping.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
+
+    after = window.get(at(draft, "check"))
+
+    assert "The links have not been opened yet" in before.words
+    assert "Look them up now" in before.words
+    assert "One link answers 404 https://weatherbooks.org/1911" in after.words
+    assert "not been opened" not in after.words
+
+
+def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the_findings(
+    window, draft, three_readers
+):
+    by_button = window.post(at(draft, "looks"))
+    by_script = window.client.post(
+        at(draft, "looks"), secure=True, headers={"Accept": "application/json"}
+    )
+
+    assert by_button.status == 303
+    assert by_button.answer["Location"] == f"{at(draft, 'check')}#findings"
+    assert by_script.json()["sentence"].startswith("Nothing stops this issue.")
+    assert 'aria-labelledby="adv"' in by_script.json()["html"]
+
+
+def test_the_question_states_the_number_the_sender_and_when_it_starts(
+    window, draft, three_readers, settings
+):
+    settings.PUBLISH_HOLD_S = 30
+    set_in_the_admin(time_zone="Europe/Lisbon")
+
+    page = window.get(at(draft, "publish"))
+
+    assert "Publish to 3 readers?" in page.words
+    assert "Subject Swifts leave" in page.words
+    assert "30 seconds after you press" in page.words
+    assert "Europe/Lisbon," in page.words
+    assert " UTC" in page.words
+    assert "Takes" not in page.words  # nothing was measured yet
+    assert "Publish to 3 Not yet" in page.words
+
+
+def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, draft, three_readers):
+    by_its_address = sheet(window, draft)
+    from_the_sheet = sheet(window, draft, "?when=now&at=&zone=Europe%2FLisbon")
+
+    assert press(window, draft, by_its_address).status == 303
+    assert press(window, draft, from_the_sheet).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_whoever_may_only_write_sees_the_sheet_and_cannot_publish(new_author, draft, three_readers):
+    writer = WindowOf(new_author("tomas", "write_draft"))
+
+    assert "Publishing needs a permission" in writer.get(at(draft, "check")).words
+    assert writer.get(at(draft, "publish")).status == 403
+    assert press(writer, draft, {"idempotency_key": draft.key}).status == 403
+    assert made() == NOTHING
+
+
+def test_a_draft_that_is_not_there_is_told_of(window):
+    gone = Draft(key="x")
+
+    for page in ("check", "publish"):
+        assert window.get(at(gone, page)).status == 404
+        assert window.post(at(gone, page)).status in {404, 405}
+
+
+# --- Published ------------------------------------------------------------------------------------
+
+
+def test_a_draft_is_published_to_every_confirmed_reader_and_stays_as_it_was(
+    window, draft, author, three_readers
+):
+    answer = press(window, draft, sheet(window, draft))
+
+    edition = Edition.objects.get()
+    assert answer.status == 303
+    assert answer.answer["Location"] == f"/admin/newsletters/{edition.issue_id}/"
+    assert ACCEPTED in window.get(answer.answer["Location"]).words
+    assert made() == ONCE
+    assert "Dear {{ name|reader }}" in edition.html_content
+    assert (edition.preheader, edition.idempotency_key) == ("Where they are now", draft.key)
+    draft.refresh_from_db()
+    assert (draft.edition, draft.letter) == (edition, LETTER)
+    assert window.get(at(draft, "check")).status == 303
+    assert window.get(at(draft, "publish")).status == 303
+    sentences = [entry.get_change_message() for entry in LogEntry.objects.order_by("action_time")]
+    assert "Published version 1 to 3 readers." in sentences
+
+
+def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(
+    window, draft, three_readers
+):
+    fields = sheet(window, draft)
+    first = press(window, draft, fields)
+    window.get(first.answer["Location"])
+
+    again = press(window, draft, fields)
+
+    assert (again.status, again.answer.content) == (303, first.answer.content)
+    assert again.answer["Location"] == first.answer["Location"]
+    assert made() == ONCE
+    assert ACCEPTED in window.get(again.answer["Location"]).words
+
+
+def test_of_20_presses_at_once_one_publishes(window, draft, three_readers):
+    fields = sheet(window, draft)
+    windows = [window.another() for _ in range(20)]
+    start = Barrier(20, timeout=PATIENCE_S)
+
+    def go(each):
+        try:
+            connection.ensure_connection()
+            start.wait()
+            return press(each, draft, fields)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(go, windows, timeout=PATIENCE_S))
+
+    assert {answer.status for answer in answers} <= {303, 409}
+    for answer in answers:
+        if answer.status == 409:
+            held = answer.form_with("revision")
+            assert window.post(held.action, **held.fields).status == 303
+    assert made() == ONCE
+
+
+def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom(
+    window, new_author, draft, three_readers
+):
+    other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
+    pages = [(window, sheet(window, draft)), (other, sheet(other, draft))]
+    start = Barrier(2, timeout=PATIENCE_S)
+
+    def go(page):
+        try:
+            connection.ensure_connection()
+            start.wait()
+            return press(page[0], draft, page[1])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(go, pages, timeout=PATIENCE_S))
+
+    assert [answer.status for answer in answers] == [303, 303]
+    edition = Edition.objects.get()
+    assert made() == ONCE
+    late = other if edition.author_id == window.author.pk else window
+    said = late.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "before you pressed. Nothing was sent now; it goes out once." in said
+
+
+def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
+    window, author, draft, three_readers
+):
+    fields = sheet(window, draft)
+    changed(draft, author)
+
+    page = press(window, draft, fields)
+
+    assert page.status == 200
+    assert "Nothing was published. The draft was changed after you looked at it." in page.words
+    assert made() == NOTHING
+    assert press(window, draft, sheet(window, draft)).status == 303
+
+
+def test_words_that_change_between_the_look_and_the_claim_are_not_published(
+    window, author, draft, three_readers
+):
+    """The press has been looked at and waits for its seat; meanwhile somebody saves."""
+    fields = sheet(window, draft)
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT FROM draft WHERE id = %s FOR UPDATE", [draft.pk])
+        with ThreadPoolExecutor(1) as pool:
+
+            def go():
+                try:
+                    return press(window, draft, fields)
+                finally:
+                    connection.close()
+
+            pressed = pool.submit(go)
+            until = time.monotonic() + PATIENCE_S
+            while not somebody_waits(cursor) and time.monotonic() < until:
+                pass
+            cursor.execute(
+                "UPDATE draft SET letter = 'Other words.', revision = revision + 1 WHERE id = %s",
+                [draft.pk],
+            )
+            cursor.execute("COMMIT")
+            page = pressed.result(timeout=PATIENCE_S)
+
+    assert page.status == 200
+    assert "The draft was changed after you looked at it." in page.words
+    assert made() == NOTHING
+
+
+def test_after_the_saved_answer_has_expired_the_same_press_is_still_answered_303(
+    window, draft, three_readers
+):
+    fields = sheet(window, draft)
+    press(window, draft, fields)
+    PostedForm.objects.all().delete()
+
+    assert press(window, draft, fields).status == 303
+    assert made() == ONCE
+
+
+@pytest.mark.parametrize("expired", [False, True])
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        {"content": "00" * 32},
+        {"version": "2"},
+        {"when": "at", "at": "2099-01-01T07:00", "zone": "UTC"},
+    ],
+)
+def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
+    window, draft, three_readers, otherwise, expired
+):
+    fields = sheet(window, draft)
+    press(window, draft, fields)
+    if expired:
+        PostedForm.objects.all().delete()
+
+    page = press(window, draft, {**fields, **otherwise})
+
+    assert page.status == 422
+    assert "Nothing was sent now and nothing was changed." in page.words
+    assert {**made(), "PostedForm": 1} == ONCE
+    again = window.post("/admin/newsletters/write/", **page.form_with("issue").fields)
+    fresh = Draft.objects.get(edition=None)
+    assert again.answer["Location"] == f"/admin/newsletters/drafts/{fresh.pk}/"
+    assert fresh.letter == LETTER
+
+
+@pytest.mark.parametrize("answer_expired", [False, True])
+def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_more(
+    window, draft, three_readers, answer_expired
+):
+    fields = sheet(window, draft)
+    assert (
+        window.post(FORM, title="Geese", text_content="Here.", idempotency_key=draft.key).status
+        == 303
+    )
+    if answer_expired:
+        PostedForm.objects.all().delete()
+    before = made()
+
+    page = press(window, draft, fields)
+
+    assert page.status == 422
+    assert "Its key was used for another form." in page.words
+    assert made() == before
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"content": "zz\0"},
+        {"revision": "9" * 500, "version": "\0"},
+        {"when": "\0"},
+        {"when": "at", "at": "9999-12-31T23:59", "zone": "America/New_York"},
+        {"when": "at", "at": "0001-01-01T00:00", "zone": "Pacific/Kiritimati"},
+        {"when": "at", "at": "2026-10-25T07:30", "zone": "../../etc/passwd"},
+    ],
+)
+def test_nonsense_is_not_what_anybody_saw_before_and_after_publishing(
+    window, draft, three_readers, nonsense
+):
+    fields = sheet(window, draft)
+
+    assert "Nothing was published." in press(window, draft, fields | nonsense).words
+    assert made() == NOTHING
+    assert press(window, draft, fields).status == 303
+    assert press(window, draft, fields | nonsense).status == 422
+    assert made() == ONCE
+
+
+def test_a_press_without_the_drafts_own_key_publishes_nothing(window, draft, three_readers):
+    fields = sheet(window, draft)
+
+    page = press(window, draft, {**fields, "idempotency_key": fresh_key()})
+
+    assert "The form came without the key of this draft." in page.words
+    assert made() == NOTHING
+
+
+def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, three_readers):
+    fields = sheet(window, draft)
+    with connection.cursor() as cursor:
+        for seat in seats(window.author.pk, draft.key):
+            cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
+    with ThreadPoolExecutor(1) as pool:
+
+        def go():
+            try:
+                return press(window, draft, fields)
+            finally:
+                connection.close()
+
+        busy = pool.submit(go).result(timeout=PATIENCE_S)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+
+    assert busy.status == 409
+    held = busy.form_with("revision")
+    assert held.action == at(draft, "publish")
+    assert made() == NOTHING
+    assert window.post(held.action, **held.fields).status == 303
+    assert made() == ONCE
+
+
+def test_publishing_that_fails_half_way_leaves_the_draft_open(window, draft, three_readers):
+    fields = sheet(window, draft)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ALTER TABLE delivery ADD CONSTRAINT nobody_called_cleo"
+            " CHECK (address <> 'cleo@posthouse.example')"
+        )
+    try:
+        assert press(window, draft, fields).status == 500
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE delivery DROP CONSTRAINT nobody_called_cleo")
+
+    assert made() == NOTHING
+    assert Draft.objects.get().edition is None
+    assert press(window, draft, fields).status == 303
+
+
+def test_with_nobody_confirmed_it_is_said_before_and_after(window, draft):
+    before = window.get(at(draft, "check"))
+    asked = window.get(at(draft, "publish"))
+    answer = press(window, draft, sheet(window, draft))
+
+    assert "This issue would go to nobody" in before.words
+    assert "Publish to nobody?" in asked.words
+    assert "This issue goes to nobody" in window.get(answer.answer["Location"]).words
+
+
+# --- At a time ------------------------------------------------------------------------------------
+
+THEN = "?when=at&at=2026-12-24T07%3A00&zone=Europe%2FLisbon"
+
+
+def test_a_draft_is_scheduled_for_a_time_in_a_zone(window, draft, three_readers):
+    asked = window.get(at(draft, "publish") + THEN)
+    answer = press(window, draft, sheet(window, draft, THEN))
+
+    words = "Thu 24 Dec 2026, 07:00 Europe/Lisbon (07:00 UTC)"
+    assert f"Starts {words}" in asked.words
+    assert "Schedule for 3" in asked.words
+    assert answer.status == 303
+    edition = Edition.objects.get()
+    assert (edition.control, edition.audience) == ("scheduled", 0)
+    assert words in window.get(answer.answer["Location"]).words
+    assert press(window, draft, sheet_fields_again(draft, edition)).status == 303
+    assert Edition.objects.count() == 1
+
+
+def sheet_fields_again(draft: Draft, edition: Edition) -> dict[str, str]:
+    return {
+        "idempotency_key": draft.key,
+        "revision": str(draft.revision),
+        "content": bytes(edition.content_hash).hex(),
+        "version": "1",
+        "when": "at",
+        "at": "2026-12-24T07:00",
+        "zone": "Europe/Lisbon",
+        "which": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("?when=at&at=2001-01-01T07%3A00&zone=UTC", "is past"),
+        ("?when=at&at=&zone=UTC", "No time is given"),
+        ("?when=at&at=2027-03-28T01%3A30&zone=Europe%2FLisbon", "does not exist"),
+    ],
+)
+def test_a_time_that_cannot_be_is_said_on_the_sheet(window, draft, three_readers, asked, sentence):
+    page = window.get(at(draft, "publish") + asked)
+
+    assert "Before it goes out" in page.words
+    assert sentence in page.words
+
+
+# --- The next version -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def went_out(window, draft, three_readers) -> Edition:
+    press(window, draft, sheet(window, draft))
+    edition = Edition.objects.get()
+    hold_is_over(edition)
+    sent(edition, "Ada", "Bram")
+    return edition
+
+
+def test_a_correction_goes_to_those_it_says(window, author, went_out):
+    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
+
+    page = window.get(at(nxt, "check"))
+    asked = window.get(at(nxt, "publish"))
+    answer = press(window, nxt, sheet(window, nxt))
+
+    assert "Version 2 a correction of Swifts leave , of which 2 copies went out" in page.words
+    assert "Readers 2 those who were sent an earlier version" in page.words
+    assert "Version 1 is still being sent" in page.words
+    assert "Publish to 2 readers?" in asked.words
+    edition = Edition.objects.get(version=2)
+    assert (edition.audience, edition.goes_to) == (2, "reached")
+    assert answer.answer["Location"].endswith(f"/{went_out.issue_id}/?version=2")
+
+
+def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(
+    window, author, new_author, went_out
+):
+    mine = begun(author, issue=went_out.issue_id)
+    other = new_author("tomas", first_name="Tomás", last_name="Vale")
+    theirs = drafts.copy(
+        other.pk, fresh_key(), Wording(Written("Theirs", "", "markdown", "Other.", "")),
+        issue=went_out.issue_id,
+    ).draft  # fmt: skip
+    fields = sheet(window, mine)
+    tomas = WindowOf(other)
+    press(tomas, theirs, sheet(tomas, theirs))
+
+    page = press(window, mine, fields)
+
+    assert page.status == 200
+    assert "Nothing was published." in page.words
+    mine.refresh_from_db()
+    assert mine.edition is None
+    assert Edition.objects.count() == 2
+    assert press(window, mine, sheet(window, mine)).status == 303
+    assert Edition.objects.get(version=3).draft == mine
+
+
+# --- Two people -----------------------------------------------------------------------------------
+
+
+def test_where_publishing_takes_two_the_second_is_named_by_the_edition(
+    window, new_author, draft, three_readers
+):
+    set_in_the_admin(second_person=True)
+    tomas = new_author("tomas", first_name="Tomás", last_name="Vale")
+    before = window.get(at(draft, "check"))
+    approval.approve(draft.pk, tomas.pk, approval.hash_to_approve(draft))
+
+    answer = press(window, draft, sheet(window, draft))
+
+    assert "Somebody else has to approve these words" in before.words
+    assert answer.status == 303
+    edition = Edition.objects.get()
+    assert (edition.author, edition.approved_by) == (window.author, tomas)
+    assert tomas.has_perm(PUBLISH)
+    assert Subscriber.objects.count() == 3
+    assert written().count() == 1

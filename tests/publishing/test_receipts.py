@@ -1,0 +1,341 @@
+"""The receipt of an issue: made once at its end, signed, never changed, checked by anybody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+
+from delivery.models import Batch, Delivery, Edition
+from publishing.models import Receipt
+from publishing.publish import publish
+from publishing.receipt_words import NotAReceiptError, read, signed, what_differs
+from publishing.receipts import receipt_of, signed_receipt, why_none
+from publishing.status import status_of
+from subscribers.erasing import erase
+from subscribers.models import Subscriber
+from tests.publishing.ledger import cancelled, in_doubt, sent
+from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHECK = "/admin/newsletters/receipts/"
+
+
+@pytest.fixture
+def edition(author, three_readers):
+    """A letter to Ada, Bram and Cleo, its hold over."""
+    return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
+
+
+@pytest.fixture
+def done(edition):
+    """All three have it."""
+    sent(edition)
+    return edition
+
+
+def address(edition, more="receipt/"):
+    return f"/admin/newsletters/{edition.issue_id}/{more}"
+
+
+def downloaded(window, edition):
+    """The receipt as a file."""
+    answer = window.get(address(edition, "receipt/receipt.json?version=1"))
+    assert answer.status == 200
+    return answer.answer.content.decode()
+
+
+def test_it_says_what_went_out_to_whom_and_when_and_the_counts_add_up(window, done):
+    facts = json.loads(downloaded(window, done))["receipt"]
+
+    ids = sorted(Subscriber.objects.values_list("pk", flat=True))
+    times = sorted(Delivery.objects.values_list("sent_at", flat=True))
+    assert facts["audience_sha256"] == hashlib.sha256(
+        "".join(f"{pk}\n" for pk in ids).encode()
+    ).hexdigest()  # fmt: skip
+    assert facts["content_sha256"] == bytes(done.content_hash).hex()
+    assert (facts["issue"], facts["version"]) == (str(done.issue_id), 1)
+    assert (facts["title"], facts["state"]) == ("On the patience of herons", "succeeded")
+    counts = dict(facts["counts"])
+    assert counts.pop("audience") == sum(counts.values()) == 3
+    assert (counts["sent"], facts["message_ids"]) == (3, 3)
+    assert facts["first_copy_at"] == times[0].isoformat(timespec="seconds")
+    assert facts["last_copy_at"] == times[-1].isoformat(timespec="seconds")
+    assert facts["ended_at"] >= facts["last_copy_at"] >= facts["published_at"]
+    assert (facts["published_by"], facts["approved_by"]) == ("Edith Marlow", None)
+
+
+def test_it_names_who_approved(window, new_author, done):
+    second = new_author("pauline", first_name="Pauline", last_name="Dunn")
+    Edition.objects.filter(pk=done.pk).update(approved_by=second)
+
+    assert json.loads(downloaded(window, done))["receipt"]["approved_by"] == "Pauline Dunn"
+    assert "by Edith Marlow, approved by Pauline Dunn" in window.get(address(done)).words
+
+
+def test_it_is_made_once_and_is_the_same_whoever_asks_and_however(window, done, capsys):
+    first = downloaded(window, done)
+    Delivery.objects.update(sent_at=Delivery.objects.first().sent_at + timedelta(hours=1))
+
+    assert downloaded(window, done) == first
+    call_command("receipt", str(done.issue_id))
+    assert capsys.readouterr().out == first
+    assert Receipt.objects.count() == 1
+
+
+def test_no_receipt_is_changed_or_taken_away(done):
+    receipt = receipt_of(done)
+
+    for change in (
+        lambda: Receipt.objects.update(text="{}"),
+        lambda: Receipt.objects.update(made_at=receipt.made_at + timedelta(hours=1)),
+        lambda: Receipt.objects.all().delete(),
+    ):
+        with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
+            change()
+    kept = Receipt.objects.get()
+    assert (kept.text, kept.made_at) == (receipt.text, receipt.made_at)
+
+
+def test_before_the_end_there_is_none_and_the_page_says_why(window, edition):
+    page = window.get(address(edition))
+
+    assert page.answer["Location"] == f"{address(edition, '')}?version=1"
+    assert "There is no receipt yet" in window.get(address(edition, "")).words
+    assert window.get(address(edition, "receipt/receipt.json")).status == 409
+    with pytest.raises(CommandError, match="There is no receipt yet"):
+        call_command("receipt", str(edition.issue_id))
+    assert not Receipt.objects.exists()
+
+
+def test_what_was_in_the_air_at_the_end_is_waited_for(window, edition):
+    sent(edition, "Ada")
+    in_doubt(edition, "Bram")
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled", control_reason="Cancelled.")
+
+    assert window.get(address(edition, "receipt/receipt.json")).status == 409
+
+
+def test_a_cancelled_issue_has_one_that_says_whom_it_did_not_reach(window, edition):
+    sent(edition, "Ada")
+    cancelled(edition)
+    edition.refresh_from_db()
+
+    facts = json.loads(downloaded(window, edition))["receipt"]
+
+    assert facts["state"] == "cancelled"
+    assert (facts["counts"]["sent"], facts["counts"]["withdrawn"]) == (1, 2)
+    assert facts["ended_at"] == edition.control_at.isoformat(timespec="seconds")
+
+
+def test_an_issue_that_went_to_nobody_has_one(author, window):
+    alone = publish(author.pk, "k", letter(), hold_s=0).edition
+
+    facts = json.loads(downloaded(window, alone))["receipt"]
+
+    assert (facts["counts"]["audience"], facts["first_copy_at"]) == (0, None)
+    assert "it reached nobody" in window.get(address(alone)).words
+
+
+def test_its_author_may_be_gone_by_then(new_author, done):
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_admin_log")
+    done.author.delete()
+    window = WindowOf(new_author("basil"))
+
+    facts = json.loads(downloaded(window, done))["receipt"]
+
+    assert facts["published_by"] == "someone who is gone"
+    assert "Published by someone who is gone" in window.get(address(done, "")).words
+
+
+def test_mail_on_request_has_none(done):
+    on_request = Edition(kind=Edition.Kind.CONFIRMATION)
+
+    assert why_none(on_request, status_of(done.pk)).startswith("Mail that people ask for never")
+    assert why_none(done, status_of(done.pk)) == ""
+
+
+def test_where_rows_and_books_differ_there_is_none(window, done):
+    Batch.objects.update(sent=2, withdrawn=1)
+
+    page = window.get(address(done, "receipt/receipt.json"))
+
+    assert page.status == 409
+    assert f"Run ./homing audit {done.issue_id}" in page.html
+
+
+def test_the_audience_is_the_same_after_somebody_was_erased(window, done):
+    given = downloaded(window, done)
+    erase(Subscriber.objects.get(name="Ada").pk)
+
+    page = window.post(CHECK, receipt=given)
+
+    assert "Genuine. It was signed here" in page.words
+    assert "say the same today, row by row" in page.words
+
+
+def test_proof_that_came_later_stands_beside_it_and_not_in_it(window, edition):
+    sent(edition, "Ada", "Bram")
+    in_doubt(edition, "Cleo")
+    Batch.objects.update(state="parked")
+    Edition.objects.filter(pk=edition.pk).update(control="closed")
+    given = downloaded(window, edition)
+    Delivery.objects.filter(outcome="unknown").update(
+        outcome="sent", sent_at=edition.published_at, evidence="webhook", provider_message_id="late"
+    )
+    Batch.objects.update(sent=3, unknown=0, state="done", bounced=1)
+
+    page = window.get(address(edition))
+    checked = window.post(CHECK, receipt=given)
+
+    assert downloaded(window, edition) == given
+    assert "2 of 3 sent" in page.words
+    assert "Sent 3 2 when it was signed; proof came later" in page.words
+    assert "Bounced 1 as far as Postmark has told" in page.words
+    assert "Genuine." in checked.words
+    assert "Sent 2 3" in checked.words
+    assert "Unknown 1 0" in checked.words
+
+
+def test_the_page_shows_what_is_signed(window, done):
+    given = json.loads(downloaded(window, done))
+
+    page = window.get(address(done))
+
+    assert "Succeeded. 3 copies went out" in page.words
+    for digest in (
+        given["signature"],
+        given["receipt"]["content_sha256"],
+        given["receipt"]["audience_sha256"],
+    ):
+        assert digest in page.words.replace(" ", "")
+    assert re.search(r'href="[^"]*/receipt/receipt.json\?version=1"', page.html)
+    assert "See the receipt" in window.get(address(done, "")).words
+
+
+# --- Checked --------------------------------------------------------------------------------------
+
+
+def test_a_genuine_one_is_known_however_it_was_indented(window, done):
+    given = json.dumps(json.loads(downloaded(window, done)), indent=4)
+
+    assert "Genuine. It was signed here" in window.post(CHECK, receipt=given).words
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("title", "Another"), ("state", "closed"), ("message_ids", 4), ("extra", True)],
+)
+def test_a_receipt_with_another_word_in_it_is_not_genuine_and_the_word_is_named(
+    window, done, word, value
+):
+    given = json.loads(downloaded(window, done))
+    given["receipt"][word] = value
+
+    page = window.post(CHECK, receipt=json.dumps(given))
+
+    assert "Not genuine." in page.words
+    assert f"{word.replace('_', ' ').capitalize()} {value}" in page.words
+
+
+def test_a_receipt_of_another_site_is_not_genuine(window, done, settings):
+    given = downloaded(window, done)
+    settings.SECRET_KEY = "another key, which never signed anything at all here"
+
+    # The change signs everybody out.
+    later = WindowOf(window.author)
+
+    assert "Not genuine." in later.post(CHECK, receipt=given).words
+    assert "The signature does not match." in later.get(address(done)).words
+
+
+def test_a_receipt_outlives_a_change_of_the_key(window, done, settings):
+    given = downloaded(window, done)
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, which never signed anything at all here"
+    # The change signs everybody out.
+    later = WindowOf(window.author)
+
+    assert "Genuine." in later.post(CHECK, receipt=given).words
+
+
+def test_a_receipt_of_an_issue_that_is_not_here_may_still_be_genuine(window):
+    given = signed({"issue": "00000000-0000-4000-8000-000000000000", "version": 1}).as_json()
+
+    page = window.post(CHECK, receipt=given)
+
+    assert "Genuine." in page.words
+    assert "There is no issue of this id and version here." in page.words
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "", "{", "[]", "7", "null", "[" * 5000, "x" * 20_001, '{"receipt": {}}',
+        '{"receipt": 1, "signature": "x"}', '{"receipt": {}, "signature": 1}',
+        '{"receipt": {"a": 1, "a": 2}, "signature": "x"}',
+        '{"receipt": {"a": NaN}, "signature": "x"}',
+        '{"receipt": {}, "signature": "x", "more": 1}',
+        '{"receipt": {"title": "\\ud800"}, "signature": "x"}',
+        '{"receipt": {}, "signature": "\\udfff"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_receipt_is_said_so_in_one_sentence_and_kept_in_the_field(window, pasted):
+    with pytest.raises(NotAReceiptError):
+        read(pasted)
+
+    page = window.post(CHECK, receipt=pasted)
+
+    assert page.status == 200
+    assert re.search(r'class="error"[^>]*>This is', page.html)
+
+
+@pytest.mark.parametrize("version", [True, 0, -1, "1", 1.5, 2**31, 2**63, None, [1]])
+@pytest.mark.parametrize("issue", ["x", 7, None, ["a"], "\0"])
+def test_a_receipt_that_names_nonsense_is_still_answered(window, issue, version):
+    given = json.dumps({"receipt": {"issue": issue, "version": version}, "signature": "é"})
+
+    assert "Not genuine." in window.post(CHECK, receipt=given).words
+
+
+def test_what_differs_is_named_with_both_sides():
+    one = {"title": "A", "counts": {"sent": 2, "unknown": 1}, "message_ids": 2}
+    other = {"title": "A", "counts": {"sent": 3, "unknown": 0}, "message_ids": 3}
+
+    assert what_differs(one, one) == []
+    assert what_differs(one, other) == [
+        ("message ids", 2, 3),
+        ("sent", 2, 3),
+        ("unknown", 1, 0),
+    ]
+
+
+def test_receipts_are_for_those_who_may_look(new_author, done):
+    onlooker = WindowOf(new_author("onlooker", "view_issue"))
+    nobody = WindowOf(new_author("nobody", "view_newsletter"))
+
+    for page in (address(done), address(done, "receipt/receipt.json"), CHECK):
+        assert onlooker.get(page).status == 200
+        assert nobody.get(page).status == 403
+        assert WindowOf(None).get(page).status == 302
+
+
+def test_two_who_ask_at_once_get_the_same_one(done):
+    first = receipt_of(done)
+    with connection.cursor() as cursor:  # what another process would do that saw none either
+        cursor.execute(
+            "INSERT INTO receipt (edition_id, text, signature) VALUES (%s, 'x', 'x') "
+            "ON CONFLICT DO NOTHING",
+            [done.pk],
+        )
+
+    assert signed_receipt(receipt_of(done)) == signed_receipt(first)
+    assert signed_receipt(first).is_genuine

@@ -1,0 +1,788 @@
+"""An issue that waits for its time goes out then, once, to everyone confirmed by then."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import Error, IntegrityError, connection
+from django.db.models.functions import Now
+from django.test import Client
+
+from delivery.books import Books
+from delivery.edition_state import EditionState
+from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
+from delivery.queue import identity, scheduled
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import all_books
+from postmark_sandbox.server import SandboxServer
+from publishing import starting
+from publishing.actions import CannotDoThatError, applicable
+from publishing.actions import perform as perform_and_record
+from publishing.archive import public_editions
+from publishing.models import Issue
+from publishing.publish import KeyUsedForOtherContentError, publish
+from publishing.scheduling import Moment, is_too_late, late_by, moment_of
+from publishing.starting import start_due
+from publishing.status import Status
+from publishing.versions import VersionRefusedError
+from subscribers.models import Subscriber
+from tests.delivery.copied_database import backup_of
+from tests.delivery.manage import Installation
+from tests.delivery.newsroom import Newsroom
+from tests.publishing.scheduling_desk import (
+    LISBON,
+    its_time_came,
+    log_of,
+    schedule,
+    status,
+    tomorrow,
+)
+
+QUICK = {
+    "DELIVERY_HTTP_DEADLINE_S": "1",
+    "DELIVERY_LEASE_S": "1",
+    "DELIVERY_LOOKUP_AFTER_S": "0.2,0.5,2",
+    "DELIVERY_RETRY_BASE_S": "0.1",
+    "DELIVERY_RETRY_CAP_S": "1",
+}
+
+
+@pytest.fixture
+def newsroom(transactional_db: None, settings: Any) -> Newsroom:
+    settings.DELIVERY_LEASE_S = 5.0
+    settings.DELIVERY_BATCH_SIZE = 2
+    return Newsroom()
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[SandboxServer]:
+    """A Postmark that keeps every message it accepts, at the address the settings name."""
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+def copies(provider: SandboxServer) -> dict[str, int]:
+    return provider.sandbox.outbox.copies(lambda size: size > 0)
+
+
+def perform(name: str, edition: Edition, found: Status) -> str:
+    """As somebody does whose name is of no interest here."""
+    return perform_and_record(name, edition, found, record=lambda _verb: None)
+
+
+def rows_of(edition: Edition) -> int:
+    batches = Batch.objects.filter(edition=edition).count()
+    return batches + Delivery.objects.filter(issue=edition.issue_id).count()
+
+
+def books(edition: Edition) -> Books:
+    assert breaches_of([edition.pk]) == []
+    return status(edition).books
+
+
+# --- Before its time ------------------------------------------------------------------------------
+
+
+def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    moment = tomorrow()
+    edition = schedule(newsroom, at=moment)
+
+    assert (edition.control, edition.audience, rows_of(edition)) == ("scheduled", 0, 0)
+    assert edition.scheduled_for == moment.utc
+    assert (edition.scheduled_local, edition.scheduled_zone) == (moment.local, LISBON)
+    assert edition.html_mail
+    found = status(edition)
+    assert found.state is EditionState.SCHEDULED
+    assert found.reason == f"Goes out {moment.words}, to everyone confirmed by then."
+    assert found.as_json() == {
+        "issue": str(edition.issue_id),
+        "version": 1,
+        "state": "scheduled",
+        **dict.fromkeys(
+            ["audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting"], 0
+        ),
+        "reason": found.reason,
+    }
+    assert log_of(edition) == [
+        f"Scheduled version 1 for {moment.words}, to everyone confirmed by then."
+    ]
+    assert not start_due()
+    assert rows_of(edition) == 0
+    assert books(edition).balanced
+
+
+def test_the_database_keeps_its_audience_empty_and_asks_for_the_moment(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    for broken in ({"audience": 1}, {"scheduled_for": None}, {"scheduled_zone": ""}):
+        with pytest.raises(IntegrityError):
+            Edition.objects.filter(pk=edition.pk).update(**broken)
+
+
+@pytest.mark.parametrize("time_came", [False, True])
+def test_nobody_reads_it_before_it_has_started(newsroom: Newsroom, time_came: bool) -> None:
+    edition = schedule(newsroom)
+    if time_came:
+        its_time_came(edition)
+    assert not public_editions().exists()
+    slug = edition.issue.slug
+    for address in ("/archive/", "/archive/feed.xml", "/"):
+        assert b"Swifts" not in Client().get(address, secure=True).content
+    assert Client().get(f"/archive/{slug}/", secure=True).status_code == 404
+
+    its_time_came(edition)
+    start_due()
+
+    assert public_editions().exists()
+    assert b"Swifts" in Client().get("/archive/", secure=True).content
+    assert Client().get(f"/archive/{slug}/", secure=True).status_code == 200
+
+
+# --- Its key --------------------------------------------------------------------------------------
+
+
+def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment, key="once")
+    assert schedule(newsroom, at=moment, key="once") == first
+    elsewhere = moment_of(moment.utc, "Asia/Kolkata")
+    assert schedule(newsroom, at=elsewhere, key="once") == first
+    assert starting.start_now(first.pk) == 2
+    assert schedule(newsroom, at=moment, key="once") == first
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> None:
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment, key="once")
+    later = moment_of(moment.utc + timedelta(hours=1), LISBON)
+    with pytest.raises(KeyUsedForOtherContentError, match=f"for {moment.words[:16]}"):
+        schedule(newsroom, at=later, key="once")
+    with pytest.raises(KeyUsedForOtherContentError):
+        newsroom_now(newsroom, first, key="once")
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def newsroom_now(newsroom: Newsroom, like: Edition, *, key: str) -> Edition:
+    """The same words, to go out at once."""
+    from publishing.content import Content
+
+    content = Content.written(like.title, like.html_content, like.text_content)
+    return publish(newsroom.author.pk, key, content, hold_s=0).edition
+
+
+# --- At its time ----------------------------------------------------------------------------------
+
+
+def test_at_its_time_it_goes_to_everyone_confirmed_then(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    leaver, _ = newsroom.confirm(2)
+    Subscriber.objects.create(email="never@example.net")
+    edition = schedule(newsroom)
+    newsroom.confirm(2, start=2)
+    Subscriber.objects.filter(pk=leaver.pk).update(state="unsubscribed", unsubscribed_at=Now())
+    its_time_came(edition)
+
+    assert start_due()
+    assert not start_due()
+
+    edition.refresh_from_db()
+    assert (edition.control, edition.audience) == ("running", 3)
+    # No hold on top: the time until then was one.
+    assert edition.held_until == edition.published_at
+    newsroom.deliver_all()
+    assert books(edition).sent == 3
+    assert status(edition).state is EditionState.SUCCEEDED
+    assert sorted(copies(provider).values()) == [1, 1, 1]
+    assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
+
+
+def test_with_nobody_confirmed_it_stands_in_the_archive_all_the_same(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    assert start_due()
+    assert status(edition).state is EditionState.SUCCEEDED
+    assert public_editions().get() == edition
+
+
+def in_threads(*work: Any) -> list[threading.Thread]:
+    """Each on a connection of its own."""
+
+    def run(do: Any) -> None:
+        try:
+            do()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(do,)) for do in work]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
+    newsroom.confirm(5)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    started: list[bool] = []
+    blocker = connection.copy()
+    try:
+        with blocker.cursor() as cursor:
+            # Whoever enqueues waits for this, with its edition locked.
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition.pk])
+            threads = in_threads(*[lambda: started.append(start_due())] * 2)
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
+            cursor.execute("COMMIT")
+    finally:
+        blocker.close()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(started) == [False, True]
+    assert books(edition).audience == 5
+    assert Delivery.objects.filter(issue=edition.issue_id).count() == 5
+    assert len(log_of(edition)) == 2
+
+
+def test_killed_between_its_start_and_its_audience_nothing_has_happened(
+    newsroom: Newsroom,
+) -> None:
+    newsroom.confirm(5)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    ended: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            start_due()
+        except Error as error:
+            ended.append(error)
+
+    blocker = connection.copy()
+    try:
+        with blocker.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("LOCK TABLE batch IN SHARE MODE")
+            threads = in_threads(start)
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
+            # What a kill -9 of the worker comes to: its session ends where it is.
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND wait_event_type = 'Lock' "
+                "AND strpos(query, 'INSERT INTO batch') > 0 AND pid <> pg_backend_pid()"
+            )
+            for thread in threads:
+                thread.join()
+            cursor.execute("COMMIT")
+    finally:
+        blocker.close()
+
+    assert len(ended) == 1
+    assert status(edition).state is EditionState.SCHEDULED
+    assert rows_of(edition) == 0
+    assert len(log_of(edition)) == 1
+    assert start_due()
+    assert books(edition).audience == 5
+
+
+def test_one_that_cannot_start_keeps_no_other_from_its_time(
+    newsroom: Newsroom,
+) -> None:
+    newsroom.confirm(1)
+    stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
+    its_time_came(stuck, ago_s=20)
+    its_time_came(fine)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+            CREATE TRIGGER refuses BEFORE INSERT ON batch FOR EACH ROW
+            WHEN (NEW.edition_id = {stuck.pk}) EXECUTE FUNCTION refuses()
+            """
+        )
+        try:
+            with pytest.raises(Error):
+                start_due()
+        finally:
+            cursor.execute("DROP TRIGGER refuses ON batch; DROP FUNCTION refuses()")
+    assert status(stuck).state is EditionState.SCHEDULED
+    assert books(fine).audience == 1
+
+
+def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_admin_log")
+    newsroom.author.delete()
+    its_time_came(edition)
+    assert start_due()
+    assert books(edition).audience == 1
+
+
+# --- Late -----------------------------------------------------------------------------------------
+
+SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("late_s", "words"),
+    [
+        (0, ""),
+        (59, ""),
+        (60, "1 minute"),
+        (3599, "59 minutes"),
+        (7199, "119 minutes"),
+        (7200, "2 hours"),
+        (172_799, "47 hours"),
+        (172_800, "2 days"),
+    ],
+)
+def test_how_late_it_is_in_words(late_s: int, words: str) -> None:
+    assert late_by(SEVEN, SEVEN + timedelta(seconds=late_s)) == words
+
+
+def test_too_late_is_later_than_the_setting_says() -> None:
+    assert not is_too_late(SEVEN, SEVEN + timedelta(seconds=3600), 3600)
+    assert is_too_late(SEVEN, SEVEN + timedelta(seconds=3601), 3600)
+
+
+def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=12 * 60 + 30)
+    assert start_due()
+    assert status(edition).state is EditionState.SENDING
+    said = (
+        "Version 1 went out by itself to 2 readers, 12 minutes late: no worker had started it "
+        "before."
+    )
+    assert log_of(edition)[1:] == [said]
+    page = progress_page(newsroom, edition)
+    assert "started 12 minutes late, because no worker had started it before." in page
+
+
+def test_too_late_it_is_published_but_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer, settings: Any
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=settings.SCHEDULE_LATE_S + 60)
+    assert start_due()
+
+    found = status(edition)
+    assert found.state is EditionState.PAUSED
+    assert found.books.waiting == found.books.audience == 3
+    edition.refresh_from_db()
+    moment = Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
+    started = moment_of(edition.published_at, LISBON)
+    assert found.reason == (
+        f"It was to go out {moment.words}, and no worker had started it before {started.words}. "
+        "Resume it to send it now, or cancel it."
+    )
+    assert not newsroom.step()
+    assert "was due 61 minutes before" in log_of(edition)[1]
+    assert found.reason in progress_page(newsroom, edition)
+
+    perform("resume", edition, found)
+    newsroom.deliver_all()
+    assert books(edition).sent == 3
+    assert len(copies(provider)) == 3
+
+
+def test_too_late_it_may_be_cancelled_and_reached_nobody(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=90_000)
+    start_due()
+    perform("cancel", edition, status(edition))
+    assert books(edition).withdrawn == 3
+    assert not public_editions().exists()
+
+
+def test_due_without_a_worker_it_says_so(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    reason = status(edition).reason
+    assert reason.startswith("Its time has come: ")
+    assert "No worker is running. None was ever heard from." in reason
+
+
+def progress_page(newsroom: Newsroom, edition: Edition) -> str:
+    newsroom.author.is_superuser = newsroom.author.is_staff = True
+    newsroom.author.save()
+    client = Client()
+    client.force_login(newsroom.author)
+    answer = client.get(f"/admin/newsletters/{edition.issue_id}/", secure=True)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+# --- What a person may do -------------------------------------------------------------------------
+
+
+def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
+    edition = schedule(newsroom)
+    assert [action.name for action in applicable(status(edition))] == [
+        "call-back",
+        "send-now",
+        "cancel",
+    ]
+    with pytest.raises(CannotDoThatError, match="waits for its time and nothing is sent before"):
+        perform("pause", edition, status(edition))
+    for name in ("resume", "close", "send-to-missed", "ask-again", "send-doubtful"):
+        with pytest.raises(CannotDoThatError):
+            perform(name, edition, status(edition))
+    assert status(edition).state is EditionState.SCHEDULED
+
+
+@pytest.mark.parametrize(
+    ("name", "done", "sentence"),
+    [
+        (
+            "call-back",
+            "Called back. It reached nobody. The issue is a draft again, with every word in it.",
+            "Called back. It reached nobody; its text stays for the next version.",
+        ),
+        (
+            "cancel",
+            "Cancelled. It reached nobody. The issue is a draft again, with every word in it.",
+            "Cancelled. It reached nobody; its text stays for the next version.",
+        ),
+    ],
+    ids=["call-back", "cancel"],
+)
+def test_it_is_called_off_before_its_time_and_stays_so(
+    newsroom: Newsroom, name: str, done: str, sentence: str
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    assert perform(name, edition, status(edition)) == done
+    its_time_came(edition)
+    assert not start_due()
+    assert starting.start_now(edition.pk) is None
+    assert status(edition).state is EditionState.CANCELLED
+    assert (books(edition).audience, rows_of(edition)) == (0, 0)
+    assert sentence in progress_page(newsroom, edition)
+    assert not public_editions().exists()
+
+
+def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    seen = status(edition)
+    its_time_came(edition)
+    start_due()
+    with pytest.raises(CannotDoThatError, match="moved on in the meantime"):
+        perform("call-back", edition, seen)
+    assert books(edition).waiting == 3
+
+
+def test_the_questions_state_the_readers_of_now(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    moment = tomorrow()
+    found = status(schedule(newsroom, at=moment))
+    asked = {action.name: action for action in applicable(found)}
+    assert asked["send-now"].question(found) == (
+        f"It goes out at once, to 3 readers confirmed now, and not only {moment.words}. There is "
+        "no hold: it cannot be called back any more."
+    )
+    assert asked["call-back"].question(found) == (
+        f"Nothing has left. It does not go out {moment.words}, and 3 readers confirmed now would "
+        "have got it. Its text stays for the next version."
+    )
+    assert [asked[name].words(found) for name in ("send-now", "call-back", "cancel")] == [
+        "Send to 3 readers now",
+        "Call back from 3 readers",
+        "Cancel for 3 readers",
+    ]
+
+
+def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    assert perform("send-now", edition, status(edition)) == "It goes out now, to 3 readers."
+    with pytest.raises(CannotDoThatError):
+        perform("send-now", edition, status(edition))
+    its_time_came(edition)
+    assert not start_due()
+    assert books(edition).waiting == 3
+    assert status(edition).state is EditionState.SENDING
+
+
+def test_a_person_who_sends_it_very_late_is_not_asked_again(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    its_time_came(edition, ago_s=90_000)
+    assert starting.start_now(edition.pk) == 1
+    assert status(edition).state is EditionState.SENDING
+
+
+def test_the_command_line_does_the_same(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    first, second = schedule(newsroom, title="One"), schedule(newsroom, title="Two")
+    for edition, action, then in (
+        (first, "call-back", "cancelled"),
+        (second, "send-now", "sending"),
+    ):
+        printed = io.StringIO()
+        call_command("edition", action, str(edition.issue_id), stdout=printed, stderr=io.StringIO())
+        assert json.loads(printed.getvalue())["state"] == then
+
+
+# --- The desk -------------------------------------------------------------------------------------
+
+
+def test_the_list_says_when_and_nothing_that_is_not_so(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    moment = tomorrow()
+    edition = schedule(newsroom, at=moment)
+    newsroom.author.is_superuser = newsroom.author.is_staff = True
+    newsroom.author.save()
+    client = Client()
+    client.force_login(newsroom.author)
+    page = client.get("/admin/newsletters/issues/", secure=True).content.decode()
+    assert f"Goes out {moment.words}" in page
+    assert "0 of 0 sent" not in page
+    progress = progress_page(newsroom, edition)
+    assert f"Goes out {moment.words}, to everyone confirmed by then." in progress
+    assert "Published by" not in progress
+    assert "went to nobody" not in progress
+    sheet = client.get(f"/admin/newsletters/{edition.issue_id}/send-now/", secure=True)
+    assert "Send to 2 readers now?" in sheet.content.decode()
+
+
+# --- Corrections ----------------------------------------------------------------------------------
+
+
+def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(4, title="Swifts")
+    newsroom.step()
+    correction = schedule(
+        newsroom, title="Martins", issue=first.issue_id, version=2, goes_to="reached"
+    )
+    assert Issue.objects.get(pk=first.issue_id).title == "Swifts"
+    assert public_editions().get(issue=first.issue_id) == first
+    newsroom.deliver_all()
+    newsroom.confirm(1, start=4)
+    its_time_came(correction)
+    start_due()
+    assert books(correction).audience == 4
+    assert Issue.objects.get(pk=first.issue_id).title == "Martins"
+    newsroom.deliver_all()
+    assert sorted(copies(provider).values()) == [1] * 8
+
+
+def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(4)
+    correction = schedule(newsroom, issue=first.issue_id, version=2)
+    its_time_came(correction)
+    start_due()
+    newsroom.deliver_all()
+    assert books(first).sent == books(correction).sent == 4
+
+
+def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> None:
+    moment = tomorrow()
+    first = schedule(newsroom, at=moment)
+    with pytest.raises(VersionRefusedError) as refused:
+        schedule(newsroom, issue=first.issue_id, version=2)
+    assert str(refused.value) == (
+        f"Version 1 of “Swifts” waits for its time, {moment.words}; call it back before you "
+        "publish another."
+    )
+    perform("call-back", first, status(first))
+    second = schedule(newsroom, issue=first.issue_id, version=2)
+    assert second.version == 2
+
+
+# --- Until nothing more happens -------------------------------------------------------------------
+
+
+def test_a_future_one_is_neither_waited_for_nor_counted(
+    newsroom: Newsroom, provider: SandboxServer, database_url: str
+) -> None:
+    newsroom.publish(2)
+    schedule(newsroom)
+    site = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+    totals = site.last_line("deliver", "--until-empty")
+    assert (totals["editions"], totals["audience"], totals["sent"]) == (1, 2, 2)
+
+
+def test_a_due_one_is_started_and_waited_for(
+    newsroom: Newsroom, provider: SandboxServer, database_url: str
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    site = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+    totals = site.last_line("deliver", "--until-empty")
+    assert (totals["editions"], totals["audience"], totals["sent"]) == (1, 3, 3)
+    assert status(edition).state is EditionState.SUCCEEDED
+
+
+# --- From a script --------------------------------------------------------------------------------
+
+
+def told(*options: str) -> tuple[dict[str, Any], str]:
+    printed, said = io.StringIO(), io.StringIO()
+    call_command("publish", "--title", "Swifts", *options, stdout=printed, stderr=said)
+    return json.loads(printed.getvalue().splitlines()[-1]), said.getvalue()
+
+
+def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp_path: Any) -> None:
+    newsroom.confirm(2)
+    letter = tmp_path / "letter.txt"
+    letter.write_text("They have gone.")
+    moment = tomorrow("America/New_York")
+    options = (
+        *("--text-file", str(letter), "--author", newsroom.author.username),
+        *("--idempotency-key", "once", "--zone", "America/New_York"),
+        *("--at", moment.local.replace("T", " ")),
+    )
+    answer, said = told(*options)
+    assert (answer["created"], answer["audience"]) == (True, 0)
+    assert said.strip() == (
+        f"Scheduled. It goes out {moment.words}, to everyone confirmed by then. Until then it can "
+        "be called back."
+    )
+    edition = Edition.objects.get(kind="newsletter")
+    its_time_came(edition)
+    Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)
+    perform("send-now", edition, status(edition))
+    again, _ = told(*options)
+    assert (again["created"], again["issue"]) == (False, answer["issue"])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--zone", LISBON], "--zone is about a time; name it with --at."),
+        (["--second"], "--second is about a time; name it with --at."),
+        (
+            ["--at", "2020-01-01 07:00", "--first", "--second"],
+            "--first and --second are both given; the issue goes out once.",
+        ),
+        (["--at", "soon"], "“soon” is not a time; "),
+        (
+            ["--at", "2020-01-01 07:00", "--zone", LISBON],
+            "Wed 1 Jan 2020, 07:00 Europe/Lisbon",
+        ),
+    ],
+)
+def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(
+    newsroom: Newsroom, options: list[str], sentence: str
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        told("--text-file", "README.md", "--author", newsroom.author.username, *options)
+    assert str(refused.value).startswith(sentence)
+    assert not Edition.objects.filter(kind="newsletter").exists()
+
+
+# --- A restored backup ----------------------------------------------------------------------------
+
+
+def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> None:
+    newsroom.confirm(2)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    identity.notice()
+    DatabaseIdentity.objects.update(database=1)
+    # Not yet noticed: the statement itself looks.
+    assert not start_due()
+    assert starting.start_now(edition.pk) is None
+    assert not scheduled.call_off(edition.pk, "")
+
+    assert identity.notice().stopped == (edition.pk,)
+
+    assert not start_due()
+    assert scheduled.due() == []
+    found = status(edition)
+    assert found.state is EditionState.NEEDS_ATTENTION
+    assert f"./homing reconcile {edition.issue_id}" in found.reason
+    assert [books.edition for books in all_books(open_only=True)] == [edition.pk]
+    for name in ("send-now", "call-back", "cancel"):
+        with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
+            perform(name, edition, found)
+    assert rows_of(edition) == 0
+
+
+def test_what_went_out_after_the_backup_goes_to_nobody_twice(
+    newsroom: Newsroom, provider: SandboxServer, database_url: str
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    identity.notice()
+    with backup_of(database_url) as backup:
+        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+        original.last_line("deliver", "--until-empty")
+        assert sorted(copies(provider).values()) == [1, 1, 1]
+        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
+        restored.last_line("deliver", "--until-empty", exit_code=3)
+
+        found = restored.last_line("reconcile")
+        assert (found["recorded"], found["reconciled"]) == (3, 1)
+        restored.last_line("deliver", "--until-empty")
+
+        assert sorted(copies(provider).values()) == [1, 1, 1]
+        stands = restored.last_line("issue_status", str(edition.issue_id))
+        assert (stands["state"], stands["audience"], stands["sent"]) == ("succeeded", 3, 3)
+        restored.run("audit")
+
+
+def test_what_had_not_gone_out_goes_out_once_it_is_reconciled(
+    newsroom: Newsroom, provider: SandboxServer, database_url: str
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    its_time_came(edition)
+    identity.notice()
+    with backup_of(database_url) as backup:
+        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
+        restored.last_line("deliver", "--until-empty", exit_code=3)
+        assert copies(provider) == {}
+        assert restored.last_line("reconcile")["reconciled"] == 1
+        restored.last_line("deliver", "--until-empty")
+        assert sorted(copies(provider).values()) == [1, 1, 1]
+
+
+def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    identity.notice()
+    identity.declare_restored()
+    assert starting.RegisteredStarter().start_what_went_out(edition.pk)
+    assert not starting.RegisteredStarter().start_what_went_out(edition.pk)
+    found = status(edition)
+    assert found.state is EditionState.NEEDS_ATTENTION
+    Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
+    found = status(edition)
+    assert found.state is EditionState.PAUSED
+    assert found.reason == starting.WENT_OUT_BEFORE
+    assert not newsroom.step()
+    assert books(edition).waiting == 3
+
+
+def test_keys_belong_to_whoever_scheduled(newsroom: Newsroom) -> None:
+    assert schedule(newsroom, key="same") != schedule(Newsroom(), key="same")

@@ -1,0 +1,452 @@
+"""Publishing takes two: somebody else who may publish has approved exactly these words."""
+
+from __future__ import annotations
+
+import io
+import json
+from threading import Event, Thread
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+
+from delivery.models import Delivery, Edition, Newsletter
+from idempotency.models import PostedForm
+from publishing.approval import (
+    CannotApproveError,
+    NeedsApprovalError,
+    approval_of,
+    approve,
+    hash_to_approve,
+    needs_approval,
+    why_not,
+)
+from publishing.models import Draft, KeptForm
+from publishing.publish import publish
+from publishing.written import Written, content_of
+from tests.publishing.letters import letter
+from tests.publishing.window_of import FORM, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_S = 60
+TAKES_TWO = "Publishing takes two here"
+
+
+@pytest.fixture
+def two(transactional_db):
+    """A newsletter whose publishing takes two."""
+    newsletter = Newsletter.objects.the_one()
+    newsletter.second_person = True
+    newsletter.save()
+    return newsletter
+
+
+@pytest.fixture
+def basil(new_author):
+    """Basil Reed, who may publish as well."""
+    return new_author("basil", first_name="Basil", last_name="Reed")
+
+
+@pytest.fixture
+def draft(author):
+    """Edith's draft."""
+    return Draft.objects.create(
+        title="Swifts", letter="They have *gone*.", begun_by=author, saved_by=author
+    )
+
+
+def approved(draft, by):
+    approve(draft.pk, by.pk, hash_to_approve(draft))
+    draft.refresh_from_db()
+    return draft
+
+
+def content_of_draft(draft):
+    return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
+
+
+# --- Publishing -----------------------------------------------------------------------------------
+
+
+def test_where_it_takes_one_it_takes_one(author, three_readers):
+    assert not needs_approval()
+    edition = publish(author.pk, "key", letter(), hold_s=0).edition
+
+    assert edition.approved_by_id is None
+    assert Delivery.objects.count() == 3
+
+
+def test_where_it_takes_two_nothing_is_published_without_a_second(two, author, three_readers):
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0)
+
+    assert not Edition.objects.exists()
+    assert not Delivery.objects.exists()
+
+
+def test_the_edition_names_the_second_and_so_does_the_log(two, author, basil, three_readers):
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk).edition
+
+    edition.refresh_from_db()
+    assert edition.approved_by_id == basil.pk
+    assert LogEntry.objects.get().change_message == (
+        "Published version 1 to 3 readers, approved by Basil Reed."
+    )
+
+
+def test_nobody_is_their_own_second(two, author):
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
+
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.parametrize("gone", ["permission", "account"])
+def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
+    if gone == "permission":
+        basil.user_permissions.clear()
+    else:
+        basil.is_active = False
+        basil.save()
+
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk)
+
+
+def test_an_approval_of_ones_own_is_no_hindrance_where_it_takes_one(author):
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
+
+    assert edition.approved_by_id is None
+
+
+def test_the_database_keeps_the_two_apart(author):
+    edition = publish(author.pk, "key", letter(), hold_s=0).edition
+
+    with (
+        pytest.raises(IntegrityError, match="nobody_approves_what_they_publish"),
+        transaction.atomic(),
+    ):
+        Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
+
+
+def test_what_was_published_before_it_took_two_is_still_answered(author, three_readers):
+    first = publish(author.pk, "key", letter(), hold_s=0)
+    Newsletter.objects.update(second_person=True)
+
+    again = publish(author.pk, "key", letter(), hold_s=0)
+
+    assert not again.created
+    assert again.edition == first.edition
+
+
+def test_a_correction_takes_two_as_well(author, three_readers):
+    first = publish(author.pk, "key", letter(), hold_s=0).edition
+    Newsletter.objects.update(second_person=True)
+
+    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
+        publish(
+            author.pk, "other", letter(text="Fewer."), hold_s=0, issue=first.issue_id, version=2
+        )
+
+
+def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
+    Newsletter.objects.the_one()
+    outcome = []
+
+    def publish_now():
+        try:
+            outcome.append(publish(author.pk, "key", letter(), hold_s=0))
+        except NeedsApprovalError as error:
+            outcome.append(error)
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        Newsletter.objects.update(second_person=True)
+        publishing = Thread(target=publish_now)
+        publishing.start()
+        _wait_until_somebody_waits()
+    publishing.join(PATIENCE_S)
+
+    assert isinstance(outcome[0], NeedsApprovalError)
+    assert not Edition.objects.exists()
+
+
+def test_who_switches_it_on_waits_for_what_is_being_published(author):
+    Newsletter.objects.the_one()
+    switched = Event()
+
+    def switch():
+        try:
+            Newsletter.objects.update(second_person=True)
+            switched.set()
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        publish(author.pk, "key", letter(), hold_s=0)
+        switching = Thread(target=switch)
+        switching.start()
+        _wait_until_somebody_waits()
+        assert not switched.is_set()
+    switching.join(PATIENCE_S)
+
+    assert switched.is_set()
+    assert Edition.objects.count() == 1
+
+
+def _wait_until_somebody_waits():
+    with connection.cursor() as cursor:
+        for _ in range(PATIENCE_S * 100):
+            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted), pg_sleep(0.01)")
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("nobody waits for a lock")
+
+
+# --- The plain form and the script ----------------------------------------------------------------
+
+
+def test_the_plain_form_says_so_before_anything_is_written(two, window):
+    assert TAKES_TWO in window.get().words
+
+
+def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
+    fields = window.open_form()
+
+    page = window.post(**fields)
+
+    assert page.status == 200
+    assert "The form has one error" in page.words
+    assert "Write it as a draft" in page.words
+    again = page.form_with("title").fields
+    assert {name: again[name] for name in ("title", "html_content", "text_content")} == {
+        name: fields[name] for name in ("title", "html_content", "text_content")
+    }
+    assert again["idempotency_key"] == fields["idempotency_key"]
+    assert not PostedForm.objects.exists()
+    assert not Edition.objects.exists()
+
+    Newsletter.objects.update(second_person=False)
+    assert window.post(**again).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_form_that_was_published_before_it_took_two_is_replayed(window, three_readers):
+    fields = window.open_form()
+    assert window.post(**fields).status == 303
+    Newsletter.objects.update(second_person=True)
+
+    assert window.post(**fields).status == 303
+    PostedForm.objects.all().delete()  # as after their expiry
+    assert window.post(**fields).status == 303
+    assert Edition.objects.count() == 1
+
+
+def test_a_kept_letter_that_is_refused_stays_kept(two, window):
+    fields = window.open_form()
+    KeptForm.objects.create(writer=window.author, key=fields["idempotency_key"], title="Old")
+
+    window.post(**fields)
+
+    assert KeptForm.objects.get().title == fields["title"]
+
+
+def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
+    text = tmp_path / "letter.txt"
+    text.write_text("They have gone.")
+
+    with pytest.raises(CommandError, match=TAKES_TWO):
+        call_command("publish", "--title", "Swifts", "--text-file", str(text), "--author", "edith")
+
+    assert not Edition.objects.exists()
+
+
+def test_a_script_gets_what_it_published_before(author, tmp_path):
+    text = tmp_path / "letter.txt"
+    text.write_text("They have gone.")
+    asked = ("publish", "--title", "Swifts", "--text-file", str(text), "--author", "edith")
+    call_command(*asked, "--idempotency-key", "k", stdout=io.StringIO(), stderr=io.StringIO())
+    Newsletter.objects.update(second_person=True)
+
+    said = io.StringIO()
+    call_command(*asked, "--idempotency-key", "k", stdout=said, stderr=io.StringIO())
+
+    assert json.loads(said.getvalue())["created"] is False
+
+
+# --- Approving ------------------------------------------------------------------------------------
+
+
+def test_an_approval_counts_for_exactly_the_words_that_were_seen(two, author, basil, draft):
+    assert "has to approve it first" in why_not(draft, author.pk)
+
+    approved(draft, basil)
+
+    assert approval_of(draft).by == basil.pk
+    assert approval_of(draft).name == "Basil Reed"
+    assert why_not(draft, author.pk) == ""
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"title": "Swallows"},
+        {"preheader": "They have gone"},
+        {"letter": "They have gone."},
+        {"text": "Gone."},
+        {"format": "html"},
+        {"goes_to": "reached"},
+        {"unlisted": True},
+    ],
+)
+def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basil, draft, edit):
+    approved(draft, basil)
+    before = {name: getattr(draft, name) for name in edit}
+
+    Draft.objects.filter(pk=draft.pk).update(**edit, revision=2)
+    draft.refresh_from_db()
+    assert approval_of(draft) is None
+    assert "Basil Reed approved earlier words" in why_not(draft, author.pk)
+
+    Draft.objects.filter(pk=draft.pk).update(**before, revision=3)
+    draft.refresh_from_db()
+    assert approval_of(draft) is not None
+
+
+def test_nobody_approves_words_that_they_did_not_see(two, basil, draft):
+    seen = hash_to_approve(draft)
+    Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
+
+    with pytest.raises(CannotApproveError, match="changed after you looked"):
+        approve(draft.pk, basil.pk, seen)
+
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def test_who_may_not_publish_may_not_approve(two, new_author, draft):
+    willa = new_author("willa", "write_draft")
+
+    with pytest.raises(CannotApproveError, match="permission to publish"):
+        approve(draft.pk, willa.pk, hash_to_approve(draft))
+
+
+def test_who_approved_does_not_publish(two, author, basil, draft):
+    approved(draft, basil)
+
+    assert "You approved these words yourself" in why_not(draft, basil.pk)
+    with pytest.raises(NeedsApprovalError):
+        publish(basil.pk, "key", content_of_draft(draft), hold_s=0, approved_by=basil.pk)
+
+
+@pytest.mark.parametrize("gone", ["permission", "account", "person"])
+def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft, gone):
+    approved(draft, basil)
+    if gone == "permission":
+        basil.user_permissions.clear()
+    elif gone == "account":
+        get_user_model().objects.filter(pk=basil.pk).update(is_active=False)
+    else:
+        LogEntry.objects.all().delete()
+        basil.delete()
+    draft.refresh_from_db()
+
+    assert approval_of(draft) is None
+    assert why_not(draft, author.pk)
+
+
+def test_what_was_published_is_not_approved_any_more(two, author, basil, draft):
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk).edition
+    Draft.objects.filter(pk=draft.pk).update(edition=edition)
+
+    with pytest.raises(CannotApproveError, match="published meanwhile"):
+        approve(draft.pk, basil.pk, hash_to_approve(draft))
+
+
+def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words(
+    two, basil, draft
+):
+    """The save is not committed when the approval reads the draft, and is when it writes."""
+    outcome = []
+
+    def approve_now():
+        try:
+            approve(draft.pk, basil.pk, hash_to_approve(draft))
+        except CannotApproveError as error:
+            outcome.append(str(error))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
+        approving = Thread(target=approve_now)
+        approving.start()
+        _wait_until_somebody_waits()
+    approving.join(PATIENCE_S)
+
+    assert outcome == [
+        "This draft was changed at this very moment. Nothing was approved; look again."
+    ]
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def test_an_approval_is_in_the_log_once(two, basil, draft):
+    approved(draft, basil)
+    approved(draft, basil)
+
+    entry = LogEntry.objects.get()
+    assert (entry.user_id, entry.change_message) == (
+        basil.pk,
+        "Approved to be published, revision 1.",
+    )
+
+
+# --- Over HTTP ------------------------------------------------------------------------------------
+
+
+def address_of(draft, page="approve"):
+    return f"{FORM}drafts/{draft.pk}/{page}/"
+
+
+def test_the_button_approves_and_leads_back_to_the_sheet(two, basil, draft):
+    page = WindowOf(basil).post(address_of(draft), seen=hash_to_approve(draft).hex())
+
+    assert page.status == 303
+    assert page.answer["Location"] == address_of(draft, "check")
+    draft.refresh_from_db()
+    assert approval_of(draft).by == basil.pk
+
+
+@pytest.mark.parametrize("seen", ["", "no hash", "ab" * 32, "\x00"])
+def test_a_post_without_the_words_that_were_seen_approves_nothing(two, basil, draft, seen):
+    assert WindowOf(basil).post(address_of(draft), seen=seen).status == 303
+
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def test_a_look_approves_nothing(two, basil, draft):
+    assert WindowOf(basil).get(address_of(draft)).status == 303
+
+    draft.refresh_from_db()
+    assert draft.approved_by_id is None
+
+
+def test_who_may_not_publish_gets_no_further(two, new_author, draft):
+    window = WindowOf(new_author("willa", "write_draft"))
+
+    page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
+
+    assert page.status == 403
+    assert "Ask an operator" in page.words
+
+
+def test_a_draft_that_is_gone_is_404(two, basil):
+    address = f"{FORM}drafts/6f2c3a52-3a7a-4d0e-9a3e-0f7d8f1f2b11/approve/"
+
+    assert WindowOf(basil).post(address).status == 404

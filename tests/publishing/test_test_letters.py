@@ -1,0 +1,722 @@
+"""Test letters: from the form through the queue to the provider; no reader is touched by one."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from urllib.parse import unquote
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.models import Delivery, Edition, ProviderEvent
+from delivery.queue import provider_event
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import all_books
+from delivery.queue.identity import declare_restored
+from delivery.test_letter import NOBODY, TEST_ISSUE
+from idempotency.models import PostedForm
+from postmark_sandbox.server import SandboxServer
+from publishing.issue_list import held_back_on_request, newest_editions
+from publishing.models import Draft
+from publishing.publish import publish
+from publishing.test_letters import last_test_of, marked_letter
+from publishing.written import Written, content_of
+from subscribers.erasing import erase
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.readers import RegisteredReaders
+from subscribers.record import record_of
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
+from tests.publishing.letters import letter
+from tests.publishing.window_of import FORM, LETTER, WindowOf
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE_S = 60
+TEST = f"{FORM}test/"
+TO = "willa@elsewhere.example"
+JSON = {"Accept": "application/json"}
+COMPOSED = {
+    "title": "Swifts leave, {{ name|reader }}",
+    "preheader": "They have gone",
+    "format": "markdown",
+    "letter": "Dear {{ name|reader }}, they have *gone*.",
+    "text_content": "Dear {{ name|reader }}, they have gone.",
+}
+
+
+@pytest.fixture(autouse=True)
+def credentials_are_set(settings):
+    """The site knows the user and password of the webhooks."""
+    settings.POSTMARK_WEBHOOK_USER = USER
+    settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
+
+
+@pytest.fixture
+def provider(settings):
+    """A Postmark that keeps every message it accepts, at the address the settings name."""
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+@pytest.fixture
+def worker(transactional_db, provider, settings):
+    """A worker's hands, with a provider to send to."""
+    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
+    settings.DELIVERY_LEASE_S = 5.0
+    settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+    return Newsroom()
+
+
+def form(**changes):
+    """The plain form, filled in, with an address for the test."""
+    return {**LETTER, "idempotency_key": "a form", "test_email": TO, **changes}
+
+
+def sent_as_tests():
+    return Edition.objects.filter(kind=Edition.Kind.TEST)
+
+
+def the_copy():
+    return Delivery.objects.get(issue=TEST_ISSUE)
+
+
+def the_letter():
+    return marked_letter(sent_as_tests().get().version)
+
+
+def items(sandbox):
+    return [
+        sandbox.sandbox.outbox.message(n).item for n in range(sandbox.sandbox.summary()["accepted"])
+    ]
+
+
+# --- What is sent ---------------------------------------------------------------------------------
+
+
+def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
+    window,
+    three_readers,
+    worker,
+    provider,
+):
+    answer = window.post(TEST, **form())
+    worker.deliver_all()
+
+    number = sent_as_tests().get().version
+    assert answer.status == 303
+    assert answer.answer["Location"] == f"{TEST}{number}/"
+    (item,) = items(provider)
+    assert item["To"] == TO
+    assert item["Subject"] == "[Test] Swifts leave without saying goodbye"
+    assert item["MessageStream"] == "broadcast"
+    assert (the_copy().outcome, the_copy().recipient_id) == ("sent", NOBODY)
+    page = window.get(f"{TEST}{number}/")
+    assert re.search(r"Postmark accepted it at \d\d:\d\d:\d\d\.", page.words)
+    assert TO in page.words
+
+
+@pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
+def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
+    window,
+    author,
+    worker,
+    provider,
+    posted,
+):
+    ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
+    content = content_of(
+        Written(
+            posted["title"],
+            posted.get("preheader", ""),
+            posted.get("format", "html"),
+            posted.get("letter", posted.get("html_content")),
+            posted["text_content"],
+        )
+    )
+    window.post(TEST, **posted, idempotency_key="k", test_email="ada@posthouse.example")
+    publish(author.pk, "key", content, hold_s=0)
+    worker.deliver_all()
+
+    test, real = items(provider)
+    assert test["Subject"] == f"[Test] {real['Subject']}"
+    readers = RegisteredReaders()
+
+    def without_links(item, recipient, archive):
+        link = readers.unsubscribe_url(recipient)
+        parts = [item["HtmlBody"], item["TextBody"], str(item["Headers"][3:])]
+        assert all(link in part for part in parts)
+        return [part.replace(link, "LEAVE").replace(archive, "ARCHIVE") for part in parts]
+
+    edition = Edition.objects.get(kind="newsletter")
+    assert without_links(test, NOBODY, "https://letter.example.org/archive/") == without_links(
+        real, ada.pk, edition.archive_url
+    )
+    assert {k: test[k] for k in ("From", "MessageStream", "TrackOpens")} == {
+        k: real[k] for k in ("From", "MessageStream", "TrackOpens")
+    }
+    assert [header["Name"] for header in test["Headers"]] == [
+        header["Name"] for header in real["Headers"]
+    ]
+
+
+def test_for_somebody_who_is_not_on_the_list_fallbacks_stand(window, worker, provider):
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    (item,) = items(provider)
+    assert "Dear reader," in item["HtmlBody"]
+    assert "Dear reader," in item["TextBody"]
+
+
+def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
+    publish(author.pk, "key", letter(), hold_s=0)
+    window.post(TEST, **form())
+
+    worker.step()
+
+    assert the_copy().outcome == "sent"
+    assert set(Delivery.objects.exclude(issue=TEST_ISSUE).values_list("outcome", flat=True)) == {
+        "waiting"
+    }
+
+
+def test_two_tests_are_two_letters_of_one_issue(window, worker, provider):
+    window.post(TEST, **form())
+    window.post(TEST, **form(idempotency_key="another form"))
+    worker.deliver_all()
+
+    assert len(items(provider)) == 2
+    keys = {item["Metadata"]["delivery"] for item in items(provider)}
+    assert len(keys) == 2
+    assert {key.split(".")[0] for key in keys} == {TEST_ISSUE.hex}
+
+
+# --- Pressed twice --------------------------------------------------------------------------------
+
+
+def test_pressing_twice_sends_one_and_is_answered_the_same(window):
+    first, second = window.post(TEST, **form()), window.post(TEST, **form())
+
+    assert (first.status, second.status) == (303, 303)
+    assert first.answer["Location"] == second.answer["Location"]
+    assert sent_as_tests().count() == 1
+
+
+def test_of_two_posts_at_once_one_sends(window):
+    windows = [window, window.another()]
+    start = Barrier(2, timeout=PATIENCE_S)
+
+    def press(one):
+        try:
+            connection.ensure_connection()
+            start.wait()
+            return one.post(TEST, **form())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(press, windows, timeout=PATIENCE_S))
+
+    assert [answer.status for answer in answers] == [303, 303]
+    assert sent_as_tests().count() == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"title": "Swallows"}, {"text_content": "Others."}, {"test_email": "cleo@elsewhere.example"}],
+)
+def test_the_same_form_sends_a_test_of_each_of_its_versions_and_can_still_be_published(
+    window, three_readers, changed
+):
+    fields = {**window.open_form(), "test_email": TO}
+    window.post(TEST, **fields)
+    window.post(TEST, **{**fields, **changed})
+
+    assert sent_as_tests().count() == 2
+    assert window.post(FORM, **fields).status == 303
+    assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+# --- What is wrong with it ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("posted", "label", "sentence"),
+    [
+        (form(title=""), "Title and subject", "The title is empty"),
+        (form(html_content="{{ nmae }}"), "HTML", "There is no merge field"),
+        (form(test_email=""), "Address for the test", "There is no address."),
+        (form(test_email="willa"), "Address for the test", "@-sign"),
+        (form(test_email="a@b.example, c@d.example"), "Address for the test", "@-sign"),
+        (form(test_email="a\x00@b.example"), "Address for the test", ""),
+        (form(**COMPOSED) | {"letter": "", "text_content": ""}, "Letter", "Both parts are empty"),
+        (form(**COMPOSED) | {"letter": "{{ nmae }}"}, "Letter", "There is no merge field"),
+        (form(**COMPOSED) | {"format": "rtf"}, "Format", "is no format"),
+        (form(**COMPOSED) | {"preheader": "two\nlines"}, "Preheader", "more than one line"),
+    ],
+)
+def test_a_flaw_is_named_and_every_word_comes_back(window, posted, label, sentence):
+    page = window.post(TEST, **posted)
+
+    assert page.status == 200
+    assert "The test letter was not sent" in page.words
+    assert f"{label}: " in page.words
+    assert sentence in page.words
+    again = page.form_with("test_email").fields
+    for name in ("title", "text_content"):
+        assert again[name] == posted[name]
+    assert not sent_as_tests().exists()
+
+    said = window.client.post(TEST, posted, secure=True, headers=JSON)
+    assert said.json()["errors"]
+
+
+def test_without_a_key_nothing_is_sent(window):
+    page = window.post(TEST, **form(idempotency_key=""))
+
+    assert page.status == 400
+    assert "Nothing was sent" in page.words
+    assert not sent_as_tests().exists()
+
+
+def test_an_hour_has_only_so_many(window, new_author, settings):
+    settings.TESTS_PER_HOUR = 2
+    for number in range(2):
+        assert window.post(TEST, **form(idempotency_key=f"{number}")).status == 303
+
+    page = window.post(TEST, **form(idempotency_key="third"))
+    assert page.status == 429
+    assert "You have sent 2 test letters within the hour" in page.words
+    said = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
+    assert said.status_code == 429
+    assert sent_as_tests().count() == 2
+    # The same form again is the answer it had, and others have an hour of their own.
+    assert window.post(TEST, **form(idempotency_key="0")).status == 303
+    other = WindowOf(new_author("otto", "write_draft"))
+    assert other.post(TEST, **form()).status == 303
+    # What was refused was not remembered: an hour later it goes.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE edition SET published_at = published_at - interval '1 hour', "
+            "held_until = held_until - interval '1 hour'"
+        )
+    assert window.post(TEST, **form(idempotency_key="third")).status == 303
+
+
+# --- Where it leads -------------------------------------------------------------------------------
+
+
+def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
+    page = window.post(TEST, **form(next="/admin/newsletters/issues/"))
+
+    assert page.answer["Location"] == "/admin/newsletters/issues/"
+    home = window.get(FORM)
+    assert "The test letter is on its way." in home.words
+    assert f'href="{TEST}{sent_as_tests().get().version}/"' in home.html
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "https://elsewhere.example/admin/newsletters/",
+        "//elsewhere.example/admin/newsletters/",
+        "/\\elsewhere.example",
+        "javascript:alert(1)",
+        "/admin/logout/",
+        "https://testserver/admin/newsletters/",
+    ],
+)
+def test_it_leads_nowhere_else(window, named):
+    page = window.post(TEST, **form(next=named))
+
+    assert page.answer["Location"] == f"{TEST}{sent_as_tests().get().version}/"
+
+
+def test_a_script_is_told_where_to_look_and_how_it_stands(window, worker):
+    said = window.client.post(TEST, form(), secure=True, headers=JSON)
+
+    assert said.status_code == 200
+    address = said.json()["address"]
+    stands = window.client.get(address, secure=True, headers=JSON).json()
+    assert (stands["outcome"], stands["settled"], stands["to"]) == ("waiting", False, TO)
+    assert stands["sentence"].startswith("Waiting for a worker")
+    worker.deliver_all()
+    stands = window.client.get(address, secure=True, headers=JSON).json()
+    assert (stands["outcome"], stands["settled"]) == ("sent", True)
+
+
+def test_a_script_is_told_the_flaws_by_field(window):
+    said = window.client.post(TEST, form(title="", test_email=""), secure=True, headers=JSON)
+
+    assert set(said.json()["errors"]) == {"title", "test_email"}
+
+
+def test_a_letter_that_is_not_there_is_404(window):
+    assert window.get(f"{TEST}4711/").status == 404
+
+
+def test_the_last_test_of_these_words_is_known(window, worker):
+    content = content_of(
+        Written(LETTER["title"], "", "html", LETTER["html_content"], LETTER["text_content"])
+    )
+    assert last_test_of(content.sha256) is None
+
+    window.post(TEST, **form())
+    worker.deliver_all()
+    window.post(TEST, **form(title="Other words"))
+
+    last = last_test_of(content.sha256)
+    assert (last.to, last.outcome) == (TO, "sent")
+
+
+# --- How it stands --------------------------------------------------------------------------------
+
+
+def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
+    window, worker, provider
+):
+    Suppression.objects.create(address_key=TO, reason="complaint", origin="provider")
+    window.post(TEST, **form(test_email="Willa@elsewhere.example"))
+    worker.deliver_all()
+
+    assert not items(provider)
+    assert the_letter().outcome == "suppressed"
+    assert the_letter().sentence == "Not sent: On the list of addresses that may not be mailed."
+
+
+@pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced"])
+def test_only_the_suppression_list_counts_and_not_how_a_reader_stands(window, worker, state):
+    SubscriberFactory(email=TO, state=state)
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    assert the_letter().outcome == "sent"
+    assert Subscriber.objects.get().state == state
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"kind": "item_error", "code": 400}, "Postmark refused it:"),
+        ({"kind": "item_error", "code": 300}, "Postmark refused it:"),
+        ({"kind": "unauthorized_401"}, "Postmark refused it:"),
+        ({"kind": "whole_422", "code": 400}, "Postmark refused it:"),
+    ],
+)
+def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
+    window,
+    worker,
+    provider,
+    fault,
+    words,
+):
+    provider.sandbox.set_fault(calls=None, **fault)
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    stands = the_letter()
+    assert (stands.outcome, stands.is_settled) == ("failed", True)
+    assert stands.sentence.startswith(words)
+    assert sent_as_tests().get().control == "running"
+    assert not all_books(open_only=True)
+    assert not held_back_on_request()
+    assert not breaches_of([sent_as_tests().get().pk])
+
+
+def test_an_address_that_is_refused_marks_no_reader(window, worker):
+    SubscriberFactory(email="invalid@bounce.example")
+    window.post(TEST, **form(test_email="invalid@bounce.example"))
+    worker.deliver_all()
+
+    assert the_letter().outcome == "failed"
+    assert Subscriber.objects.get().state == "confirmed"
+    assert not ConsentRecord.objects.filter(act="bounced").exists()
+
+
+def test_a_lost_answer_is_asked_about_and_found(window, worker, provider):
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    assert "Postmark is being asked" in the_letter().sentence
+
+    worker.let_time_pass(61)
+    worker.deliver_all()
+
+    assert the_letter().outcome == "sent"
+    assert len(items(provider)) == 1
+
+
+def test_what_was_never_accepted_goes_again_whatever_the_policy(
+    window,
+    worker,
+    provider,
+    settings,
+):
+    settings.DELIVERY_UNKNOWN_POLICY = "hold"
+    provider.sandbox.set_fault("reset", calls=1)
+    window.post(TEST, **form())
+    worker.step()
+    for _ in range(4):
+        worker.let_time_pass(1000)
+        worker.deliver_all()
+
+    assert the_letter().outcome == "sent"
+    assert len(items(provider)) == 1
+
+
+def test_what_is_put_off_says_why_and_when(window, worker, provider):
+    provider.sandbox.set_fault("maintenance_503", calls=1)
+    window.post(TEST, **form())
+    worker.step()
+
+    assert the_letter().sentence.startswith("Put off: ")
+    assert "It is tried again at" in the_letter().sentence
+
+
+# --- Nobody else is touched -----------------------------------------------------------------------
+
+
+def test_it_is_in_no_list_of_issues_in_no_archive_and_in_no_trail(window, worker):
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    assert not newest_editions().exists()
+    assert not LogEntry.objects.exists()
+    assert LETTER["title"] not in window.get(f"{FORM}issues/").words
+    assert LETTER["title"] not in window.get("/archive/").words
+
+
+def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_readers):
+    window.post(TEST, **form(test_email="ada@posthouse.example"))
+    worker.deliver_all()
+    (item,) = items(provider)
+    link = next(h["Value"] for h in item["Headers"] if h["Name"] == "List-Unsubscribe")[1:-1]
+    path = link.removeprefix("https://letter.example.org")
+    assert path != link
+
+    stranger = WindowOf(None)
+    for answer in (
+        stranger.get(path),
+        stranger.post(path),
+        stranger.post(path, **{"List-Unsubscribe": "One-Click"}),
+    ):
+        assert answer.status == 200
+        assert "This is the link of a test letter" in answer.words
+    assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
+    assert not ConsentRecord.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["HardBounce", "SpamComplaint", "SoftBounce"])
+@pytest.mark.parametrize("by", ["metadata", "tag"])
+def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
+    window, worker, provider, kind, by
+):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    edition, message = sent_as_tests().get(), the_copy().provider_message_id
+    told = event(
+        key_of(edition, NOBODY) if by == "metadata" else "",
+        message,
+        record_type="SpamComplaint" if kind == "SpamComplaint" else "Bounce",
+        Type=kind,
+        Email=TO,
+        ID=4711,
+        Inactive=kind != "SoftBounce",
+        Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "",
+    )
+    if by == "tag":
+        del told["Metadata"]
+
+    assert post(told) == 200
+
+    reader.refresh_from_db()
+    assert reader.state == "confirmed"
+    assert not Suppression.objects.exists()
+    assert not Bounce.objects.exists()
+    assert ProviderEvent.objects.get().applied_at is not None
+    said = "called spam" if kind == "SpamComplaint" else "came back"
+    assert said in the_letter().sentence
+    assert sent_as_tests().get().control == "running"
+    assert not breaches_of([edition.pk])
+
+
+def test_a_surge_of_returned_tests_pauses_nothing(window, worker, settings):
+    settings.DELIVERY_SURGE_BOUNCES_LEAST = 1
+    window.post(TEST, **form())
+    worker.deliver_all()
+    post(
+        event(
+            key_of(sent_as_tests().get(), NOBODY),
+            the_copy().provider_message_id,
+            record_type="Bounce",
+            Type="HardBounce",
+            Email=TO,
+            ID=1,
+        )
+    )
+
+    assert sent_as_tests().get().control == "running"
+
+
+def test_a_delivery_is_told_of_the_test(window, worker):
+    window.post(TEST, **form())
+    worker.deliver_all()
+    post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
+
+    provider_event.apply_pending()
+
+    assert "the receiving server took it" in the_letter().sentence
+
+
+def test_the_books_balance_and_reconciling_finds_nothing(window, worker, provider):
+    window.post(TEST, **form())
+    worker.deliver_all()
+
+    assert not breaches_of([sent_as_tests().get().pk])
+    said = io.StringIO()
+    call_command("reconcile", stdout=said, stderr=io.StringIO())
+    call_command("audit", stdout=said, stderr=io.StringIO())
+
+
+def test_until_empty_sends_it_and_counts_it(window, worker):
+    window.post(TEST, **form())
+    said = io.StringIO()
+
+    call_command("deliver", "--until-empty", stdout=said, stderr=io.StringIO())
+
+    counts = json.loads(said.getvalue().strip().splitlines()[-1])
+    assert (counts["audience"], counts["sent"], counts["waiting"]) == (1, 1, 0)
+
+
+def test_after_a_restored_backup_no_number_is_given_twice(window, worker):
+    window.post(TEST, **form())
+    before = sent_as_tests().get().version
+
+    declare_restored()
+    window.post(TEST, **form(idempotency_key="another form"))
+
+    assert sent_as_tests().order_by("-version").first().version >= before + 1000
+
+
+# --- Whose address it was -------------------------------------------------------------------------
+
+
+def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worker):
+    reader = SubscriberFactory(email=TO, name="Willa")
+    window.post(TEST, **form(test_email="WILLA@elsewhere.example"))
+    window.post(TEST, **form(test_email="otto@elsewhere.example"))
+    worker.deliver_all()
+
+    copies = record_of(reader.pk).copies
+    assert [copy.title for copy in copies] == ["[Test] Swifts leave without saying goodbye"]
+    assert erase(reader.pk)
+
+    left = Delivery.objects.filter(issue=TEST_ISSUE).values_list("address", "name")
+    assert sorted(left) == [("", ""), ("otto@elsewhere.example", "")]
+    held = str(
+        list(PostedForm.objects.values_list("response_body", "response_headers", "messages"))
+    )
+    assert "willa" not in held.lower()
+
+
+def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, provider):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    erase(reader.pk)
+    worker.deliver_all()
+
+    assert not items(provider)
+    assert the_letter().sentence == "Not sent: No longer held here when it was to go."
+    assert not breaches_of([sent_as_tests().get().pk])
+
+
+def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker):
+    reader = SubscriberFactory(email=TO)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    told = event(
+        key_of(sent_as_tests().get(), NOBODY),
+        the_copy().provider_message_id,
+        record_type="Bounce",
+        Type="HardBounce",
+        Email=TO,
+        ID=1,
+    )
+    erase(reader.pk)
+
+    assert post(told) == 200
+
+    assert not ProviderEvent.objects.exists()
+    assert not Suppression.objects.exists()
+
+
+# --- The plain form -------------------------------------------------------------------------------
+
+
+def test_the_plain_form_has_the_field_with_the_authors_own_address(author, window):
+    author.email = "edith@posthouse.example"
+    author.save()
+
+    page = window.get()
+
+    assert page.form_with("title").fields["test_email"] == "edith@posthouse.example"
+    assert f'formaction="{TEST}"' in page.html
+
+
+def test_signed_out_meanwhile_the_letter_is_kept(window):
+    fields = {**window.open_form(), "test_email": TO}
+    window.client.logout()
+
+    answer = window.post(TEST, **fields)
+
+    assert answer.status == 302
+    window.client.force_login(window.author)
+    assert window.get(TEST).answer["Location"] == FORM
+    assert window.get().form_with("title").fields["title"] == fields["title"]
+
+
+def test_signed_out_meanwhile_the_composers_letter_is_a_draft(window):
+    fields = {**window.get(f"{FORM}write/").form_with("letter").fields, **COMPOSED}
+    window.client.logout()
+
+    answer = window.post(TEST, **{**fields, "test_email": TO})
+
+    kept = Draft.objects.get()
+    assert kept.letter == COMPOSED["letter"]
+    assert f"{FORM}drafts/{kept.pk}/" in unquote(answer.answer["Location"])
+
+
+@pytest.mark.parametrize("words", [LETTER, COMPOSED])
+def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window, words):
+    window.client.handler.enforce_csrf_checks = True
+
+    answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)
+
+    assert answer.status == 403
+    assert "nothing was sent" in answer.words
+    again = answer.form_with("title").fields
+    assert {name: again[name] for name in words} == words
+    assert again["test_email"] == TO
+    assert not sent_as_tests()
+
+
+def test_what_is_longer_than_any_letter_is_not_rendered(window):
+    # Rendering so much Markdown would take longer than any test may.
+    words = {**COMPOSED, "letter": "a\n" * 5_000_000}
+
+    answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)
+
+    assert answer.status == 200
+    assert "This part has 10,000,000 characters; at most 250,000 are possible." in answer.words
+    assert not sent_as_tests()

@@ -1,0 +1,229 @@
+"""The text part that is made from a letter."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delivery.merge_fields import FIELD
+from publishing.markdown import html_of
+from publishing.text_part import DEEPEST, text_of
+from publishing.written import HTML, MARKDOWN, Written, automatic_text, content_of
+
+# --- Words --------------------------------------------------------------------------------------
+
+
+def test_headings_and_paragraphs_stand_apart_each_on_one_line() -> None:
+    html = "<h1>Tides</h1>\n<p>High\n  <em>tide</em>&nbsp;at   <b>six</b>.</p><h3>Low</h3><p>x</p>"
+    assert text_of(html) == "Tides\n=====\n\nHigh tide at six.\n\nLow\n\nx"
+
+
+def test_a_break_is_a_line_and_an_empty_paragraph_is_nothing() -> None:
+    assert text_of("<p>Until Thursday,<br>Edith<br></p><p>&nbsp;</p><p></p><p>x</p>") == (
+        "Until Thursday,\nEdith\n\nx"
+    )
+
+
+def test_words_without_a_paragraph_are_one() -> None:
+    assert text_of("one <b>two</b><div>three</div>four") == "one two\n\nthree\n\nfour"
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        "<style>p { color: red }</style>",
+        "<script>alert('<p>x</p>')</script>",
+        "<!-- <p>x</p> -->",
+        "<!--[if mso]><p>x</p><![endif]-->",
+        "<title>x</title>",
+        '<div style="display: none">x<p>y<p>z</div>',
+        '<p style="color:red;DISPLAY:NONE">x</p>',
+        "<div hidden>x</div>",
+        '<img src="https://e.org/dot.gif">',
+    ],
+)
+def test_what_nobody_sees_is_not_said(unseen: str) -> None:
+    assert text_of(f"<p>before</p>{unseen}<p>after</p>") == "before\n\nafter"
+
+
+def test_of_a_whole_document_its_body_is_said() -> None:
+    html = "<!doctype html><html><head><title>T</title></head><body><p>x</p></body></html>"
+    assert text_of(html) == "x"
+
+
+def test_pictures_are_their_alt_texts() -> None:
+    assert text_of('<p><img src="/x.png" alt="Eight swifts"></p>') == "Eight swifts"
+
+
+def test_what_is_struck_out_or_quoted_says_so() -> None:
+    assert text_of("<p><del>6</del> <s>7</s> <q>Eight</q></p>") == "~~6~~ ~~7~~ “Eight”"
+
+
+def test_entities_are_the_characters_they_mean() -> None:
+    assert text_of("<p>caf&eacute; &lt;b&gt; &amp; &#8364;</p>") == "café <b> & €"
+
+
+# --- Links --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ('<a href="https://e.org/a">The list</a>.', "The list (https://e.org/a)."),
+        ('<a href="https://e.org/">https://e.org/</a>', "https://e.org/"),
+        ('<a href="https://e.org/">e.org</a>', "https://e.org/"),
+        ('<a href="mailto:a@e.org">a@e.org</a>', "a@e.org"),
+        ('<a href="mailto:a@e.org">Write</a>', "Write (mailto:a@e.org)"),
+        ('<a href="https://e.org/"><img src="/x.png" alt="Swifts"></a>', "Swifts (https://e.org/)"),
+        ('<a href="https://e.org/"><img src="/x.png"></a>', "https://e.org/"),
+        ('<a href="#notes">Notes</a>', "Notes"),
+        ("<a>nowhere</a>", "nowhere"),
+        ('<a href="javascript:alert(1)">x</a>', "x"),
+        ('<a href="https://e.org/"><p>one</p><p>two</p></a>', "one\n\ntwo\n\n(https://e.org/)"),
+    ],
+)
+def test_links_say_their_address_once(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+# --- Lists, quotes, code, rules -----------------------------------------------------------------
+
+
+def test_lists_nested_and_numbered() -> None:
+    markdown = "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
+    assert text_of(html_of(markdown)) == (
+        "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
+    )
+
+
+def test_an_item_of_several_paragraphs_is_moved_in_whole() -> None:
+    assert text_of(html_of("- one\n\n  more\n\n- two")) == "- one\n\n  more\n- two"
+
+
+def test_quotes_are_marked_on_every_line() -> None:
+    assert text_of(html_of("> a  \n> b\n>\n> c\n> > d\n\ne")) == "> a\n> b\n>\n> c\n>\n> > d\n\ne"
+
+
+def test_two_quotes_stand_apart() -> None:
+    quotes = "<blockquote><p>a</p></blockquote><blockquote><p>b</p></blockquote>"
+    assert text_of(quotes) == "> a\n\n> b"
+
+
+def test_code_keeps_its_lines_and_its_indentation() -> None:
+    assert (
+        text_of(html_of("```\nif x < 1:\n    y\n\nz\n```")) == "    if x < 1:\n        y\n\n    z"
+    )
+
+
+def test_a_rule_is_a_line() -> None:
+    assert text_of("<p>a</p><hr><p>b</p>") == "a\n\n* * *\n\nb"
+
+
+def test_definitions() -> None:
+    assert text_of("<dl><dt>Swift</dt><dd>A bird.</dd></dl>") == "Swift\n    A bird."
+
+
+# --- Tables -------------------------------------------------------------------------------------
+
+
+def test_tables_are_columns_with_figures_at_the_right() -> None:
+    table = "| Year | Last seen | Birds |\n|--|--|--:|\n| 2025 | 31 July | 12 |\n| 26 | 3 | 8 |"
+    assert text_of(html_of(table)) == (
+        "Year  Last seen  Birds\n"
+        "----  ---------  -----\n"
+        "2025  31 July       12\n"
+        "26    3              8"
+    )
+
+
+def test_a_caption_stands_above_its_table() -> None:
+    html = "<table><caption>Swifts</caption><tr><td>a</td><td>b</td></tr></table>"
+    assert text_of(html) == "Swifts\n\na  b"
+
+
+def test_a_table_that_is_too_wide_for_a_window_is_no_columns() -> None:
+    wide = "word " * 15
+    html = f"<table><tr><th>A<th>B<tr><td>{wide}<td>{wide}</table>"
+    assert text_of(html) == f"A | B\n{wide.strip()} | {wide.strip()}"
+
+
+def test_tables_that_lay_out_a_letter_are_its_paragraphs() -> None:
+    html = (
+        "<table><tr><td><table><tr><td><p>one</p><p>two</p></td></tr></table></td>"
+        "<td><p>three</p></td></tr></table>"
+    )
+    assert text_of(html) == "one\n\ntwo\n\nthree"
+
+
+def test_a_field_takes_its_own_room_in_a_column() -> None:
+    html = "<table><tr><td>{{ name|x }}<td>b</tr><tr><td>c<td>d</tr></table>"
+    assert text_of(html) == "{{ name|x }}  b\nc             d"
+
+
+# --- Merge fields -------------------------------------------------------------------------------
+
+
+def test_fields_come_through_in_words_and_in_addresses() -> None:
+    html = '<p>{{name}}, <a href="{{ archive_url }}">read {{ name|you }}</a></p>'
+    assert text_of(html) == "{{name}}, read {{ name|you }} ({{ archive_url }})"
+    assert text_of('<a href="{{{ pm:unsubscribe }}}">Leave</a>') == "Leave ({{{ pm:unsubscribe }}})"
+    assert text_of('<a href="{{ archive_url }}">{{ archive_url }}</a>') == "{{ archive_url }}"
+
+
+def test_a_fallback_of_html_becomes_words() -> None:
+    assert text_of("<p>{{ name|<b>you</b> &amp; me }}</p>") == "{{ name|you & me }}"
+    assert text_of("<p>{{ name|&#123;x&#125; }}</p>") == "{{ name|x }}"
+    assert text_of(html_of("{{ name|<b> & me }}")) == "{{ name|<b> & me }}"
+
+
+FIELDS = st.sampled_from(["{{ name }}", "{{name|there}}", "{{ email }}", "{{ archive_url }}"])
+TAGS = st.sampled_from(
+    ["<p>", "</p>", "<b>", "</b>", "<ul>", "<li>", "</ul>", "<blockquote>", "</blockquote>", "<br>",
+     "<table>", "<tr>", "<td>", "<th>", "</table>", "<pre>", "</pre>", "<h1>", "</h1>", "<hr>",
+     "<a href='/x'>", "</a>", "<div>", "</div>", "word", " ", "\n", "&amp;", "&nbsp", "<", "<a ",
+     "<!", "'", '"', "<dd>", "<svg>", "<q>", "<select>", "<textarea>"]
+)  # fmt: skip
+
+
+@given(st.lists(FIELDS | TAGS, max_size=40))
+def test_no_field_is_lost_whatever_the_html_is_like(pieces: list[str]) -> None:
+    html = "".join(pieces)
+    if "<a " in html and ">" in html:
+        return  # then a field may stand within a tag
+    assert sorted(FIELD.findall(text_of(html))) == sorted(FIELD.findall(html))
+
+
+@given(st.text(max_size=300) | st.lists(TAGS, max_size=60).map("".join))
+def test_anything_has_a_text_part(html: str) -> None:
+    text_of(html)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<div>", "<b>", "<blockquote>", "<ul><li>", "<table><tr><td>", "<p><font size=1>", '<a "',
+     "<!--", "<!", "</", "<a title='<", "<br>", "<td>x", "&#", "{{ name }}"],
+)  # fmt: skip
+def test_the_longest_letter_may_be_made_of_anything(piece: str) -> None:
+    html = piece * (200_000 // len(piece))
+    made = text_of(f"{html} <p>last words</p>")
+    assert len(made) <= 2 * len(html) + 100
+
+
+def test_depth_costs_no_room() -> None:
+    deep = text_of("<blockquote>" * 100 + "<p>x</p><p>y</p>")
+    assert deep.endswith("> " * DEEPEST + "y")
+    assert len(deep) < 50
+
+
+# --- What the author wrote ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("form", "letter"), [(MARKDOWN, "Hi **you**"), (HTML, "<p>Hi <b>you</b>")])
+def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
+    form: str, letter: str
+) -> None:
+    written = Written("T", "", form, letter, " \n")
+    assert automatic_text(written) == "Hi you"
+    assert content_of(written).text == "Hi you"
+    assert content_of(Written("T", "", form, letter, "In *my* words\n")).text == "In *my* words\n"

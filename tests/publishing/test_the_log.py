@@ -1,0 +1,198 @@
+"""Who did what and when: one sentence each, to whoever may know, a page at a time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from publishing.audit_trail import record_action, record_listing
+from publishing.logged import said
+from publishing.publish import publish
+from subscribers import audit_trail as of_readers
+from subscribers.importing import audit_trail as of_imports
+from subscribers.models import Subscriber
+from tests.publishing.letters import letter
+from tests.publishing.window_of import Page, WindowOf
+from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+
+LOG = "/admin/newsletters/log/"
+
+
+# --- The sentence ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kept", "thing", "sentence"),
+    [
+        ("Published version 1 to 3 readers.", "Herons", "published Herons to 3 readers"),
+        (
+            "Published version 2 to everyone confirmed: 3 readers, unlisted.",
+            "Herons",
+            "published version 2 of Herons to everyone confirmed: 3 readers, unlisted",
+        ),
+        ("Resumed, version 1.", "Herons", "resumed Herons"),
+        ("Sent to the missed, version 2.", "Herons", "sent to the missed version 2 of Herons"),
+        (
+            "Paused from the command line, version 1.",
+            "Herons",
+            "paused Herons from the command line",
+        ),
+        ("Made unlisted.", "Herons", "made Herons unlisted"),
+        ("Imported, asking each reader to confirm.", "fair.csv",
+         "imported fair.csv, asking each reader to confirm"),
+        ("Uploaded to be checked.", "fair.csv", "uploaded fair.csv to be checked"),
+        ("Dropped; nobody was imported.", "fair.csv", "dropped fair.csv; nobody was imported"),
+        ("Downloaded the record.", "reader 12", "downloaded the record of reader 12"),
+        ("Downloaded the list of readers as CSV.", "", "downloaded the list of readers as CSV"),
+        ("Erased.", "reader 12", "erased reader 12"),
+        ("Added.", "the account ines", "added the account ines"),
+        ("Changed Name and Tagline.", "the group", "changed Name and Tagline of the group"),
+        ("Something that nobody thought of.", "Herons", "something that nobody thought of: Herons"),
+        ("DNS was looked at.", "Herons", "DNS was looked at: Herons"),
+    ],
+)  # fmt: skip
+def test_the_thing_stands_in_its_place(kept: str, thing: str, sentence: str) -> None:
+    assert str(said(kept, thing)) == sentence
+
+
+def test_a_title_that_looks_like_one_of_our_sentences_is_only_a_title() -> None:
+    assert (
+        str(said("Resumed, version 1.", "Erased, version {0}.")) == "resumed Erased, version {0}."
+    )
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def lines(page: Page) -> list[str]:
+    """What was done, line by line, without the time."""
+    rows = re.findall(r'<li><span class="quiet">.*?</span>(.*?)</li>', page.html, re.S)
+    return [" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows]
+
+
+@pytest.fixture
+def operator(django_user_model: Any) -> Any:
+    return django_user_model.objects.create_superuser("ola", password="a long password")
+
+
+@pytest.fixture
+def done(author: Any, operator: Any, three_readers: list[Subscriber]) -> Any:
+    """An issue was published, paused and unlisted, a list imported, a reader erased."""
+    edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
+    record_action(author.pk, edition, "paused")
+    record_listing(operator.pk, edition.issue_id, unlisted=True)
+    list_of_readers = SubscriberImportFactory(filename="village-fair.csv", confirmed=False)
+    of_imports.record_import(operator.pk, list_of_readers)
+    of_readers.record_action(operator.pk, three_readers[0].pk, "Erased.")
+    of_readers.record_action(operator.pk, three_readers[1].pk, "Downloaded the record.")
+    of_readers.record_export(operator.pk, "")
+    return edition
+
+
+def test_everything_that_was_done_stands_there_newest_first(
+    operator: Any, done: Any, three_readers: list[Subscriber]
+) -> None:
+    erased, other, _ = three_readers
+    page = WindowOf(operator).get(LOG)
+    assert lines(page) == [
+        "ola downloaded the list of readers as CSV",
+        f"ola downloaded the record of reader {other.pk}",
+        f"ola erased reader {erased.pk}",
+        "ola imported village-fair.csv, asking each reader to confirm",
+        "ola made Herons unlisted",
+        "Edith Marlow paused Herons",
+        "Edith Marlow published Herons to 3 readers",
+    ]
+    assert f'href="/admin/newsletters/{done.issue_id}/"' in page.html
+    assert f'href="/admin/newsletters/readers/{other.pk}/"' in page.html
+    # There is no page of somebody who is gone.
+    assert f'href="/admin/newsletters/readers/{erased.pk}/"' not in page.html
+
+
+@pytest.mark.parametrize(
+    ("permission", "seen"),
+    [
+        ("publish_edition", {"made", "paused", "published"}),
+        ("operate_sending", {"made", "paused", "published", "changed"}),
+        ("manage_readers", {"downloaded", "erased", "imported"}),
+    ],
+)
+def test_everybody_sees_what_they_have_to_do_with(
+    new_author: Any, operator: Any, done: Any, permission: str, seen: set[str]
+) -> None:
+    window = WindowOf(operator)
+    account = new_author("ines", permission)
+    LogEntry.objects.log_actions(operator.pk, [account], 2, "Changed Groups.", single_object=True)
+
+    found = lines(WindowOf(account).get(LOG))
+    assert {line.replace("Edith Marlow", "edith").split()[1] for line in found} == seen
+    for kind in ("issues", "imports", "readers", "accounts"):
+        assert set(lines(WindowOf(account).get(f"{LOG}?kind={kind}"))) <= set(found)
+    assert len(lines(window.get(LOG))) == 8
+
+
+@pytest.mark.parametrize("permission", ["write_draft", "view_issue"])
+def test_who_only_writes_or_looks_is_told_that_it_takes_more(
+    new_author: Any, permission: str
+) -> None:
+    page = WindowOf(new_author("ines", permission)).get(LOG)
+    assert page.status == 403
+    assert "The log needs a permission that this account lacks." in page.words
+
+
+def test_who_is_not_signed_in_is_led_to_the_login_and_back(transactional_db: None) -> None:
+    answer = WindowOf(None).get(LOG).answer
+    assert answer["Location"] == f"/admin/login/?next={LOG}"
+
+
+def test_it_is_looked_through_by_person_and_by_kind(author: Any, operator: Any, done: Any) -> None:
+    window = WindowOf(operator)
+    assert len(lines(window.get(f"{LOG}?person={author.pk}"))) == 2
+    assert lines(window.get(f"{LOG}?kind=issues&person={operator.pk}")) == [
+        "ola made Herons unlisted"
+    ]
+    page = window.get(f"{LOG}?kind=accounts")
+    assert "Nothing of that kind was done." in page.words
+    for nonsense in ("?kind=nothing", "?person=nobody", "?before=-1", "?before=99999999999999"):
+        assert len(lines(window.get(f"{LOG}{nonsense}"))) == 7
+
+
+def test_the_next_page_begins_where_this_one_ends_whatever_was_done_meanwhile(
+    author: Any, operator: Any
+) -> None:
+    for number in range(60):
+        of_readers.record_action(author.pk, number + 1, "Downloaded the record.")
+    window = WindowOf(operator)
+    first = window.get(LOG)
+    of_readers.record_action(author.pk, 99, "Downloaded the record.")
+    older = re.search(r'href="(\?[^"]*)" rel="next"', first.html)
+    assert older
+    second = window.get(LOG + older[1].replace("&amp;", "&"))
+
+    numbers = [int(line.split()[-1]) for line in lines(first) + lines(second)]
+    assert numbers == list(range(60, 0, -1))
+    assert "Newest" in second.words
+
+
+def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, author: Any) -> None:
+    window = WindowOf(operator)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            window.get(LOG)
+        return len(captured)
+
+    of_readers.record_action(author.pk, 1, "Downloaded the record.")
+    queries()  # what kinds of things there are is asked once
+    few = queries()
+    for number in range(30):
+        reader = SubscriberFactory()
+        of_readers.record_action(author.pk, reader.pk, f"Downloaded the record {number}.")
+    assert queries() == few <= 10

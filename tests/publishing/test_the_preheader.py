@@ -1,0 +1,140 @@
+"""The preheader: what an inbox shows beside the subject, and the archive under the title."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from delivery.models import Edition
+from publishing.archive import latest_letters
+from publishing.content import LONGEST_PREHEADER, Content
+from publishing.models import KeptForm
+from publishing.publish import publish
+from publishing.summary import summary_of
+from publishing.what_differs import compare
+from tests.publishing.window_of import FORM, LETTER, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).parent.parent.parent
+WORDS = "A note on absence, and how to keep a record of it."
+
+
+def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
+    page = window.get()
+    assert "What an inbox shows beside the subject; empty: the letter’s first words." in page.words
+
+    assert window.publish(preheader=f" {WORDS} ").status == 303
+
+    edition = Edition.objects.get()
+    assert edition.preheader == WORDS
+    assert WORDS in edition.html_mail
+
+
+def test_a_form_without_the_field_is_published_as_ever(window, three_readers):
+    fields = window.open_form()
+    del fields["preheader"]
+
+    assert window.post(**fields).status == 303
+    assert window.post(**fields).status == 303
+
+    edition = Edition.objects.get()
+    assert edition.preheader == ""
+    letter = Content(LETTER["title"], LETTER["html_content"], LETTER["text_content"])
+    assert bytes(edition.content_hash) == letter.sha256
+
+
+def test_another_preheader_under_the_same_key_is_other_content(window, three_readers):
+    fields = {**window.open_form(), "preheader": WORDS}
+    assert window.post(**fields).status == 303
+
+    page = window.post(**{**fields, "preheader": "Other words"})
+
+    assert page.status == 422
+    assert page.form_with("title").fields["preheader"] == "Other words"
+    assert "Preheader" in page.words
+    assert Edition.objects.get().preheader == WORDS
+
+
+def test_what_is_wrong_with_it_is_said_at_the_field(window, three_readers):
+    long = "x" * (LONGEST_PREHEADER + 1)
+    for preheader, sentence in (
+        (long, "The preheader has 301 characters; at most 300 are possible."),
+        ("Leave: {{ unsubscribe_url }}", "There is no merge field “{{ unsubscribe_url }}”."),
+    ):
+        page = window.publish(preheader=preheader)
+        assert page.status == 200
+        assert sentence in page.words
+        assert 'href="#id_preheader"' in page.html
+        assert page.form_with("title").fields["preheader"] == preheader
+    assert not Edition.objects.exists()
+
+
+def test_a_correction_begins_with_the_newest(window, three_readers):
+    window.publish(preheader=WORDS)
+    issue = Edition.objects.get().issue_id
+
+    page = window.get(f"{FORM}?issue={issue}")
+
+    assert page.form_with("title").fields["preheader"] == WORDS
+
+
+def test_it_is_kept_with_the_letter_while_its_author_is_signed_out(window):
+    fields = {**window.open_form(), "preheader": WORDS}
+    WindowOf(None).post(**fields)
+
+    assert KeptForm.objects.get().preheader == WORDS
+    assert window.get().form_with("title").fields["preheader"] == WORDS
+
+
+def test_a_script_says_it_with_an_option(database_url, author, tmp_path):
+    text = tmp_path / "letter.txt"
+    text.write_text("They have gone.\n")
+    done = subprocess.run(
+        [sys.executable, "manage.py", "publish", "--title", "Swifts", "--preheader", WORDS,
+         "--text-file", str(text), "--author", "edith"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database_url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["created"] is True
+    assert Edition.objects.get().preheader == WORDS
+
+
+def test_where_it_differs_is_shown_and_only_where_there_is_one():
+    plain, told = Content("T", "", "x"), Content("T", "", "x", WORDS)
+
+    assert [line.field for line in compare(plain, plain)] == ["Title", "HTML", "Text"]
+    _, preheader, *_ = compare(plain, told)
+    assert preheader.field == "Preheader"
+    assert (preheader.earlier.length, preheader.now.length) == (0, len(WORDS))
+
+
+def test_the_archive_tells_a_letter_by_it(author, three_readers):
+    content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
+    edition = publish(author.pk, "k", content, hold_s=0).edition
+
+    assert [letter.summary for letter in latest_letters(1)] == ["You and the swifts"]
+    anybody = WindowOf(None)
+    assert (
+        '<meta name="description" content="You and the swifts">'
+        in anybody.get(f"/archive/{edition.issue.slug}/").html
+    )
+    feed = anybody.get("/archive/feed.xml").html
+    assert '<summary type="text">You and the swifts</summary>' in feed
+
+
+def test_without_one_a_letter_is_told_by_its_first_words():
+    words = "They are gone between one evening and the next."
+    assert summary_of(f"<p>{words}</p>", "", "") == words
+    assert summary_of(f"<p>{words}</p>", "", "{{ name }}") == words

@@ -1,0 +1,155 @@
+"""The preview: what will be sent, in an answer that can do nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from delivery.dispatch import renderer_for
+from delivery.message import Copy
+from delivery.models import Edition
+from idempotency.key import fresh_key
+from publishing import drafts
+from publishing.drafts import Wording
+from publishing.publish import publish
+from publishing.written import HTML, MARKDOWN, Written, content_of
+from subscribers.models import Subscriber
+from tests.publishing.window_of import LETTER, WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PREVIEW = "/admin/newsletters/preview/"
+WORDS = Written(
+    "For {{ name }}",
+    "Dear {{ name|reader }}, quite.",
+    MARKDOWN,
+    "Dear {{ name|reader }},\n\n**gone** to [the archive]({{ archive_url }}).",
+    "",
+)
+
+
+def preview(author, words: Written = WORDS) -> str:
+    """The address of the preview of a draft with these words."""
+    draft = drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+    return f"/admin/newsletters/drafts/{draft.pk}/preview/"
+
+
+def policy_of(page) -> dict[str, str]:
+    """The directives of an answer's policy."""
+    given = page.answer["Content-Security-Policy"].split(";")
+    return {name: rest.strip() for name, _, rest in (one.strip().partition(" ") for one in given)}
+
+
+def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, three_readers):
+    shown = json.loads(
+        window.client.get(
+            preview(author), secure=True, headers={"Accept": "application/json"}
+        ).content
+    )
+    edition = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    edition.archive_url = "https://letter.example.org/archive/"
+    ada = Subscriber.objects.get(name="Ada")
+    sent = renderer_for(edition).message(Copy(ada.pk, ada.email, ada.name), author.pk)
+
+    def without_tokens(mail: str) -> str:
+        return re.sub(r"/unsubscribe/[^/]+/", "/unsubscribe/x/", mail)
+
+    assert shown["subject"] == sent["Subject"] == "For Ada"
+    assert without_tokens(shown["html"]) == without_tokens(sent["HtmlBody"])
+    assert without_tokens(shown["text"]) == without_tokens(sent.get("TextBody", ""))
+
+
+def test_where_nobody_is_confirmed_it_is_adas(window, author):
+    assert "Dear Ada Whitlock," in window.get(preview(author)).html
+
+
+def test_its_links_to_unsubscribe_remove_nobody(window, author, three_readers):
+    page = window.get(preview(author))
+
+    (link,) = set(re.findall(r'href="https://letter\.example\.org(/unsubscribe/[^"]+)"', page.html))
+    WindowOf(None).post(link)
+
+    assert Subscriber.objects.filter(state="confirmed").count() == 3
+
+
+def test_it_can_do_nothing(window, author):
+    page = window.get(preview(author))
+    policy = policy_of(page)
+
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"
+    assert page.answer["X-Frame-Options"] == "SAMEORIGIN"
+    assert page.answer["Cache-Control"] == "no-store"
+    assert "script-src" not in policy
+    assert not {"allow-scripts", "allow-forms", "allow-top-navigation"} & set(
+        policy["sandbox"].split()
+    )
+
+
+def test_the_frame_of_the_composer_allows_no_more_than_the_answer(window, author):
+    address = preview(author)
+    frame = re.search(
+        r'<iframe[^>]* sandbox="([^"]*)"', window.get(address.removesuffix("preview/")).html
+    )
+
+    assert set(frame[1].split()) == set(policy_of(window.get(address))["sandbox"].split())
+
+
+def test_the_text_part_is_plain_text(window, author):
+    written = Written("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
+    page = window.get(f"{preview(author, written)}?part=text")
+
+    assert page.answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert page.html.startswith("<b>Not bold</b>, Ada Whitlock")
+    assert policy_of(page)["default-src"] == "'none'"
+
+
+def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
+    page = window.post(PREVIEW, **LETTER)
+    text = window.post(PREVIEW, **LETTER, part="text")
+
+    assert "<p>they have gone.</p>" in re.sub(r'(<p) style="[^"]*"', r"\1", page.html)
+    assert text.html.startswith("Dear Ada Whitlock,")
+
+
+def test_the_composers_fields_are_too(window):
+    fields = {"title": "Gone", "format": "markdown", "letter": "They *have*.", "text_content": ""}
+    answer = window.client.post(
+        PREVIEW, fields, secure=True, headers={"Accept": "application/json"}
+    )
+
+    assert set(json.loads(answer.content)) == {"subject", "html", "text"}
+    assert "<em" in json.loads(answer.content)["html"]
+
+
+def test_an_empty_letter_has_a_preview_too(window, author):
+    page = window.get(preview(author, Written("", "", MARKDOWN, "", "")))
+
+    assert "Here stands the letter" in page.words
+
+
+def test_nothing_is_published_by_looking(window, author):
+    window.get(preview(author))
+    window.post(PREVIEW, **LETTER)
+
+    assert not Edition.objects.filter(kind="newsletter").exists()
+
+
+def test_looking_takes_the_permission_to_write(new_author, author):
+    address = preview(author)
+
+    assert WindowOf(new_author("luke", "view_issue")).get(address).status == 403
+    assert WindowOf(new_author("wanda", "write_draft")).get(address).status == 200
+    assert WindowOf(None).post(PREVIEW, **LETTER).status == 302
+
+
+@pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
+def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
+    fields = {"format": "markdown", "letter": "w" * 250_001}
+
+    answer = window.client.post(PREVIEW, fields, secure=True, headers=headers)
+
+    assert answer.status_code == 400
+    assert "at most 250,000 are possible" in answer.content.decode()
