@@ -1,0 +1,128 @@
+"""
+Progress pages that are left open, as many as are asked for, in one process and without a browser.
+
+Each does what `static/progress.js` does: asks with the tag it has, heeds the time after which it
+may ask again, and says that it is hidden if it is. `on` and `off` on the standard input let them
+ask and keep them from asking; each `off` is answered with a line of JSON that says what was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+
+@dataclass
+class Tally:
+    """What was asked since the last `off`."""
+
+    statuses: dict[int, int] = field(default_factory=dict)
+    took_ms: list[float] = field(default_factory=list)
+    failures: int = 0
+
+
+@dataclass
+class Page:
+    """One open page."""
+
+    name: str
+    cookie: str
+    hidden: bool
+    tag: str = ""
+    same: int = 0
+    asks_after_s: float = 2.0
+
+
+class Pages:
+    """All of them, and whether they may ask."""
+
+    def __init__(self, address: str, path: str, pages: list[Page]) -> None:
+        self.host, self.port = urlsplit(address).hostname, urlsplit(address).port
+        self.path, self.pages = path, pages
+        self.may_ask = asyncio.Event()
+        self.tally = Tally()
+
+    async def live(self, page: Page) -> None:
+        """Ask, wait, ask again."""
+        while True:
+            await asyncio.sleep(page.asks_after_s * random.uniform(0.9, 1.1))
+            if not self.may_ask.is_set():
+                await self.may_ask.wait()
+                # Somewhere within its pause, as after any other second.
+                await asyncio.sleep(page.asks_after_s * random.random())
+            began = time.perf_counter()
+            try:
+                status, headers = await self.ask(page)
+            except (OSError, ValueError, IndexError):
+                self.tally.failures += 1
+                page.asks_after_s = 10.0
+                continue
+            self.tally.took_ms.append(1000 * (time.perf_counter() - began))
+            self.tally.statuses[status] = self.tally.statuses.get(status, 0) + 1
+            page.same = page.same + 1 if status == 304 else 0
+            page.tag = headers.get("etag", "")
+            pause = headers.get("homing-ask-again", "never")
+            page.asks_after_s = 60.0 if pause == "never" else float(pause)
+
+    async def ask(self, page: Page) -> tuple[int, dict[str, str]]:
+        """One request on a connection of its own; a browser's has been closed meanwhile too."""
+        reader, writer = await asyncio.open_connection(self.host, self.port)
+        hidden = "&hidden=1" if page.hidden else ""
+        known = f"If-None-Match: {page.tag}\r\n" if page.tag else ""
+        writer.write(
+            f"GET {self.path}&page={page.name}&same={page.same}{hidden} HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{self.port}\r\nCookie: sessionid={page.cookie}\r\n"
+            f"Accept: application/json\r\n{known}Connection: close\r\n\r\n".encode()
+        )
+        answer = await reader.read()
+        writer.close()
+        head = answer.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+        pairs = (line.partition(":") for line in head[1:])
+        return int(head[0].split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
+
+
+async def main() -> None:
+    """Open the pages that standard input describes, and do as it says."""
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
+    )
+    plan = json.loads(await lines.readline())
+    hidden = round(plan["pages"] * plan["hidden"])
+    pages = Pages(
+        plan["address"],
+        plan["path"],
+        [
+            Page(
+                f"page{number:05}", plan["cookies"][number % len(plan["cookies"])], number < hidden
+            )
+            for number in range(plan["pages"])
+        ],
+    )
+    living = [asyncio.create_task(pages.live(page)) for page in pages.pages]
+    while word := (await lines.readline()).decode().strip():
+        if word == "on":
+            pages.tally = Tally()
+            pages.may_ask.set()
+        elif word == "off":
+            pages.may_ask.clear()
+            tally = pages.tally
+            said = {
+                "statuses": tally.statuses,
+                "failures": tally.failures,
+                "took_ms": sorted(tally.took_ms),
+            }
+            print(json.dumps(said), flush=True)
+        else:  # the path of another issue
+            pages.path = word
+    for task in living:
+        task.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
