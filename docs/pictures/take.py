@@ -1,0 +1,285 @@
+"""
+Takes the pictures of the docs from the running program: `make pictures`.
+
+It starts what the demo starts (a database of its own in a temporary folder, the sandbox, the site,
+two workers), brings in readers and past issues, then goes the way of an author in a real browser
+and takes each picture on the way. Whatever it started ends with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import requests
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent.parent
+sys.path[:0] = [str(ROOT), str(FOLDER)]
+from almanack import (  # noqa: E402
+    AUTHOR,
+    LETTER,
+    NEWSLETTER,
+    PAST,
+    PREHEADER,
+    READERS_NOW,
+    SECOND_DRAFT,
+    SENDER,
+    TITLE,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from newsletter_site.demo.stage import Stage
+
+HOLD_S = 30
+WIDE = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def main() -> None:
+    """Read which pictures are wanted and take them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=FOLDER, help="the folder for the pictures")
+    into = parser.parse_args().into
+    into.mkdir(parents=True, exist_ok=True)
+    with running_program() as stage, browser() as chromium:
+        take(stage, chromium, into)
+
+
+@contextmanager
+def running_program() -> Iterator[Stage]:
+    """Database, sandbox, site and workers, with readers and past issues."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-pictures-")))
+        os.environ.update(
+            DEBUG="on",
+            DJANGO_SETTINGS_MODULE="newsletter_site.settings",
+            DJANGO_ALLOW_ASYNC_UNSAFE="1",
+            FROM_EMAIL=SENDER,
+            HOMING_DATA_DIR=str(folder),
+        )
+        os.environ.pop("DATABASE_URL", None)
+        import django
+
+        django.setup()
+        from django.conf import settings
+
+        from newsletter_site.demo import environment
+        from newsletter_site.demo.children import Children
+        from newsletter_site.demo.screen import Screen
+        from newsletter_site.demo.stage import open_database, set_up
+        from newsletter_site.demo.stopping import Stopping
+
+        # As long as an author has it, and as a reader of the docs will.
+        environment.HOLD_S = HOLD_S
+        stopping, screen = Stopping(), Screen(sys.stdout)
+        children = stack.enter_context(
+            Children(
+                cwd=settings.BASE_DIR,
+                logs=folder,
+                keep_open=[],
+                in_a_hurry=lambda: stopping.asked_twice,
+            )
+        )
+        open_database(screen)
+        stage = set_up(screen, stopping, children, folder)
+        name_everything(stage)
+        for number, _ in enumerate(PAST):
+            publish_past(stage, number, folder, stopping.pause)
+            screen.step(f"“{PAST[number].title}” has gone out")
+        bring_in(PAST[-1].readers, READERS_NOW, folder)
+        yield stage
+
+
+def name_everything(stage: Stage) -> None:
+    """The newsletter and its author by name."""
+    from delivery.models import Newsletter
+    from newsletter_site.models import User
+
+    Newsletter.objects.update(**NEWSLETTER)
+    first, last = AUTHOR
+    User.objects.filter(pk=stage.author.id).update(
+        first_name=first, last_name=last, email="edith@almanack.example"
+    )
+
+
+def bring_in(first: int, last: int, folder: Path) -> None:
+    """Import these rows of the demo's list, as a file of their own."""
+    from subscribers.importing import import_file
+
+    rows = (ROOT / "publishing/demo_material/readers.csv").read_text("utf-8-sig").splitlines(True)
+    piece = folder / f"readers-{last}.csv"
+    piece.write_text(rows[0] + "".join(rows[1 + first : 1 + last]), "utf-8")
+    import_file(piece, confirmed=True, where="the counter of the reading room")
+
+
+def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], None]) -> None:
+    """Bring in the readers of that time, publish, have it sent, and move it to its day."""
+    from django.db import connection
+
+    from delivery.edition_state import EditionState
+    from publishing.content import Content
+    from publishing.publish import publish
+    from publishing.status import status_of
+
+    past = PAST[number]
+    bring_in(PAST[number - 1].readers if number else 0, past.readers, folder)
+    words = f"Dear {{{{ name|reader }}}},\n\n{past.words}\n"
+    edition = publish(
+        stage.author.id,
+        f"picture-{number}",
+        Content(past.title, f"<p>{past.words}</p>", words),
+        hold_s=0,
+    ).edition
+    while status_of(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
+        pause()
+    with connection.cursor() as cursor:
+        # Its day, for every time that a page shows of it.
+        for table, columns, key in (
+            ("edition", ("published_at", "held_until"), "id"),
+            ("attempt", ("started_at", "finished_at"), "edition_id"),
+        ):
+            moved = ", ".join(
+                f"{column} = {column} - %(days)s * interval '1 day'" for column in columns
+            )
+            cursor.execute(
+                f"UPDATE {table} SET {moved} WHERE {key} = %(edition)s",  # noqa: S608 -- constants
+                {"days": past.days, "edition": edition.pk},
+            )
+        cursor.execute(
+            "UPDATE django_admin_log SET action_time = action_time - %s * interval '1 day' "
+            "WHERE action_time > now() - interval '1 hour' AND object_id = %s",
+            [past.days, str(edition.issue_id)],
+        )
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A Chromium of this machine."""
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if path is None:
+        sys.exit("No Chromium was found on this machine; install the package chromium.")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield chromium
+        chromium.close()
+
+
+def take(stage: Stage, chromium: Browser, into: Path) -> None:
+    """The way of an author, with a picture at each place worth showing."""
+    window = chromium.new_context(base_url=stage.site_url, viewport=WIDE, device_scale_factor=1)
+    page = window.new_page()
+
+    def picture(name: str, *, whole: bool = False) -> None:
+        page.mouse.move(0, 0)
+        page.evaluate(
+            "if (document.activeElement.matches('textarea')) document.activeElement.blur()"
+        )
+        if not page.locator("dialog[open]").count():
+            page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=into / f"{name}.png", full_page=whole, animations="disabled")
+        print(f"{name}.png")
+
+    page.goto("/")
+    picture("sign-up")
+    sign_in(page, stage)
+    write(page)
+    picture("composer")
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    picture("composer-dark-phone")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDE)
+    page.get_by_role("button", name="Check and publish").click()
+    page.get_by_role("heading", name="Before it goes out").wait_for()
+    page.get_by_text("In order").wait_for()
+    picture("check", whole=True)
+    slow_down(stage)
+    page.get_by_role("button", name=re.compile("^Publish to")).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name=re.compile("^Publish to")).wait_for()
+    picture("publish")
+    dialog.get_by_role("button", name=re.compile("^Publish to")).click()
+    page.wait_for_url("**/admin/newsletters/*-*/")
+    progress = page.url
+    picture("held")
+    page.get_by_text(re.compile("in doubt")).first.wait_for(timeout=90_000)
+    page.locator(".tally b", has_text=re.compile("^[1-9]")).wait_for(timeout=90_000)
+    picture("progress")
+    begin_another(page)
+    page.goto("/admin/newsletters/issues/")
+    picture("desk", whole=True)
+    requests.delete(f"{stage.sandbox.url}/__sandbox__/faults", timeout=10).raise_for_status()
+    page.goto(progress)
+    page.get_by_text(re.compile("Succeeded")).first.wait_for(timeout=120_000)
+    page.goto(f"{progress}receipt/")
+    picture("receipt", whole=True)
+    page.goto("/admin/newsletters/imports/")
+    page.get_by_role("link", name=re.compile("readers-")).first.click()
+    picture("import-report", whole=True)
+    page.goto("/archive/")
+    page.get_by_role("link", name=TITLE).first.click()
+    picture("archive")
+    page.goto(stage.sandbox.url)
+    page.get_by_role("link", name=TITLE).first.click()
+    picture("sandbox-inbox")
+    window.close()
+
+
+def sign_in(page: Page, stage: Stage) -> None:
+    """Come to the desk by signing in."""
+    page.goto("/admin/newsletters/issues/")
+    page.get_by_label("User name").fill(stage.author.username)
+    page.get_by_label("Password").fill(stage.author.password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def write(page: Page) -> None:
+    """The letter of the pictures, word for word, until it is saved and its preview stands."""
+    page.goto("/admin/newsletters/write/")
+    page.get_by_label("Title and subject").fill(TITLE)
+    page.get_by_label("Preheader").fill(PREHEADER)
+    page.get_by_label("Letter, in Markdown").fill(LETTER)
+    page.wait_for_url("**/drafts/*/")
+    page.get_by_label("Letter, in Markdown").evaluate("letter => { letter.scrollTop = 0 }")
+    letter = page.frame_locator("iframe").first
+    letter.get_by_role("heading", name="How to notice an absence").wait_for()
+
+
+def slow_down(stage: Stage) -> None:
+    """A provider that takes its time, and once loses an answer."""
+    for fault in (
+        {"kind": "accept_then_close", "nth": 6},
+        {"kind": "slow", "seconds": 5, "calls": None},
+    ):
+        answer = requests.post(f"{stage.sandbox.url}/__sandbox__/faults", json=fault, timeout=10)
+        answer.raise_for_status()
+
+
+def begin_another(page: Page) -> None:
+    """A draft that somebody has begun."""
+    title, words = SECOND_DRAFT
+    page.goto("/admin/newsletters/write/")
+    page.get_by_label("Title and subject").fill(title)
+    page.get_by_label("Letter, in Markdown").fill(words)
+    page.wait_for_url("**/drafts/*/")
+
+
+if __name__ == "__main__":
+    main()
