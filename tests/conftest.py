@@ -4,6 +4,8 @@ With DATABASE_URL set the tests use that server; without it, one of their own (o
 """
 
 import os
+import signal
+from collections.abc import Iterator
 from urllib.parse import urlsplit, urlunsplit
 
 import django
@@ -79,6 +81,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave nothing behind."""
     if own_cluster is not None:
         own_cluster.end()
+
+
+@pytest.fixture(autouse=True)
+def no_signal_stays_blocked() -> Iterator[None]:
+    """A worker blocks signals for good, and a process that is started after it inherits that."""
+    yield
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @pytest.fixture(scope="session")

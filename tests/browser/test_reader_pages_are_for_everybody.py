@@ -83,7 +83,8 @@ def _press(page: Page, button: str, **typed: str) -> None:
         page.get_by_label(field.capitalize()).first.fill(text)
     # Where it was pressed before, the page says so and has no button any more.
     if page.get_by_role("button", name=button).count():
-        page.get_by_role("button", name=button).click()
+        with page.expect_navigation():
+            page.get_by_role("button", name=button).click()
 
 
 # What is done on a page before it is looked at.

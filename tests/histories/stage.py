@@ -22,6 +22,8 @@ WORKERS = 4
 # Everything a history writes; what a fresh database comes with stays.
 KEPT = ("django_", "auth_", "author", "newsletter", "database_identity")
 
+LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
+
 
 @dataclass(slots=True)
 class Stage:
@@ -44,7 +46,7 @@ class Stage:
             retry_base_s=60.0,
             retry_cap_s=900.0,
             max_tries=4,
-            lookup_after_s=(60.0, 300.0, 900.0),
+            lookup_after_s=LOOKUP_AFTER_S,
             resend_when_absent=resend_when_absent,
         )
         for hand in self.hands:
