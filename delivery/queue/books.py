@@ -7,7 +7,8 @@ are never counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -75,6 +76,18 @@ def books_of(edition: int) -> Books:
     raise LookupError(f"There is no edition {edition}.")
 
 
+def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
+    """The books of an edition by its issue and version, the newest unless named; None if none."""
+    rows = _read(
+        """
+        WHERE issue_id = %(issue)s AND (%(version)s::int IS NULL OR version = %(version)s)
+        ORDER BY version DESC LIMIT 1
+        """,
+        {"issue": issue, "version": version},
+    )
+    return rows[0] if rows else None
+
+
 def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.
@@ -82,25 +95,29 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     `open_only` leaves out those that nobody has anything left to do about, and those whose time
     has not come.
     """
+    return _read(
+        """
+        WHERE (%(all)s OR edition.id = ANY(%(among)s))
+          AND (NOT %(open_only)s OR control = 'stopped'
+               OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
+                                             OR unreconciled_since IS NOT NULL)
+               OR EXISTS (
+                SELECT FROM batch
+                WHERE batch.edition_id = edition.id
+                  AND CASE control WHEN 'cancelled' THEN state <> 'done'
+                                   WHEN 'closed' THEN state NOT IN ('done', 'parked')
+                                   ELSE state <> 'done'
+                                        OR missed > 0 AND kind = 'newsletter' END))
+        ORDER BY edition.id
+        """,
+        {"all": among is None, "among": list(among or ()), "open_only": open_only},
+    )
+
+
+def _read(which: str, values: Mapping[str, Any]) -> list[Books]:
+    """The books of the editions that the clauses `which`, with their `values`, leave over."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            {_BOOKS}
-            WHERE (%(all)s OR edition.id = ANY(%(among)s))
-              AND (NOT %(open_only)s OR control = 'stopped'
-                   OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
-                                                 OR unreconciled_since IS NOT NULL)
-                   OR EXISTS (
-                    SELECT FROM batch
-                    WHERE batch.edition_id = edition.id
-                      AND CASE control WHEN 'cancelled' THEN state <> 'done'
-                                       WHEN 'closed' THEN state NOT IN ('done', 'parked')
-                                       ELSE state <> 'done'
-                                            OR missed > 0 AND kind = 'newsletter' END))
-            ORDER BY edition.id
-            """,
-            {"all": among is None, "among": list(among or ()), "open_only": open_only},
-        )
+        cursor.execute(f"{_BOOKS} {which}", values)
         rows = cursor.fetchall()
     return [_with_the_pace(row) for row in rows]
 

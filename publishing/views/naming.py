@@ -8,12 +8,20 @@ from django.http import Http404, HttpRequest
 
 from delivery.models import Edition
 from publishing.naming_editions import version_number
-from publishing.status import NoSuchEditionError, edition_of
+from publishing.status import NoSuchEditionError, Status, edition_of, status_named
 
 
 def named_edition(request: HttpRequest, issue: uuid.UUID) -> Edition:
     """The edition that an address names, by issue and `?version=`. Raises `Http404`."""
     try:
         return edition_of(issue, version_number(request.GET.get("version")))
+    except (NoSuchEditionError, ValueError) as error:
+        raise Http404(str(error)) from None
+
+
+def named_status(request: HttpRequest, issue: uuid.UUID) -> Status:
+    """How the edition stands that an address names so. Raises `Http404`."""
+    try:
+        return status_named(issue, version_number(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
         raise Http404(str(error)) from None

@@ -11,6 +11,7 @@ import json
 import re
 import uuid
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
@@ -20,9 +21,9 @@ from delivery.models import Newsletter
 from publishing.open_pages import OpenPages, SharedReadings
 from publishing.polling import LONGEST_S, ask_again_s
 from publishing.progress import live_json, tag_of
-from publishing.status import Status, status_of
+from publishing.status import Status
 from publishing.views.desk import may_look
-from publishing.views.naming import named_edition
+from publishing.views.naming import named_status
 
 # What the script is told beside the reading, also where there is none because nothing is new.
 ASK_AGAIN, UPDATED = "Homing-Ask-Again", "Homing-Updated"
@@ -42,6 +43,8 @@ class _Told:
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, most=5000)
 _readings: SharedReadings[_Told] = SharedReadings(for_s=1, most=100)
+# It is set once in the life of a newsletter; the page itself, when it is opened, reads it anew.
+_zone: SharedReadings[ZoneInfo] = SharedReadings(for_s=10, most=1)
 
 
 @may_look
@@ -79,6 +82,6 @@ def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _told(request: HttpRequest, issue: uuid.UUID) -> _Told:
-    status = status_of(named_edition(request, issue).pk)
-    said = live_json(status, Newsletter.objects.the_one().zone)
+    status = named_status(request, issue)
+    said = live_json(status, _zone.get("zone", lambda: Newsletter.objects.the_one().zone))
     return _Told(status, said["page"]["text"]["updated"], json.dumps(said).encode(), tag_of(said))
