@@ -8,7 +8,7 @@ then the other, and the copies that were accepted in each are counted by the dat
 What counts is the ratio within a pair. Beside it stands what the web server and its pages took of
 the machine, which other programs do not disturb, and how long an answer takes in the view while the
 workers send: with the books read anew each time, and for pages that share what was read within a
-second, five of them a second as in the web server's processes.
+second, as in the web server's processes.
 
     .venv/bin/python benchmarks/progress_pages.py [--readers 1000000] [--workers 4] [--pages 200]
                                                   [--nice 5]

@@ -95,7 +95,7 @@ INSTALLED_APPS = [
 OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempotency")
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
 AUTH_USER_MODEL = "newsletter_site.User"
-AUTHENTICATION_BACKENDS = ["newsletter_site.permissions_in_one_query.PermissionsInOneQuery"]
+AUTHENTICATION_BACKENDS = ["newsletter_site.user_with_permissions.UserWithPermissions"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [

@@ -22,7 +22,7 @@ HIDDEN_S = 30.0
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
 # So many readings a second are given to all pages together.
-READINGS_PER_S = 5
+READINGS_PER_S = 3
 # Without scripts the whole page is loaded again.
 RELOAD_AT_LEAST_S = 5
 

@@ -105,9 +105,10 @@ def test_what_was_in_the_air_at_the_end_is_still_asked_about():
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 
-def test_many_pages_together_ask_five_times_a_second_and_no_more():
-    assert asks(pages=10, **SENDING) == 2
-    assert asks(pages=200, **SENDING) == 40
+def test_many_pages_together_ask_three_times_a_second_and_no_more():
+    assert asks(pages=6, **SENDING) == 2
+    assert asks(pages=30, **SENDING) == 10
+    assert asks(pages=200, **SENDING) == 66.7
 
 
 def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_rest_not_at_all():

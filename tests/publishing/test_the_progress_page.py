@@ -136,7 +136,8 @@ def test_progress_is_told_in_few_queries_however_many_copies_there_are(
 ):
     window.get(address(edition, "progress.json"))
 
-    with django_assert_max_num_queries(9) as queries:  # session, user, permissions, zone, books
+    # The session, who it is of with what they may do, and the books; the zone was read before.
+    with django_assert_max_num_queries(3) as queries:
         window.get(address(edition, "progress.json"))
 
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]

@@ -1,0 +1,49 @@
+"""Who is signed in, with what they may do: the same answer as Django's own, in one query."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import Group, Permission
+
+from newsletter_site.user_with_permissions import UserWithPermissions
+
+pytestmark = pytest.mark.django_db
+
+
+def the_user(**properties):
+    return get_user_model().objects.create_user("ada", password=None, **properties)
+
+
+def as_django_says(user):
+    return ModelBackend().get_all_permissions(get_user_model().objects.get(pk=user.pk))
+
+
+def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_together(
+    django_assert_num_queries,
+):
+    user = the_user()
+    user.groups.set(Group.objects.filter(name__in=["Writers", "Operators"]))
+    user.user_permissions.add(Permission.objects.get(codename="manage_readers"))
+
+    with django_assert_num_queries(1):
+        found = UserWithPermissions().get_user(user.pk)
+        may = found.get_all_permissions()
+
+    assert may == as_django_says(user)
+    assert found.has_perm("subscribers.manage_readers")
+    assert found.has_perm("publishing.write_draft")
+    assert not found.has_perm("publishing.publish_edition")
+
+
+def test_who_was_given_nothing_may_do_nothing():
+    assert UserWithPermissions().get_user(the_user().pk).get_all_permissions() == set()
+
+
+def test_a_superuser_may_do_everything():
+    user = the_user(is_superuser=True)
+    assert UserWithPermissions().get_user(user.pk).get_all_permissions() == as_django_says(user)
+
+
+def test_who_may_not_sign_in_any_more_is_nobody():
+    assert UserWithPermissions().get_user(the_user(is_active=False).pk) is None
+    assert UserWithPermissions().get_user("00000000-0000-4000-8000-000000000000") is None
