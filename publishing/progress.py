@@ -114,6 +114,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "next_lookup": _next_lookup(books, zone),
             "doubt_ends": _doubt_ends(books),
             "sum": _sum(books),
+            "no_archive": _no_archive(books),
         },
         bar=[asdict(part) for part in parts_of(counts)],
         label=label_of(counts, books.audience),
@@ -127,6 +128,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("archive", is_public(books)),
+                ("no_archive", not is_public(books)),
                 ("receipt", is_at_rest(status)),
                 ("came_back", books.sent + books.bounced + books.complained > 0),
                 ("pace", status.state not in AT_REST and books.has_started),
@@ -144,6 +146,15 @@ def _sum(books: Books) -> str:
     if not books.has_started:
         return "who is in it is settled when it goes out"
     return "adds up; frozen when the issue was published"
+
+
+def _no_archive(books: Books) -> str:
+    """Why the archive does not show this version. One before it may stand there."""
+    if is_public(books):
+        return ""
+    if books.control == "cancelled":
+        return "Without this version: it reached nobody"
+    return "Not yet: it comes there when the first copy may leave"
 
 
 def live_json(status: Status, zone: ZoneInfo) -> dict[str, Any]:

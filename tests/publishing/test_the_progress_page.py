@@ -151,6 +151,10 @@ def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_re
     assert f"Held. The first copy leaves at {held.held_until:%H:%M:%S}, to 3 readers." in page.words
     assert 'http-equiv="refresh"' in page.html
     assert re.search(r'data-shown="archive" hidden>See it in the archive', page.html)
+    assert re.search(r'data-shown="archive" hidden>Listed', page.html)
+    assert (
+        'data-text="no_archive">Not yet: it comes there when the first copy may leave' in page.html
+    )
 
 
 def test_without_scripts_it_loads_the_same_again_filter_and_all(window, edition):
@@ -163,6 +167,8 @@ def test_without_scripts_it_loads_the_same_again_filter_and_all(window, edition)
 def test_from_the_end_of_its_hold_a_letter_leads_to_its_page_in_the_archive(window, edition):
     page = window.get(address(edition))
 
+    assert 'data-shown="archive">Listed' in page.html
+    assert 'data-text="no_archive" hidden></span>' in page.html
     link = re.search(r'href="(/archive/[^"]+)" data-shown="archive">See it', page.html)[1]
     assert window.get(link).status == 200
 
@@ -476,6 +482,8 @@ def test_what_was_called_back_reached_nobody_and_says_so(author, window):
     page = window.get(address(held))
 
     assert "Called back. It reached nobody; its text stays for the next version." in page.words
+    assert re.search(r'data-shown="archive" hidden>Listed', page.html)
+    assert "Without this version: it reached nobody" in page.words
     assert 'data-ask=""' in page.html
 
 
