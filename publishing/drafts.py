@@ -1,5 +1,5 @@
 """
-Drafts: begun, saved, copied and thrown away; the only place that reads or writes their table.
+Drafts: begun, saved, copied and thrown away.
 
 A save names the revision it was made from. Of two that were made from the same one the first is
 saved and the second is told: neither wins in silence, and neither is lost.
@@ -11,7 +11,7 @@ import uuid
 from dataclasses import asdict, dataclass
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -21,8 +21,6 @@ from publishing.content import Content
 from publishing.models import Draft, Issue
 from publishing.versions import EVERYONE, versions_of
 from publishing.written import HTML, MARKDOWN, Written, content_of
-
-_LONG = ("letter", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +65,6 @@ class Gone:
 
 
 Answer = Saved | Conflict | Published | Gone
-
-
-def open_drafts() -> QuerySet[Draft]:
-    """What is being written, the latest saved first; the long parts are read when asked for."""
-    return (
-        Draft.objects.filter(edition=None)
-        .select_related("issue", "begun_by", "saved_by")
-        .order_by("-saved_at", "-pk")
-        .defer(*_LONG)
-    )
 
 
 def draft_of(draft: uuid.UUID) -> Draft | None:

@@ -22,7 +22,7 @@ from django.utils import timezone
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
 from delivery.models.delivery import Outcome
-from delivery.queue.test_letter import Fate, enqueue_test, fate_of, newest_with, next_number
+from delivery.queue.test_letter import Fate, enqueue_test, fate_of, next_number
 from delivery.test_letter import TEST_ISSUE, marked
 from publishing.content import Content
 from subscribers.models import Subscriber
@@ -140,12 +140,6 @@ def marked_letter(number: int) -> MarkedLetter | None:
         is_settled=fate.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
         came_back=bool(fate.bounced_at or fate.complained_at),
     )
-
-
-def last_test_of(content_hash: bytes) -> MarkedLetter | None:
-    """The newest test letter of exactly these words: when, to whom, and how it stands."""
-    number = newest_with(content_hash)
-    return None if number is None else marked_letter(number)
 
 
 def sentence_of(fate: Fate, zone: Any) -> str:

@@ -2,7 +2,7 @@
 Who did what and when, as far as somebody may know: the log that the admin keeps, newest first.
 
 Whoever publishes or operates sees what was done with issues, whoever manages readers what was done
-with readers, and whoever may look at accounts what was done with those.
+with readers, and whoever operates or may look at accounts what was done with those.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet
 from django.urls import NoReverseMatch, reverse
 
 from publishing.logged import Said, said
+from publishing.permissions import OPERATE, PUBLISH
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -33,7 +34,6 @@ class Kind:
     seen_by: tuple[str, ...]
 
 
-PUBLISH, OPERATE = "publishing.publish_edition", "publishing.operate_sending"
 MANAGE = "subscribers.manage_readers"
 _OF_AN_APP = "*"
 
@@ -166,12 +166,7 @@ def _named(entry: LogEntry, app: str, model: str, user: User) -> tuple[str, str]
             gone = entry.is_deletion() or not may
             return name, "" if gone else _address("admin:newsletter_site_user_change", key)
         case _:
-            return f"the {thing_words(model)} {entry.object_repr}".strip(), ""
-
-
-def thing_words(model: str) -> str:
-    """A model as a person calls it."""
-    return {"newsletter": "newsletter", "group": "group"}.get(model, model)
+            return f"the {model} {entry.object_repr}".strip(), ""
 
 
 def _address(name: str, key: str | None) -> str:

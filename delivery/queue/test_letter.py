@@ -114,12 +114,6 @@ def fate_of(number: int) -> Fate | None:
     return Fate(*row) if row else None
 
 
-def newest_with(content_hash: bytes) -> int | None:
-    """The number of the newest test letter with exactly this content, if there was one."""
-    editions = Edition.objects.filter(issue_id=TEST_ISSUE, content_hash=content_hash)
-    return editions.order_by("-version").values_list("version", flat=True).first()
-
-
 def sent_to(address_key: str) -> list[int]:
     """The numbers of the test letters that went to this case-folded address, or are to go."""
     with connection.cursor() as cursor:

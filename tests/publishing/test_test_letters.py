@@ -24,7 +24,7 @@ from postmark_sandbox.server import SandboxServer
 from publishing.issue_list import held_back_on_request, newest_editions
 from publishing.models import Draft
 from publishing.publish import publish
-from publishing.test_letters import last_test_of, marked_letter
+from publishing.test_letters import marked_letter
 from publishing.written import Written, content_of
 from subscribers.erasing import erase
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
@@ -363,20 +363,6 @@ def test_a_script_is_told_the_flaws_by_field(window):
 
 def test_a_letter_that_is_not_there_is_404(window):
     assert window.get(f"{TEST}4711/").status == 404
-
-
-def test_the_last_test_of_these_words_is_known(window, worker):
-    content = content_of(
-        Written(LETTER["title"], "", "html", LETTER["html_content"], LETTER["text_content"])
-    )
-    assert last_test_of(content.sha256) is None
-
-    window.post(TEST, **form())
-    worker.deliver_all()
-    window.post(TEST, **form(title="Other words"))
-
-    last = last_test_of(content.sha256)
-    assert (last.to, last.outcome) == (TO, "sent")
 
 
 # --- How it stands --------------------------------------------------------------------------------
