@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
-from idempotency.key import fresh_key
+from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
 from publishing.test_letters import MarkedLetter, TooManyTestsError, marked_letter, send_test
@@ -74,12 +74,15 @@ def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
     }
 
 
-def _refused(
-    request: HttpRequest, form: MarkedLetterForm, key: str = "", *, status: int = 200
-) -> HttpResponse:
-    """What is wrong, at its field. The words are on the page, in a form that can be posted."""
+def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200) -> HttpResponse:
+    """
+    What is wrong, at its field. The words are on the page, in a form that can be posted.
+
+    Its key is that of the form that was posted: perhaps a test of these words went under it.
+    """
     if wants_json(request):
         return JsonResponse({"errors": form.errors}, status=status)
+    key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
     return desk_page(
         request,
         "publishing/test_letter_refused.html",
@@ -97,7 +100,7 @@ def _refused(
             ],
             "to": request.POST.get(EMAIL, ""),
             "next": _where_from(request),
-            "key": fresh_key(),
+            "key": fresh_key() if isinstance(key, BadKey) else key,
         },
         status=status,
     )

@@ -10,8 +10,9 @@ from urllib.parse import unquote
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.queue import provider_event
@@ -34,6 +35,7 @@ from tests.delivery.manage import Installation
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
 from tests.publishing.letters import letter
+from tests.publishing.test_drafts_that_meet import wait_until_somebody_waits
 from tests.publishing.window_of import FORM, LETTER, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -228,6 +230,33 @@ def test_of_two_posts_at_once_one_sends(window):
         answers = list(pool.map(press, windows, timeout=PATIENCE_S))
 
     assert [answer.status for answer in answers] == [303, 303]
+    assert sent_as_tests().count() == 1
+
+
+def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second(
+    window, settings, database_url
+):
+    settings.IDEMPOTENCY_WAIT_S = 0.2
+
+    def press():
+        try:
+            return window.another().post(TEST, **form())
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():  # the first press is at work until this row is let go
+            get_user_model().objects.select_for_update().get(pk=window.author.pk)
+            first = pool.submit(press)
+            wait_until_somebody_waits(database_url)
+            busy = pool.submit(press).result(timeout=PATIENCE_S)
+        sent = first.result(timeout=PATIENCE_S)
+
+    assert (sent.status, busy.status) == (303, 409)
+    assert "still at work; press again" in busy.words
+    again = busy.form_with("test_email")
+    answer = window.post(again.action, **again.fields)
+    assert answer.answer["Location"] == sent.answer["Location"]
     assert sent_as_tests().count() == 1
 
 
@@ -694,6 +723,8 @@ def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window
     again = answer.form_with("title").fields
     assert {name: again[name] for name in words} == words
     assert again["test_email"] == TO
+    # Perhaps a test of these words went under it already.
+    assert again["idempotency_key"] == "a form"
     assert not sent_as_tests()
 
 
