@@ -22,7 +22,7 @@ export function picturesIn(letter, format) {
       source: match[0],
       address: match[2],
       alt: match[1].replace(/\\(.)/g, "$1"),
-      with: (alt) => match[0].replace(match[1], () => alt.replace(/[[\]\\]/g, "\\$&")),
+      with: (alt) => `![${alt.replace(/[[\]\\]/g, "\\$&")}${match[0].slice(2 + match[1].length)}`,
     }));
   }
   return [...letter.matchAll(IN_HTML)].map((match) => ({

@@ -429,3 +429,20 @@ def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
     writing.locator("[data-images]").get_by_label("Words in place").fill("Nine swifts")
     expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
     assert faults_found_by_axe(writing) == []
+
+
+def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writing):
+    letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
+    writing.get_by_role("button", name="Images 2").click()
+    first, second = writing.locator("[data-images]").get_by_label("Words in place").all()
+
+    first.press_sequentially("cat")
+    second.fill("! [hi]")
+
+    expect(letter(writing)).to_have_value(
+        r"Two ![cat](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
+    )
+    first.fill("")
+    expect(letter(writing)).to_have_value(
+        r"Two ![](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
+    )
