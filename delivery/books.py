@@ -77,6 +77,12 @@ class Books:
         return self.control != "scheduled" and not (never_began and not self.audience)
 
     @property
+    def is_due(self) -> bool:
+        """Whether it waits for its time, which has come."""
+        waits = self.control == "scheduled" and not self.unreconciled
+        return waits and self.scheduled is not None and self.scheduled.utc <= self.now
+
+    @property
     def balanced(self) -> bool:
         """Whether the counts add up to the audience."""
         counts = (self.sent, self.suppressed, self.withdrawn, self.failed, self.unknown)

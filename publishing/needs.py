@@ -94,7 +94,8 @@ def of_no_worker(statuses: Sequence[Status], *, may_operate: bool) -> list[Need]
     stuck = [
         one
         for one in statuses
-        if one.state in (EditionState.HELD, EditionState.SENDING) and not one.books.worker_is_there
+        if (one.state in (EditionState.HELD, EditionState.SENDING) or one.books.is_due)
+        and not one.books.worker_is_there
     ]
     if not stuck:
         return []

@@ -17,6 +17,7 @@ from django.db import connection
 from django.urls import reverse
 
 from delivery import health as health_lines
+from delivery.edition_state import EditionState
 from delivery.health import Line
 from delivery.models import Newsletter
 from delivery.queue.alarms import alarms_to_look_at
@@ -98,6 +99,12 @@ class ScheduledRow:
     row: Row
     goes_out: str
 
+    @property
+    def is_to_come(self) -> bool:
+        """Whether it goes out then by itself: its time has not come, and nothing is in its way."""
+        books = self.row.status.books
+        return self.row.status.state is EditionState.SCHEDULED and not books.is_due
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -145,6 +152,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         ScheduledRow(row, moment.words if (moment := moment_stored(row.edition)) else "")
         for row in rows_of(page.scheduled, books)
     ]
+    to_come = [one for one in scheduled if one.is_to_come]
     asked = [*_needs_of_sending(viewer, statuses), *_needs_of_people(viewer, drafts, newsletter)]
     now_confirmed = confirmed().count()
     points = readers_over_time.points_of(charted, now_confirmed, zone)
@@ -157,9 +165,9 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
                 needs=len(asked),
                 going=[one.title for one in going if not one.is_held],
                 held=[one.title for one in going if one.is_held],
-                scheduled=len(scheduled),
-                next_title=scheduled[0].row.title if scheduled else "",
-                next_when=scheduled[0].goes_out if scheduled else "",
+                scheduled=len(to_come),
+                next_title=to_come[0].row.title if to_come else "",
+                next_when=to_come[0].goes_out if to_come else "",
                 issues=len(charted) or len(rows),
                 drafts=len(drafts),
                 sees_issues=viewer.looks,

@@ -15,6 +15,7 @@ from delivery.health import Health
 from delivery.pace import slowed_to
 from delivery.queue.pace import SLOWING, slowing_in
 from delivery.queue.presence import HEARD_FROM_WITHIN
+from delivery.queue.scheduled import IS_DUE
 
 # What is polled is kept among the events too, without a trace: the newest with one is a webhook.
 _EVENTS_LOOKED_AT = 500
@@ -26,7 +27,8 @@ _STANDING = f"""
     SELECT clock_timestamp(),
            worker.number, worker.heard_at, lease.calls,
            lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
-                          OR EXISTS (SELECT FROM batch WHERE state = 'unknown'),
+                          OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
+                          OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
            lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.asks_at,
            event.at, errand.through_at, errand.failures, slowing.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()

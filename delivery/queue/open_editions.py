@@ -1,13 +1,15 @@
 """
 Which newsletters are not over: copies of theirs wait, are in doubt or were missed.
 
-Found by an index of the batches that are not over, so it costs the same however many issues there
-were and however many readers they had.
+Found by an index of the batches that are not over, so it costs the same however many readers they
+had. Of those that wait for their time it is the ones that should have begun by now, or cannot.
 """
 
 from __future__ import annotations
 
 from django.db import connection
+
+from delivery.queue.scheduled import IS_DUE
 
 _NOT_OVER = """
     EXISTS (SELECT FROM batch
@@ -17,11 +19,20 @@ _NOT_OVER = """
                                ELSE true END)
 """
 
+# Its time has come, or nobody knows whether it went out before the database was restored.
+_SHOULD_HAVE_BEGUN = f"({IS_DUE} OR control = 'scheduled' AND unreconciled_since IS NOT NULL)"
+
 
 def open_newsletters() -> list[int]:
-    """The ids of the editions that are not over, oldest first; those that wait for their time
-    are not begun, and not among them."""
-    return _ids(f"kind = 'newsletter' AND (control = 'stopped' OR {_NOT_OVER})")
+    """
+    The ids of the editions that are not over, oldest first.
+
+    One that waits for its time is among them once that has come, and where a restored database does
+    not know whether it went out.
+    """
+    return _ids(
+        f"kind = 'newsletter' AND (control = 'stopped' OR {_SHOULD_HAVE_BEGUN} OR {_NOT_OVER})"
+    )
 
 
 def held_back_mail_on_request() -> list[int]:

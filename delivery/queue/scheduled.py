@@ -17,14 +17,14 @@ from django.db.backends.utils import CursorWrapper
 from delivery.queue.identity import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 
-_IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
+IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
              AND scheduled_for <= clock_timestamp()"""
 
 
 def due() -> list[int]:
     """The editions whose time has come, the longest due first."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM edition WHERE {_IS_DUE} ORDER BY scheduled_for, id")  # noqa: S608
+        cursor.execute(f"SELECT id FROM edition WHERE {IS_DUE} ORDER BY scheduled_for, id")  # noqa: S608
         return [row[0] for row in cursor.fetchall()]
 
 

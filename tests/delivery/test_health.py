@@ -187,6 +187,24 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edition) -> None:
+    Batch.objects.all().delete()
+    Edition.objects.update(
+        control="scheduled", audience=0, scheduled_for=Now() + timedelta(hours=1),
+        scheduled_local="2026-09-24T07:00", scheduled_zone="Europe/Lisbon",
+    )  # fmt: skip
+    assert (health().work, open_newsletters()) == (False, [])
+    Edition.objects.update(unreconciled_since=Now())
+    assert (health().work, open_newsletters()) == (False, [edition.pk])
+
+    Edition.objects.update(unreconciled_since=None, scheduled_for=Now() - timedelta(seconds=1))
+    assert (health().work, open_newsletters()) == (True, [edition.pk])
+    # Until it is reconciled no worker starts it.
+    Edition.objects.update(unreconciled_since=Now())
+    assert (health().work, open_newsletters()) == (False, [edition.pk])
+
+
+@pytest.mark.django_db(transaction=True)
 def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
     presence.arrive(uuid.uuid4(), host="letterbox", pid=1)
     presence.arrive(silent := uuid.uuid4(), host="letterbox", pid=2)

@@ -15,12 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import presence
+from delivery.queue import identity, presence
 from publishing.models import Draft, OutsideLook
 from publishing.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import its_time_came, tomorrow
 from tests.publishing.window_of import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
@@ -120,6 +121,45 @@ def test_where_no_worker_runs_and_something_waits_it_is_said_once(
     assert need.count("No worker is running. 2 issues wait for one.") == 1
     a_worker()
     assert section(window.get(DESK), "need") == ""
+
+
+def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts", at=tomorrow())
+    before = window.get(DESK)
+    assert section(before, "need") == ""
+    assert "nothing waits for one" in section(before, "health")
+
+    its_time_came(edition)
+    page = window.get(DESK)
+    assert "No worker is running. One issue waits for one." in section(page, "need")
+    assert lede(page) == "One thing asks for you."
+    assert "Workers None is running start one with" in section(page, "health")
+    assert "Goes out" not in section(page, "issues")
+    assert "Scheduled for" in section(page, "issues")
+    # A page that was open all the time learns of it.
+    here = re.search(r'data-here="([^"]*)"', before.html)[1]
+    assert json.loads(window.get(NOW).answer.content)["here"] != here
+
+    a_worker()
+    assert section(window.get(DESK), "need") == ""
+
+
+def test_what_is_scheduled_and_may_have_gone_out_before_a_restore_needs_attention(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts", at=tomorrow())
+    a_worker()
+    identity.declare_restored()
+
+    page = window.get(DESK)
+    need = section(page, "need")
+    assert "Swifts needs attention. This database is not the one that the workers knew" in need
+    assert f'href="/admin/newsletters/{edition.issue_id}/?version=1"' in page.html
+    assert lede(page) == "One thing asks for you."
+    assert "Needs attention" in section(page, "issues")
+    assert "Scheduled for" in section(page, "issues")
 
 
 def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
@@ -250,12 +290,8 @@ def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
 ) -> None:
     publish_one("On the patience of herons")
     publish_one("A storm, and what it took")
-    scheduled = publish_one("Notes from a wet orchard")
-    Batch.objects.filter(edition=scheduled).delete()
-    Edition.objects.filter(pk=scheduled.pk).update(
-        control="scheduled", audience=0, scheduled_for="2026-09-24T06:00:00Z",
-        scheduled_local="2026-09-24T07:00", scheduled_zone="Europe/Lisbon",
-    )  # fmt: skip
+    at = tomorrow()
+    publish_one("Notes from a wet orchard", at=at)
     Draft.objects.create(title="A moth at the lamp", letter="Dear all of you", saved_by=author)
     gone_out = publish_one("Swifts")
     Draft.objects.create(title="Swifts", letter="They left.", edition=gone_out)
@@ -270,8 +306,8 @@ def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
     ]
     issues = section(page, "issues")
     assert "by Edith Marlow Draft 4 words" in issues
-    assert "Goes out Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC) Scheduled" in issues
-    assert "“Notes from a wet orchard” goes out Thu 24 Sep 2026" in lede(page)
+    assert f"Goes out {at.words} Scheduled" in issues
+    assert f"“Notes from a wet orchard” goes out {at.words}." in lede(page)
 
 
 def test_a_row_says_how_its_issue_stands(
