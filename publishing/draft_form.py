@@ -9,13 +9,24 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from publishing.content import visible
+from publishing.content import Content, visible
 from publishing.drafts import Wording
 from publishing.versions import EVERYONE, WORDS_FOR
-from publishing.written import HTML, MARKDOWN, Written, longest
+from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
 _CALLED = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}
+
+
+def is_plain(posted: Mapping[str, str]) -> bool:
+    """Whether the plain form's fields were posted: no `letter`, but `html_content`."""
+    return "letter" not in posted
+
+
+def content_posted(posted: Mapping[str, str]) -> Content:
+    """What would be sent of the fields of either form."""
+    written = written_posted(posted)
+    return finished(written) if is_plain(posted) else content_of(written)
 
 
 def written_posted(posted: Mapping[str, str]) -> Written:
@@ -25,9 +36,9 @@ def written_posted(posted: Mapping[str, str]) -> Written:
         # No text of the database holds NUL, and nobody sees one.
         return visible(posted.get(field, "")).replace("\x00", "")
 
-    plain = "letter" not in posted
+    plain = is_plain(posted)
     said = posted.get("format", "")
-    kind = said if said in (MARKDOWN, HTML) else HTML if plain else MARKDOWN
+    kind = HTML if plain else said if said in (MARKDOWN, HTML) else MARKDOWN
     return Written(
         words("title"),
         words("preheader"),

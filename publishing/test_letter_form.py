@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from publishing.content import Content, flaws_of
-from publishing.written import HTML, MARKDOWN, Written, content_of, longest
+from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
 from subscribers.address import Refusal, read_address
 
 EMAIL = "test_email"
@@ -56,9 +56,8 @@ class MarkedLetterForm(forms.Form):
             # Rendering it would take minutes, and no such letter can be published.
             return self.cleaned_data
         letter = said["letter"] if self.is_composers else said["html_content"]
-        self.content = content_of(
-            Written(said["title"], said["preheader"], kind, letter, said["text_content"])
-        )
+        written = Written(said["title"], said["preheader"], kind, letter, said["text_content"])
+        self.content = content_of(written) if self.is_composers else finished(written)
         for flaw in flaws_of(self.content):
             composed = self.is_composers and flaw.field == "html_content"
             name = "letter" if composed else flaw.field

@@ -17,7 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
 from publishing import drafts
-from publishing.draft_form import why_too_long, written_posted
+from publishing.draft_form import content_posted, why_too_long, written_posted
 from publishing.preview import Preview, preview_of
 from publishing.views.composer import wants_json
 from publishing.views.desk import may_write
@@ -47,10 +47,10 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @xframe_options_sameorigin
 def preview(request: HttpRequest) -> HttpResponse:
     """The posted fields, of the composer or of the plain form, as they would be sent."""
-    written = written_posted(request.POST.dict())
-    if sentence := why_too_long(written):
+    posted = request.POST.dict()
+    if sentence := why_too_long(written_posted(posted)):
         return _too_long(request, sentence)
-    made = preview_of(content_of(written))
+    made = preview_of(content_posted(posted))
     return _part(request, made, request.POST.get("part") or request.GET.get("part", ""))
 
 

@@ -171,6 +171,26 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     ]
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_the_plain_form_without_a_text_part_sends_none(window, worker, provider, text):
+    window.post(TEST, **form(text_content=text))
+    window.publish(text_content=text)
+    worker.deliver_all()
+
+    (item,) = items(provider)
+    assert "they have gone." in item["HtmlBody"]
+    assert not item.get("TextBody")
+    assert len(set(Edition.objects.values_list("content_hash", flat=True))) == 1
+
+
+def test_the_composer_without_a_text_part_sends_the_one_that_is_made(window, worker, provider):
+    window.post(TEST, **{**form(), **COMPOSED, "text_content": ""})
+    worker.deliver_all()
+
+    (item,) = items(provider)
+    assert item["TextBody"].startswith("Dear reader, they have gone.")
+
+
 def test_for_somebody_who_is_not_on_the_list_fallbacks_stand(window, worker, provider):
     window.post(TEST, **form())
     worker.deliver_all()

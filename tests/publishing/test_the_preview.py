@@ -114,6 +114,19 @@ def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
     assert text.html.startswith("Dear Ada Whitlock,")
 
 
+def test_the_plain_form_without_a_text_part_shows_none(window, author, three_readers):
+    fields = {**LETTER, "text_content": ""}
+    shown = window.client.post(
+        PREVIEW, fields, secure=True, headers={"Accept": "application/json"}
+    ).json()
+    window.publish(**fields)
+
+    mail = renderer_for(Edition.objects.get(kind="newsletter"))
+    sent = mail.message(Copy(0, "ada@posthouse.example", "Ada"), author.pk)
+    assert shown["text"] == sent.get("TextBody", "") == ""
+    assert "they have gone." in shown["html"]
+
+
 def test_the_composers_fields_are_too(window):
     fields = {"title": "Gone", "format": "markdown", "letter": "They *have*.", "text_content": ""}
     answer = window.client.post(
