@@ -27,6 +27,7 @@ const STATES = {
   offline: ["doubt", "attention", "You are offline. Every word is kept on this device and will be saved when the connection returns."],
   unanswered: ["doubt", "attention", "Homing does not answer. Every word is kept on this device and will be saved when it does."],
   signed_out: ["doubt", "attention", "Not saved: you are signed out"],
+  not_allowed: ["doubt", "attention", "Not saved"],
   conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
   published: ["doubt", "attention", "Not saved: the draft was published"],
   gone: ["doubt", "attention", "Not saved: the draft was thrown away"],
@@ -71,12 +72,13 @@ function saved(facts) {
 
 // A copy of one of the notes that stand ready in the page; it stays as long as it is so.
 function showNote(kind, facts) {
-  if (note.dataset.kind === kind) return;
-  note.dataset.kind = kind;
-  const ready = document.querySelector(`template[data-note=${kind}]`);
-  note.replaceChildren(...(ready ? [ready.content.cloneNode(true)] : []));
+  if (note.dataset.kind !== kind) {
+    note.dataset.kind = kind;
+    const ready = document.querySelector(`template[data-note=${kind}]`);
+    note.replaceChildren(...(ready ? [ready.content.cloneNode(true)] : []));
+  }
   const sentence = note.querySelector("[data-sentence]");
-  if (sentence) sentence.textContent = facts.sentence;
+  if (sentence) setText(sentence, facts.sentence);
   const signIn = note.querySelector("[data-sign-in]");
   if (signIn) signIn.href = form.dataset.signIn;
   showTold();

@@ -9,8 +9,11 @@ const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
 const AT_ONCE_WHILE_LEAVING = 60_000; // a browser sends no more than 64 KiB after the page is gone
 
+const MOST_UNANSWERED = 100;
+
 // What is larger than any form may be is not read, so the answer is no JSON.
 const TOO_LARGE = "The letter and its text part together are larger than Homing takes. Nothing was saved; your words are still here. Make them shorter.";
+const NOT_ALLOWED = "Homing does not let you save this draft any more. Nothing was saved.";
 
 export function token() {
   return document.cookie.match(/(?:^|; )csrftoken=([^;]*)/)?.[1] ?? "";
@@ -29,12 +32,12 @@ export function ask(address, fields, options = {}) {
 
 export class Saving {
   // `tell(kind, facts)` is called when it stands otherwise than before: saved, offline, unanswered,
-  // signed_out, conflict, published, gone, refused.
+  // signed_out, not_allowed, conflict, published, gone, refused.
   constructor(form, tell) {
     this.form = form;
     this.tell = tell;
     this.saved = wordsDelivered(form);
-    this.unanswered = null;
+    this.unanswered = [];
     this.pause = FIRST_PAUSE_MS;
     this.isOver = false;
     addEventListener("online", () => this.again());
@@ -92,39 +95,41 @@ export class Saving {
 
   async post(words, options) {
     this.since = null;
-    const earlier = this.unanswered;
-    this.unanswered = words;
     let answer;
     try {
       answer = await ask(this.form.getAttribute("action"), this.fields(words), options);
     } catch {
-      // What is unanswered may have arrived: if it meets itself there, that is no conflict.
-      this.unanswered = earlier ?? words;
-      return this.wait("offline");
+      return this.wait("offline", words);
     }
-    if (answer.type === "opaqueredirect" || answer.status === 403) {
-      this.unanswered = earlier;
-      return this.wait("signed_out");
-    }
-    if (answer.status >= 500 || answer.status === 429) return this.wait("unanswered");
+    if (answer.type === "opaqueredirect") return this.wait("signed_out");
+    if (answer.status >= 500 || answer.status === 429) return this.wait("unanswered", words);
     const facts = await answer.json().catch(() => null);
+    if (answer.status === 403) return this.notAllowed(facts?.sentence ?? NOT_ALLOWED);
     if (facts === null && (answer.status === 400 || answer.status === 413)) {
-      this.unanswered = earlier;
       return this.refused(400, { sentence: TOO_LARGE });
     }
-    if (facts === null) return this.wait("unanswered");
-    this.unanswered = null;
+    if (facts === null) return this.wait("unanswered", words);
     this.pause = FIRST_PAUSE_MS;
     if (answer.ok) return this.arrived(words, facts);
-    if (answer.status === 409 && !facts.published && earlier && same(facts.present, earlier)) {
-      this.stands(earlier, facts);
+    const own = this.unanswered.find((earlier) => same(facts.present ?? {}, earlier));
+    if (answer.status === 409 && !facts.published && own) {
+      this.stands(own, facts);
       return true;
     }
     return this.refused(answer.status, facts);
   }
 
+  // What is unanswered may have arrived: where it meets itself later, that is no conflict. Of very
+  // many it is the first and the latest that are likely to.
+  remember(words) {
+    if (this.unanswered.some((earlier) => same(words, earlier))) return;
+    this.unanswered.push(words);
+    if (this.unanswered.length > MOST_UNANSWERED) this.unanswered.splice(1, 1);
+  }
+
   stands(words, facts) {
     this.saved = words;
+    this.unanswered = [];
     this.form.elements.revision.value = facts.revision;
     this.form.action = facts.address;
   }
@@ -143,7 +148,14 @@ export class Saving {
     return false;
   }
 
-  wait(kind) {
+  // Time alone changes nothing about it: it is tried again when somebody writes, presses or comes back.
+  notAllowed(sentence) {
+    this.tell("not_allowed", { sentence });
+    return false;
+  }
+
+  wait(kind, words) {
+    if (words) this.remember(words);
     this.tell(kind, {});
     this.in(this.pause);
     this.pause = Math.min(2 * this.pause, LONGEST_PAUSE_MS);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -212,6 +213,32 @@ def test_an_answer_that_was_lost_is_no_conflict(writing):
     assert Draft.objects.get().letter == "First. Second."
 
 
+@pytest.mark.parametrize(("arriving", "status"), [("Second.", None), ("First.", 502)])
+def test_of_several_answers_that_were_lost_none_is_a_conflict(writing, arriving, status):
+    seen = set()
+
+    def one_arrives_and_no_answer_does(route):
+        if route.request.method != "POST":
+            return route.continue_()
+        words = parse_qs(route.request.post_data)["letter"][0]
+        if words == arriving:
+            route.fetch()
+        seen.add(words)
+        return route.fulfill(status=status) if status else route.abort()
+
+    writing.route("**/drafts/**", one_arrives_and_no_answer_does)
+    for words in ("First.", "Second."):
+        letter(writing).fill(words)
+        while words not in seen:
+            writing.wait_for_timeout(50)
+    assert Draft.objects.get().letter == arriving
+    writing.unroute_all()
+    letter(writing).fill("Third.")
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Third."
+
+
 def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
     writing.route("**/drafts/**", lambda route: _only_reading(route))
     letter(writing).fill("Never saved.")
@@ -271,7 +298,24 @@ def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
 
     letter(writing).fill("Written by Edith.")
 
-    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    expect(writing.get_by_text("Somebody else is signed in by now.")).to_be_visible()
+    expect(writing.get_by_role("status")).to_have_text("Not saved")
+    assert Draft.objects.get().letter == LETTER
+    other.get_by_role("button", name="Sign out").click()
+    sign_in_to(other, "/admin/newsletters/issues/")
+    expect(other.get_by_role("heading", level=1)).to_be_visible()
+    writing.get_by_role("button", name="Save now").click()
+
+    expect(writing.get_by_role("status")).to_have_text("Saved")
+    assert Draft.objects.get().letter == "Written by Edith."
+
+
+def test_who_may_write_no_more_is_told_so_and_is_not_signed_out(writing, author):
+    author.is_superuser = False
+    author.save()
+    letter(writing).fill("Not hers to save.")
+
+    expect(writing.get_by_text("Homing does not let you save this draft")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
 
 
