@@ -2,7 +2,7 @@
 import { Device } from "./composer/device.js";
 import { Pictures } from "./composer/pictures.js";
 import { Preview } from "./composer/preview.js";
-import { Saving, ask, token } from "./composer/saving.js";
+import { Saving, ask, token, whyNot } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
 import { TextPart } from "./composer/text-part.js";
 import { tools } from "./composer/tools.js";
@@ -84,6 +84,16 @@ function showNote(kind, facts) {
   showTold();
 }
 
+// Said in the note, whose buttons stay: nothing else saves these words any more.
+function notCopied(answer, facts) {
+  const isSignedOut = answer?.type === "opaqueredirect";
+  const sentence = isSignedOut
+    ? "The copy was not saved: you are signed out. Sign in in another tab, come back and press again."
+    : (whyNot(answer, facts) ?? "The copy could not be saved just now; press again.");
+  const place = Object.assign(document.createElement("p"), { role: "alert", textContent: sentence });
+  note.querySelector(".note > div").append(place);
+}
+
 function showTold() {
   told.hidden = !told.querySelector(".note");
 }
@@ -106,13 +116,19 @@ const DO = {
     location.assign(conflict.address);
   },
   copy: async () => {
+    note.querySelector("[role=alert]")?.remove();
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
     const answer = await ask(form.dataset.begin, fields).catch(() => null);
-    if (!answer?.ok) return tell("offline", conflict);
-    const { address } = await answer.json();
+    const facts = await answer?.json().catch(() => null);
+    // An earlier press arrived, with other words, and its answer did not: these are a copy of their own.
+    if (answer?.status === 409 && facts) {
+      conflict.copy_key = facts.copy_key;
+      return DO.copy();
+    }
+    if (!answer?.ok || !facts) return notCopied(answer, facts);
     device.keep({ saved: true });
     leaving = true;
-    location.assign(address);
+    location.assign(facts.address);
   },
   put_back: (left) => {
     form.elements.revision.value = left.revision;

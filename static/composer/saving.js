@@ -15,6 +15,11 @@ const MOST_UNANSWERED = 100;
 const TOO_LARGE = "The letter and its text part together are larger than Homing takes. Nothing was saved; your words are still here. Make them shorter.";
 const NOT_ALLOWED = "Homing does not let you save this draft any more. Nothing was saved.";
 
+// Why nothing was saved, where that is known.
+export function whyNot(answer, facts) {
+  return facts?.sentence ?? { 400: TOO_LARGE, 403: NOT_ALLOWED, 413: TOO_LARGE }[answer?.status];
+}
+
 export function token() {
   return document.cookie.match(/(?:^|; )csrftoken=([^;]*)/)?.[1] ?? "";
 }
@@ -104,9 +109,9 @@ export class Saving {
     if (answer.type === "opaqueredirect") return this.wait("signed_out");
     if (answer.status >= 500 || answer.status === 429) return this.wait("unanswered", words);
     const facts = await answer.json().catch(() => null);
-    if (answer.status === 403) return this.notAllowed(facts?.sentence ?? NOT_ALLOWED);
+    if (answer.status === 403) return this.notAllowed(whyNot(answer, facts));
     if (facts === null && (answer.status === 400 || answer.status === 413)) {
-      return this.refused(400, { sentence: TOO_LARGE });
+      return this.refused(400, { sentence: whyNot(answer, facts) });
     }
     if (facts === null) return this.wait("unanswered", words);
     this.pause = FIRST_PAUSE_MS;

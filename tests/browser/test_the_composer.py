@@ -169,6 +169,30 @@ def test_mine_is_saved_as_a_copy_from_the_note_too(writing, draft):
     assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine."}
 
 
+def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
+    def arrives_and_its_answer_does_not(route):
+        route.fetch()
+        route.abort()
+
+    saved_elsewhere(draft)
+    letter(writing).fill("Mine.")
+    copy = writing.get_by_role("button", name="Save mine as a copy")
+    writing.route("**/drafts/", arrives_and_its_answer_does_not)
+    copy.click()
+    expect(writing.get_by_role("alert")).to_have_text(
+        "The copy could not be saved just now; press again."
+    )
+    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    writing.unroute_all()
+    letter(writing).fill("Mine, and more.")
+
+    copy.click()
+
+    writing.wait_for_url(lambda url: str(draft.pk) not in url)
+    expect(letter(writing)).to_have_value("Mine, and more.")
+    assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine.", "Mine, and more."}
+
+
 def test_the_other_one_can_be_taken_and_mine_is_still_on_the_device(writing, draft):
     saved_elsewhere(draft)
     letter(writing).fill("Mine.")
