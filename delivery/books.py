@@ -12,6 +12,12 @@ from uuid import UUID
 
 from delivery.moment import Moment
 
+# Whom an edition goes to, in words.
+WORDS_FOR = {
+    "everyone": "everyone confirmed",
+    "reached": "those who were sent an earlier version",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Books:
@@ -26,7 +32,8 @@ class Books:
     Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
     copies that the provider has told of since, most of them among the sent: no outcomes of their
     own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
-    there after that.
+    there after that. `goes_to` is everyone confirmed (`everyone`) or those of them who were sent an
+    earlier version (`reached`).
     """
 
     edition: int
@@ -64,11 +71,17 @@ class Books:
     bounced: int = 0
     complained: int = 0
     scheduled: Moment | None = None
+    goes_to: str = "everyone"
 
     @property
     def is_on_request(self) -> bool:
         """Whether it is no newsletter, but mail that its readers asked for one by one."""
         return self.kind != "newsletter"
+
+    @property
+    def whom(self) -> str:
+        """Whom it goes to, in words."""
+        return WORDS_FOR[self.goes_to]
 
     @property
     def has_started(self) -> bool:

@@ -130,10 +130,10 @@ def _when_it_goes_out(books: Books, zone: tzinfo) -> str:
     if moment is None:
         raise AssertionError(f"edition {books.edition} is scheduled for no time")
     if books.now < moment.utc:
-        return f"Goes out {moment.words}, to everyone confirmed by then."
+        return f"Goes out {moment.words}, to {books.whom} by then."
     due = f"Its time has come: {moment.words}."
     if books.worker_is_there:
-        return f"{due} A worker starts it now, to everyone confirmed."
+        return f"{due} A worker starts it now, to {books.whom}."
     return f"{due} {_no_worker(books, zone)}"
 
 

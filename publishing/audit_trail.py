@@ -8,12 +8,12 @@ import uuid
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth import get_user_model
 
+from delivery.books import WORDS_FOR
 from delivery.models import Edition
 from delivery.moment import Moment
 from publishing.models import Draft, Issue
 from publishing.named import is_there
 from publishing.templatetags.desk import called
-from publishing.versions import WORDS_FOR
 
 logger = logging.getLogger(__name__)
 

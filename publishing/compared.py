@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from delivery.books import WORDS_FOR
 from publishing.drafts import Wording
-from publishing.versions import WORDS_FOR
 from publishing.written import HTML
 
 # Lines that both have are shown as far as this around one that differs.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
+from delivery.books import WORDS_FOR
 from publishing.content import Content, visible
 from publishing.drafts import Wording
-from publishing.versions import EVERYONE, WORDS_FOR
+from publishing.versions import EVERYONE
 from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")

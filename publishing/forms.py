@@ -8,11 +8,12 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundField
 
+from delivery.books import WORDS_FOR
 from publishing.content import Content, flaws_of
 from publishing.kept_form import WORDS
 from publishing.listing import is_unlisted
 from publishing.naming_editions import issue_id, version_number
-from publishing.versions import EVERYONE, WORDS_FOR, why_not
+from publishing.versions import EVERYONE, why_not
 
 
 class PublishForm(forms.Form):

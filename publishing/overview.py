@@ -1,8 +1,9 @@
 """
 The desk at a glance: one reading of everything that its viewer may see.
 
-So many queries, however many issues, readers and copies there are; the books of all editions on
-the page are read together, so that its numbers agree.
+So many queries, however many issues, readers and copies there are, and one more for each scheduled
+correction that does not go to everyone; the books of all editions on the page are read together, so
+that its numbers agree.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from delivery.queue.books import all_books
 from delivery.queue.health import health
 from delivery.queue.open_editions import open_newsletters
 from delivery.queue.presence import warnings
-from publishing import needs, readers_over_time, sender_domain
+from publishing import needs, readers_over_time, sender_domain, starting
 from publishing.approval import hash_to_approve
 from publishing.chart import Chart, chart_of
 from publishing.content import Content
@@ -40,6 +41,7 @@ from publishing.scheduling import moment_stored
 from publishing.status import Status, status_from
 from publishing.strips import Strip, strips_of
 from publishing.templatetags.desk import called
+from publishing.versions import EVERYONE
 from publishing.who_did_what import Deed, deeds_for, kinds_for
 from subscribers.audience import confirmed
 from subscribers.import_page import standing_of
@@ -94,10 +96,11 @@ class DraftRow:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRow:
-    """An edition that waits for its time, and that time in words."""
+    """An edition that waits for its time, that time in words, and how many would get it now."""
 
     row: Row
     goes_out: str
+    readers: int
 
     @property
     def is_to_come(self) -> bool:
@@ -148,13 +151,10 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     going = going_out(statuses, zone)
     drafts = [_draft_row(draft, newsletter.second_person) for draft in page.drafts]
     rows = rows_of(page.editions, books)
-    scheduled = [
-        ScheduledRow(row, moment.words if (moment := moment_stored(row.edition)) else "")
-        for row in rows_of(page.scheduled, books)
-    ]
+    now_confirmed = confirmed().count()
+    scheduled = [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)]
     to_come = [one for one in scheduled if one.is_to_come]
     asked = [*_needs_of_sending(viewer, statuses), *_needs_of_people(viewer, drafts, newsletter)]
-    now_confirmed = confirmed().count()
     points = readers_over_time.points_of(charted, now_confirmed, zone)
     deeds = deeds_for(viewer.user, most=DEEDS)
     return Overview(
@@ -250,6 +250,14 @@ def _draft_row(draft: Draft, takes_two: bool) -> DraftRow:
         words=len(draft.letter.split()),
         is_approved=approved and bytes(draft.approved_hash or b"") == hash_to_approve(draft),
     )
+
+
+def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
+    edition, moment = row.edition, moment_stored(row.edition)
+    readers = now_confirmed
+    if edition.goes_to != EVERYONE:
+        readers = starting.confirmed_now(edition.issue_id, edition.version, edition.goes_to)
+    return ScheduledRow(row, moment.words if moment else "", readers)
 
 
 def _health(zone: Any) -> list[Line]:

@@ -239,7 +239,12 @@ def _still(reason: str) -> str:
 
 def _succeeded(books: Books) -> str:
     if not books.audience:
-        return "This issue went to nobody: there was no confirmed reader. It stands in the archive."
+        nobody = (
+            "This issue went to nobody: there was no confirmed reader."
+            if books.goes_to == "everyone"
+            else "This version went to nobody: whoever was sent an earlier one had left."
+        )
+        return f"{nobody} It stands in the archive."
     if books.sent == 1:
         went = "1 copy went out and Postmark accepted it."
     else:

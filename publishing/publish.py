@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.text import slugify
 
+from delivery.books import WORDS_FOR
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
 from delivery.queue.enqueue import enqueue
@@ -28,7 +29,6 @@ from publishing.models import Issue
 from publishing.scheduling import Moment, moment_stored
 from publishing.versions import (
     EVERYONE,
-    WORDS_FOR,
     VersionRefusedError,
     audience_of,
     versions_of,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
+from delivery.books import WORDS_FOR
 from delivery.chores import LongChore
 from delivery.models import Edition
 from delivery.queue import scheduled
@@ -26,7 +27,7 @@ from publishing.audit_trail import record_start
 from publishing.content import Content
 from publishing.models import Issue
 from publishing.scheduling import is_too_late, late_by, moment_stored, why_it_waits
-from publishing.versions import WORDS_FOR, audience_of
+from publishing.versions import audience_of
 
 logger = logging.getLogger(__name__)
 

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from subscribers.models import Subscriber
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
-WORDS_FOR = {
-    EVERYONE.value: "everyone confirmed",
-    REACHED.value: "those who were sent an earlier version",
-}
 
 
 class VersionRefusedError(Exception):

@@ -77,7 +77,6 @@ for (const part of document.querySelectorAll("[data-when]")) {
   const zone = form.elements.zone;
   const said = part.querySelector("[data-when-said]");
   const which = part.querySelector("[data-when-which]");
-  const unsaid = "It goes to everyone confirmed by then, and can be called back until then.";
 
   function say() {
     const isAt = form.elements.when.value === "at";
@@ -97,7 +96,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
       part.querySelector("[data-when-second]").textContent = `: ${words(moments[1], zone.value)}`;
     }
     if (moments === null) {
-      said.textContent = unsaid;
+      said.textContent = said.dataset.unsaid;
     } else if (moments.length === 0) {
       said.textContent = "This time does not exist there: the clocks go forward over it.";
     } else if (twice && !form.elements.which.value) {

@@ -10,9 +10,10 @@ from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest
 from django.urls import reverse
 
+from delivery.books import WORDS_FOR
 from delivery.models import Edition
 from publishing.models import Draft
-from publishing.versions import EVERYONE, WORDS_FOR
+from publishing.versions import EVERYONE
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."

@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from delivery.books import WORDS_FOR
 from delivery.models import Newsletter
 from publishing import drafts
 from publishing.looking_outside.looking import as_it_runs, look
@@ -103,6 +104,7 @@ def what_goes_out(checked: Checked) -> dict[str, Any]:
     return {
         "draft": checked.draft,
         "checked": checked,
+        "whom": WORDS_FOR[checked.draft.goes_to],
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,

@@ -12,6 +12,7 @@ import pytest
 
 from delivery.books import Books
 from delivery.edition_state import EditionState, reason_of, state_of
+from delivery.moment import Moment
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 EMPTY = Books(
@@ -243,6 +244,19 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "Sending, and nothing is stuck.",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("goes_to", "whom"),
+    [("everyone", "everyone confirmed"), ("reached", "those who were sent an earlier version")],
+)
+def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -> None:
+    waits = books(
+        control="scheduled", scheduled=Moment(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"), goes_to=goes_to
+    )
+    earlier = replace(waits, now=NOW - timedelta(hours=1))
+    assert reason_of(earlier).endswith(f", to {whom} by then.")
+    assert reason_of(waits).endswith(f" A worker starts it now, to {whom}.")
 
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])

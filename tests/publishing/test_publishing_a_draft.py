@@ -9,6 +9,7 @@ from threading import Barrier
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
+from django.db.models.functions import Now
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import seats
@@ -23,6 +24,7 @@ from publishing.permissions import PUBLISH
 from publishing.written import Written
 from subscribers.models import Subscriber
 from tests.publishing.ledger import hold_is_over, sent, written
+from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -583,6 +585,32 @@ def test_a_correction_goes_to_those_it_says(window, author, went_out):
     edition = Edition.objects.get(version=2)
     assert (edition.audience, edition.goes_to) == (2, "reached")
     assert answer.answer["Location"].endswith(f"/{went_out.issue_id}/?version=2")
+
+
+def test_a_correction_to_some_that_is_scheduled_is_asked_about_as_it_is(window, author, went_out):
+    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
+    whom = "It goes to those who were sent an earlier version by then"
+
+    page = window.get(at(nxt, "check"))
+    asked = window.get(at(nxt, "publish") + f"?when=at&at={tomorrow('UTC').local}&zone=UTC")
+
+    # What the script says while no time is named is the words of the server.
+    assert f'data-unsaid="{whom}, and can be called back until then."' in page.html
+    assert f"{whom}, and can be called back until then." in page.words
+    assert f"{whom}; the number is that of now." in asked.words
+    assert "Schedule it for 2 readers?" in asked.words
+    assert "everyone confirmed" not in page.words + asked.words
+
+
+def test_a_correction_to_some_who_have_all_left_does_not_deny_the_others(window, author, went_out):
+    Subscriber.objects.exclude(name="Cleo").update(state="unsubscribed", unsubscribed_at=Now())
+    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
+
+    asked = window.get(at(nxt, "publish"))
+
+    assert "Publish to nobody?" in asked.words
+    assert "Nobody who was sent an earlier version is confirmed. It stands in" in asked.words
+    assert "No reader is confirmed" not in asked.words
 
 
 def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(

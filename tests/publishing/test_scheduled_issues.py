@@ -589,6 +589,40 @@ def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then
     assert sorted(copies(provider).values()) == [1] * 8
 
 
+def test_a_scheduled_correction_to_some_is_never_said_to_go_to_everyone(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    newsroom.confirm(3, start=2)
+    moment, whom = tomorrow(), "those who were sent an earlier version"
+    correction = schedule(newsroom, at=moment, issue=first.issue_id, version=2, goes_to="reached")
+    assert status(correction).reason == f"Goes out {moment.words}, to {whom} by then."
+    page = progress_page(newsroom, correction)
+    assert f"Goes out {moment.words}, to {whom} by then." in page
+    client = Client()
+    client.force_login(newsroom.author)
+    desk = client.get("/admin/newsletters/issues/", secure=True).content.decode()
+    assert '<div class="small">2 readers as of now</div>' in desk
+
+
+def test_a_scheduled_correction_to_readers_who_all_left_says_so(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to="reached")
+    Subscriber.objects.update(state="unsubscribed", unsubscribed_at=Now())
+    newsroom.confirm(3, start=2)
+    its_time_came(correction)
+    start_due()
+    page = progress_page(newsroom, correction)
+    assert books(correction).audience == 0
+    assert "This version went to nobody: whoever was sent an earlier one had left." in page
+    assert "Whoever was sent an earlier version had left when this was published." in page
+    assert "no confirmed reader" not in page
+
+
 def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from delivery.books import WORDS_FOR
 from delivery.models import Edition, Newsletter
 from delivery.queue.reconcile import time_now
 from idempotency.key import BadKey, key_given
@@ -28,7 +29,7 @@ from publishing.publish import (
 )
 from publishing.scheduling import Moment, MomentRefusedError, read_moment
 from publishing.starting import waits_for_its_time
-from publishing.versions import EVERYONE, WORDS_FOR, VersionRefusedError, still_going
+from publishing.versions import EVERYONE, VersionRefusedError, still_going
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
