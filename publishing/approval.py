@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -92,13 +93,23 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
 
 def approval_of(draft: Draft) -> Approval | None:
     """The approval that counts for the draft as it is now, if there is one."""
-    if draft.approved_by_id is None or draft.approved_at is None or draft.approved_hash is None:
+    by, at = draft.approved_by_id, draft.approved_at
+    if by is None or at is None or not _is_of_these_words(draft) or not may(by, PUBLISH):
         return None
-    if bytes(draft.approved_hash) != hash_to_approve(draft):
-        return None
-    if not may(draft.approved_by_id, PUBLISH):
-        return None
-    return Approval(draft.approved_by_id, named(draft.approved_by_id), draft.approved_at)
+    return Approval(by, named(by), at)
+
+
+def approved_among(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
+    """Which of these drafts have an approval that counts; about each giver it is asked once."""
+    given = {draft.pk: draft.approved_by_id for draft in drafts if _is_of_these_words(draft)}
+    givers = {by for by in given.values() if by is not None and may(by, PUBLISH)}
+    return frozenset(draft for draft, by in given.items() if by in givers)
+
+
+def _is_of_these_words(draft: Draft) -> bool:
+    if draft.approved_hash is None:
+        return False
+    return bytes(draft.approved_hash) == hash_to_approve(draft)
 
 
 def why_not(draft: Draft, publisher: uuid.UUID) -> str:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from delivery.models import Edition
 from publishing.issue_list import newest_editions
@@ -90,13 +91,28 @@ def page_of(looked_for: LookedFor, open_editions: Sequence[int], *, sees_drafts:
     return IssuePage(drafts, more_drafts, scheduled, editions, next_page)
 
 
+def still_to_come() -> list[Edition]:
+    """The editions that go out at their time by themselves, the next first."""
+    return list(_scheduled().filter(unreconciled_since=None, scheduled_for__gt=Now()))
+
+
+def is_any_published() -> bool:
+    """Whether there is an issue that does not wait for its time."""
+    return newest_editions().exclude(control=Edition.Control.SCHEDULED).exists()
+
+
+def open_drafts() -> QuerySet[Draft]:
+    """The drafts that are no edition yet, the last saved first."""
+    drafts = Draft.objects.filter(edition=None).select_related("saved_by")
+    return drafts.order_by("-saved_at", "-pk")
+
+
 def _after(found: Sequence[Draft | Edition]) -> str:
     return str(found[PAGE - 1].pk) if len(found) > PAGE else ""
 
 
 def _drafts(looked_for: LookedFor) -> QuerySet[Draft]:
-    drafts = Draft.objects.filter(edition=None).select_related("saved_by")
-    drafts = _titled(drafts.order_by("-saved_at", "-pk"), looked_for.text)
+    drafts = _titled(open_drafts(), looked_for.text)
     last = _uuid(looked_for.before)
     if last is None:
         return drafts

@@ -14,6 +14,9 @@ from publishing.going_out import title_of
 from publishing.issue_list import HeldBack
 from publishing.status import Status
 
+# So many of each kind are drawn.
+MOST_OF_A_KIND = 5
+
 # What settles an edition, the likeliest first. What cannot be undone is on its own page.
 _SETTLE = ("resume", "send-to-missed", "ask-again", "close")
 _STANDS = {
@@ -47,6 +50,27 @@ class Need:
     name: str = ""
     edition: int = 0
     alarms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What asks for a person: all of it as a number, and of each kind the first few."""
+
+    count: int = 0
+    drawn: tuple[Need, ...] = ()
+
+    @property
+    def left_out(self) -> int:
+        """How many more there are than are drawn."""
+        return self.count - len(self.drawn)
+
+    def __add__(self, other: Asked) -> Asked:
+        return Asked(self.count + other.count, (*self.drawn, *other.drawn))
+
+
+def first_of(needs: Sequence[Need], *, count: int = 0) -> Asked:
+    """One kind; `count` where there are more of it than were read."""
+    return Asked(max(count, len(needs)), tuple(needs[:MOST_OF_A_KIND]))
 
 
 def of_editions(statuses: Sequence[Status], *, may_act: bool) -> list[Need]:

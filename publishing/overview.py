@@ -8,34 +8,44 @@ that its numbers agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from delivery import health as health_lines
 from delivery.edition_state import EditionState
 from delivery.health import Line
-from delivery.models import Newsletter
-from delivery.queue.alarms import alarms_to_look_at
+from delivery.models import Edition, Newsletter
+from delivery.queue.alarms import alarms_to_look_at, editions_to_look_at
 from delivery.queue.books import all_books
 from delivery.queue.health import health
 from delivery.queue.open_editions import open_newsletters
 from delivery.queue.presence import warnings
 from publishing import needs, readers_over_time, sender_domain, starting
-from publishing.approval import hash_to_approve
+from publishing.approval import approved_among
 from publishing.chart import Chart, chart_of
 from publishing.content import Content
 from publishing.going_out import GoingOut, going_out, here_of
 from publishing.how_things_stand import Standing, sentence_of
 from publishing.issue_list import Row, held_back_on_request, plain_title, rows_of
-from publishing.issue_overview import IssuePage, LookedFor, Tab, page_of
+from publishing.issue_overview import (
+    IssuePage,
+    LookedFor,
+    Tab,
+    is_any_published,
+    open_drafts,
+    page_of,
+    still_to_come,
+)
 from publishing.models import Draft, OutsideLook
-from publishing.needs import Checked, Need, Unapproved
+from publishing.needs import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.scheduling import moment_stored
 from publishing.status import Status, status_from
@@ -52,7 +62,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
-MOST_ALARMS, MOST_OF_A_KIND, DEEDS = 20, 5, 6
+MOST_ALARMS, DEEDS = 20, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ class Overview:
     viewer: Viewer
     now: datetime
     sentence: str
-    needs: Sequence[Need]
+    asked: Asked
     going: Sequence[GoingOut]
     here: str
     issues: IssuePage
@@ -149,12 +159,16 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     books = {one.edition: one for one in all_books(among=sorted(read))} if read else {}
     statuses = [status_from(books[edition]) for edition in open_ones]
     going = going_out(statuses, zone)
-    drafts = [_draft_row(draft, newsletter.second_person) for draft in page.drafts]
+    takes_two = newsletter.second_person
+    approved = _approved(viewer, page.drafts) if takes_two else frozenset()
+    drafts = [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts]
     rows = rows_of(page.editions, books)
     now_confirmed = confirmed().count()
     scheduled = [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)]
-    to_come = [one for one in scheduled if one.is_to_come]
-    asked = [*_needs_of_sending(viewer, statuses), *_needs_of_people(viewer, drafts, newsletter)]
+    to_come = still_to_come() if viewer.looks else []
+    asked = _needs_of_sending(viewer, statuses) + _needs_of_people(
+        viewer, approved, takes_two=takes_two
+    )
     points = readers_over_time.points_of(charted, now_confirmed, zone)
     deeds = deeds_for(viewer.user, most=DEEDS)
     return Overview(
@@ -162,25 +176,25 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         now=_now(),
         sentence=sentence_of(
             Standing(
-                needs=len(asked),
+                needs=asked.count,
                 going=[one.title for one in going if not one.is_held],
                 held=[one.title for one in going if one.is_held],
                 scheduled=len(to_come),
-                next_title=to_come[0].row.title if to_come else "",
-                next_when=to_come[0].goes_out if to_come else "",
-                issues=len(charted) or len(rows),
-                drafts=len(drafts),
+                next_title=plain_title(to_come[0]) if to_come else "",
+                next_when=_goes_out(to_come[0]) if to_come else "",
+                issues=len(charted) or int(viewer.looks and is_any_published()),
+                drafts=open_drafts().count() if viewer.writes else 0,
                 sees_issues=viewer.looks,
             )
         ),
-        needs=asked,
+        asked=asked,
         going=going,
         here=here_of(going, needs=len(statuses) - len(going)),
         issues=page,
         drafts=drafts,
         scheduled=scheduled,
         rows=rows,
-        takes_two=newsletter.second_person,
+        takes_two=takes_two,
         confirmed=now_confirmed,
         chart=chart_of(points),
         figures="; ".join(f"{point.when} {point.readers:,}" for point in points),
@@ -205,59 +219,80 @@ def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
 # --- Its parts ------------------------------------------------------------------------------------
 
 
-def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> list[Need]:
+def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> Asked:
     if not viewer.looks:
-        return []
-    return [
-        *needs.of_editions(statuses, may_act=viewer.operates)[:MOST_OF_A_KIND],
-        *needs.of_alarms(alarms_to_look_at(most=MOST_ALARMS), may_act=viewer.operates),
-        *needs.of_no_worker(statuses, may_operate=viewer.operates),
-        *needs.of_mail_on_request(held_back_on_request(), may_act=viewer.operates),
-        *needs.of_warnings(warnings()),
-    ]
+        return Asked()
+    may_act = viewer.operates
+    alarms = needs.of_alarms(alarms_to_look_at(most=MOST_ALARMS), may_act=may_act)
+    return (
+        first_of(needs.of_editions(statuses, may_act=may_act))
+        + first_of(alarms, count=editions_to_look_at())
+        + first_of(needs.of_no_worker(statuses, may_operate=may_act))
+        + first_of(needs.of_mail_on_request(held_back_on_request(), may_act=may_act))
+        + first_of(needs.of_warnings(warnings()))
+    )
 
 
-def _needs_of_people(
-    viewer: Viewer, drafts: Sequence[DraftRow], newsletter: Newsletter
-) -> list[Need]:
-    found: list[Need] = []
+def _needs_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> Asked:
+    found = Asked()
     if viewer.manages:
         checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
-        found += needs.of_imports(
-            [
-                Checked(one.pk, one.filename, standing_of(one).sentence)
-                for one in checked.order_by("pk")[:MOST_OF_A_KIND]
-            ]
-        )
-    if viewer.publishes and newsletter.second_person:
-        found += needs.of_drafts(
-            [
-                Unapproved(row.title, called(row.draft.saved_by), row.address)
-                for row in drafts
-                # Whoever saved it last waits for another; to them it is said in the list.
-                if not row.is_approved and row.draft.saved_by_id != viewer.user.pk
-            ]
-        )
+        shown = [
+            Checked(one.pk, one.filename, standing_of(one).sentence)
+            for one in checked.order_by("pk")[:MOST_OF_A_KIND]
+        ]
+        found += first_of(needs.of_imports(shown), count=checked.count())
+    if viewer.publishes and takes_two:
+        unapproved = [
+            Unapproved(_title(draft), called(draft.saved_by), _address(draft))
+            for draft in _of_others(viewer).defer("letter", "text", "preheader")
+            if draft.pk not in approved
+        ]
+        found += first_of(needs.of_drafts(unapproved))
     return found
 
 
-def _draft_row(draft: Draft, takes_two: bool) -> DraftRow:
-    approved = draft.approved_hash is not None and takes_two
+def _goes_out(edition: Edition) -> str:
+    moment = moment_stored(edition)
+    return moment.words if moment else ""
+
+
+def _of_others(viewer: Viewer) -> QuerySet[Draft]:
+    """Whoever saved a draft last waits for another; to them it is said in the list."""
+    return open_drafts().exclude(saved_by=viewer.user.pk)
+
+
+def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
+    """Which of the drafts that are shown, and of those that may ask this viewer, are approved."""
+    if not viewer.publishes:
+        return approved_among(shown)
+    others = _of_others(viewer).exclude(approved_hash=None)
+    return approved_among([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
+
+
+def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
     return DraftRow(
         draft=draft,
-        title=Content(str(draft), "", "").plain_title,
-        address=reverse("desk:draft", args=[draft.pk]),
+        title=_title(draft),
+        address=_address(draft),
         words=len(draft.letter.split()),
-        is_approved=approved and bytes(draft.approved_hash or b"") == hash_to_approve(draft),
+        is_approved=is_approved,
     )
 
 
 def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
-    edition, moment = row.edition, moment_stored(row.edition)
-    readers = now_confirmed
+    edition, readers = row.edition, now_confirmed
     if edition.goes_to != EVERYONE:
         readers = starting.confirmed_now(edition.issue_id, edition.version, edition.goes_to)
-    return ScheduledRow(row, moment.words if moment else "", readers)
+    return ScheduledRow(row, _goes_out(edition), readers)
+
+
+def _title(draft: Draft) -> str:
+    return Content(str(draft), "", "").plain_title
+
+
+def _address(draft: Draft) -> str:
+    return reverse("desk:draft", args=[draft.pk])
 
 
 def _health(zone: Any) -> list[Line]:

@@ -50,6 +50,11 @@ def alarms_to_look_at(*, most: int) -> list[Alarm]:
     )  # fmt: skip
 
 
+def editions_to_look_at() -> int:
+    """Of how many editions there are alarms that nobody has looked at yet."""
+    return Alarm.objects.filter(looked_at=None).values("edition").distinct().count()
+
+
 def look_at(edition: int, up_to: int, looker: uuid.UUID) -> int:
     """
     Somebody has looked at the alarms of an edition, up to the one with the id `up_to`; how many

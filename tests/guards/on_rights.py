@@ -48,8 +48,8 @@ GUARDS = [
     guard(
         "any edit takes an approval away",
         APPROVAL,
-        "if bytes(draft.approved_hash) != hash_to_approve(draft):",
-        "if False:",
+        "return bytes(draft.approved_hash) == hash_to_approve(draft)",
+        "return True",
         f"{TWO}test_any_edit_takes_it_away_and_its_undoing_brings_it_back",
     ),
     guard(

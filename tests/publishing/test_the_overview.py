@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
 from delivery.queue import identity, presence
+from publishing.approval import approve, hash_to_approve
 from publishing.models import Draft, OutsideLook
 from publishing.publish import publish
 from subscribers.models import Subscriber
@@ -228,6 +229,79 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
     assert "not approved yet" in section(page, "issues")
     # Whoever wrote it waits for another.
     assert section(WindowOf(writer).get(DESK), "need") == ""
+
+
+def test_a_draft_counts_as_approved_as_long_as_its_giver_may_publish(
+    window: WindowOf, author: Any, new_author: Any
+) -> None:
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    writer, giver = new_author("tom", "write_draft"), new_author("basil", "publish_edition")
+    draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
+    approve(draft.pk, giver.pk, hash_to_approve(draft))
+    page = window.get(DESK)
+    assert "2 words, approved" in section(page, "issues")
+    assert section(page, "need") == ""
+
+    giver.user_permissions.clear()
+    page = window.get(DESK)
+    assert "not approved yet" in section(page, "issues")
+    assert "A moth at the lamp is not approved yet." in section(page, "need")
+
+
+EVERY_PAGE = ("", "?show=drafts", "?show=ended", "?q=nothing+like+it")
+
+
+@pytest.mark.parametrize("where", EVERY_PAGE)
+def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
+    window: WindowOf, new_author: Any, where: str
+) -> None:
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(second_person=True)
+    writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
+    for number in range(7):
+        Draft.objects.create(title=f"Moth {number}", letter="Dear all", saved_by=writer)
+    Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
+
+    page = window.get(DESK + where)
+    assert lede(page).startswith("Seven things ask for you.")
+    need = section(page, "need")
+    assert need.count("is not approved yet.") == 5
+    assert "Moth 6 is not approved yet." in need
+    assert need.endswith("And 2 more like them, each in its own list.")
+
+
+def test_imports_and_alarms_beyond_those_that_are_drawn_are_counted_too(
+    window: WindowOf, new_author: Any, publish_one: Callable[..., Edition]
+) -> None:
+    for number in range(6):
+        SubscriberImportFactory(
+            state="checked", confirmed=False, finished_at=None, checked_at=timezone.now(),
+            filename=f"fair-{number}.csv", rows=7, added=4, known=3,
+        )  # fmt: skip
+        Alarm.objects.create(
+            edition=publish_one(f"Letter {number}"), kind="surge", about="", sentence="Too many."
+        )
+    assert lede(window.get(DESK)) == "Six things ask for you."
+    page = WindowOf(new_author("tom", "manage_readers", "view_issue")).get(DESK)
+    assert lede(page) == "12 things ask for you."
+    assert section(page, "need").endswith("And 2 more like them, each in its own list.")
+
+
+@pytest.mark.parametrize("where", EVERY_PAGE)
+def test_the_head_says_the_same_whatever_is_shown_below(
+    window: WindowOf, publish_one: Callable[..., Edition], where: str
+) -> None:
+    for number in range(10):
+        Draft.objects.create(title=f"Draft {number}")
+    assert lede(window.get(DESK + where)) == "No issue was published yet. Ten drafts are open."
+    publish_one("Herons")
+    said = "Nothing asks for you, and nothing is going out. Ten drafts are open."
+    assert lede(window.get(DESK + where)) == said
+    at = tomorrow()
+    publish_one("Swifts", at=at)
+    said = f"Nothing asks for you. “Swifts” goes out {at.words}."
+    assert lede(window.get(DESK + where)) == said
 
 
 # --- Going out ------------------------------------------------------------------------------------
