@@ -433,6 +433,15 @@ def test_html_instead_of_markdown(writing):
     assert Draft.objects.get().format == "html"
 
 
+def test_a_half_typed_test_address_keeps_nobody_from_the_check(writing):
+    writing.get_by_role("button", name="Send a test…").click()
+    writing.get_by_role("dialog").get_by_label("To").fill("edith@")
+    writing.get_by_role("button", name="Not now").click()
+    writing.get_by_role("button", name="Check and publish").click()
+
+    writing.wait_for_url("**/check/")
+
+
 def test_return_in_the_title_saves_and_does_nothing_else(writing):
     writing.get_by_label("Title and subject").fill("Another title")
     writing.get_by_label("Title and subject").press("Enter")
