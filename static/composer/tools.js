@@ -64,6 +64,11 @@ export function tools(form) {
     event.preventDefault();
     use(tool);
   });
+  panels(form);
+}
+
+// One panel is open at a time: that of the tab that was pressed, or that a link leads into.
+function panels(form) {
   const tabs = form.querySelectorAll("[data-panel-of]");
   for (const tab of tabs) {
     tab.addEventListener("click", () => {
@@ -73,4 +78,14 @@ export function tools(form) {
       }
     });
   }
+  const open = () => {
+    const led = document.getElementById(location.hash.slice(1));
+    const panel = led?.closest("[data-panel]");
+    if (!panel) return;
+    form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
+    // The field itself, or the one that stands in its place.
+    [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
+  };
+  addEventListener("hashchange", open);
+  open();
 }

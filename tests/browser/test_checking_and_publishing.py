@@ -183,6 +183,17 @@ def test_called_back_the_author_is_led_to_the_draft_with_every_word(desk, draft,
     expect(desk.locator("#id_letter")).to_have_value(WELL)
 
 
+def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author):
+    written = Written(TITLE, "", "markdown", WELL, "Dear {{ nmae }}, they have gone.")
+    check(desk, drafts.begin(author.pk, fresh_key(), Wording(written)).draft)
+
+    desk.get_by_role("link", name="Mend in the text part").first.click()
+
+    expect(desk.get_by_label("Text part, in your own words")).to_be_focused()
+    desk.evaluate("location.hash = 'id_letter'")
+    expect(desk.get_by_label("Letter, in")).to_be_focused()
+
+
 def test_what_is_not_known_yet_is_looked_up_while_the_page_is_there(desk, author):
     draft = begun(author, "They [have gone](https://127.0.0.1.nowhere.invalid.example/).")
     looks = []
