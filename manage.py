@@ -25,4 +25,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        # While it begins; a command that has more to say of it says so itself.
+        print("Broken off.", file=sys.stderr)
+        sys.exit(130)

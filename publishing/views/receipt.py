@@ -62,7 +62,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "kept": kept,
             "facts": facts,
             "times": times,
-            "took": span_of(int((last - first).total_seconds())) if first and last else "",
+            "took": _took(first, last),
             "bar": parts_of(counts),
             "label": label_of(counts, facts["counts"]["audience"]),
             "ledger": [
@@ -140,6 +140,14 @@ def _edition_named_in(facts: Mapping[str, Any]) -> Edition | None:
 
 def _time(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+def _took(first: datetime | None, last: datetime | None) -> str:
+    """From the first copy to the last; empty where none went out."""
+    if first is None or last is None:
+        return ""
+    seconds = int((last - first).total_seconds())
+    return span_of(seconds) if seconds else "less than a second"
 
 
 def _in_groups(digest: str) -> str:

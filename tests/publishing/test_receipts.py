@@ -211,6 +211,7 @@ def test_the_page_shows_what_is_signed(window, done):
     page = window.get(address(done))
 
     assert "Succeeded. 3 copies went out" in page.words
+    assert "3 of 3 sent in less than a second" in page.words
     for digest in (
         given["signature"],
         given["receipt"]["content_sha256"],

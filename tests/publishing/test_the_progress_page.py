@@ -484,6 +484,7 @@ def test_what_was_called_back_reached_nobody_and_says_so(author, window):
     assert "Called back. It reached nobody; its text stays for the next version." in page.words
     assert re.search(r'data-shown="archive" hidden>Listed', page.html)
     assert "Without this version: it reached nobody" in page.words
+    assert "First copy none it reached nobody" in page.words
     assert 'data-ask=""' in page.html
 
 
