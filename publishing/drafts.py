@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import asdict, dataclass
 
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -21,6 +22,9 @@ from publishing.content import Content
 from publishing.models import Draft, Issue
 from publishing.versions import EVERYONE, versions_of
 from publishing.written import HTML, MARKDOWN, Written, content_of
+
+# Of drafts that nobody has gone on with, so many stand in the way of keeping one more.
+MOST_UNTOUCHED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,10 @@ class Gone:
 
 
 Answer = Saved | Conflict | Published | Gone
+
+
+class TooManyUntouchedError(Exception):
+    """So many drafts of one author wait untouched that no other is kept; one sentence says so."""
 
 
 def draft_of(draft: uuid.UUID) -> Draft | None:
@@ -124,6 +132,33 @@ def copy(
             record_draft_begun(author, draft)
             return Saved(draft, changed=True)
         return _standing(draft, wording)
+
+
+def keep(author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None) -> Draft:
+    """
+    An open draft of exactly these words, for an author whose session ended: theirs that holds them
+    already, or a new one, under that key where it is free.
+
+    Whoever holds a form of theirs could post to it without end, so each has only so many that were
+    never saved again. Raises `TooManyUntouchedError`.
+    """
+    with transaction.atomic():
+        # Their row is held, so that two at once do not both find room for one.
+        get_user_model().objects.select_for_update(no_key=True).get(pk=author)
+        theirs = Draft.objects.filter(begun_by=author, edition=None)
+        there = theirs.filter(issue=issue, **wording.columns).first()
+        if there is not None:
+            return there
+        if theirs.filter(revision=1).count() >= MOST_UNTOUCHED:
+            raise TooManyUntouchedError(
+                f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again, and no more "
+                "are kept for somebody who is signed out."
+            )
+        for free in (key, fresh_key()):
+            answer = copy(author, free, wording, issue=issue)
+            if isinstance(answer, Saved):
+                return answer.draft
+        raise AssertionError("a fresh key met a draft")
 
 
 def save(draft: uuid.UUID, from_revision: int, wording: Wording, *, by: uuid.UUID) -> Answer:

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import resolve_url
+from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
@@ -33,7 +33,14 @@ from publishing.draft_form import (
     why_too_long,
     wording_posted,
 )
-from publishing.drafts import Conflict, Gone, Published, Saved, Wording
+from publishing.drafts import (
+    Conflict,
+    Gone,
+    Published,
+    Saved,
+    TooManyUntouchedError,
+    Wording,
+)
 from publishing.issue_list import plain_title
 from publishing.kept_form import WRITER_FIELD, signed_writer, writer_of
 from publishing.markdown import html_of
@@ -83,10 +90,11 @@ def kept_when_signed_out(view: View[P]) -> View[P]:
             or why_too_long(wording.written)
         ):
             return view(request, *args, **kwargs)
-        answer = drafts.copy(writer, key, wording, issue=_issue_there(request))
-        if isinstance(answer, Gone):
-            return view(request, *args, **kwargs)
-        address = reverse("desk:draft", args=[answer.draft.pk])
+        try:
+            draft = drafts.keep(writer, key, wording, issue=_issue_there(request))
+        except TooManyUntouchedError as error:
+            return _not_kept(request, str(error))
+        address = reverse("desk:draft", args=[draft.pk])
         return redirect_to_login(f"{address}?signed_out=", resolve_url(settings.LOGIN_URL))
 
     return kept
@@ -316,6 +324,7 @@ def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpRes
             "parts": compared(drafts.wording_of(draft), wording),
             "fields": _as_posted(wording),
             "copy_key": fresh_key(),
+            "writer": signed_writer(request.user),
             "title": wording.written.title,
         },
         status=409,
@@ -343,6 +352,23 @@ def _refused(
     if draft is not None:
         draft.revision = revision_posted(request.POST.dict())
     return composer_page(request, wording, draft=draft, key=key, notice=sentence, status=400)
+
+
+def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
+    """429: all that was posted, hidden, in a form that posts it again after signing in."""
+    page = render(
+        request,
+        "publishing/signed_out_not_kept.html",
+        {
+            "sentence": sentence,
+            "action": request.get_full_path(),
+            "login": resolve_url(settings.LOGIN_URL),
+            "fields": [one for one in request.POST.items() if one[0] != "csrfmiddlewaretoken"],
+        },
+        status=429,
+    )
+    page.headers["Cache-Control"] = "private, no-cache"
+    return page
 
 
 def _is_somebody_elses(request: HttpRequest) -> bool:

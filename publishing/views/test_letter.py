@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
+from publishing.kept_form import signed_writer
 from publishing.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
 from publishing.test_letters import MarkedLetter, TooManyTestsError, marked_letter, send_test
 from publishing.views.accepted import tag_of_test
@@ -101,6 +102,7 @@ def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200)
             "to": request.POST.get(EMAIL, ""),
             "next": _where_from(request),
             "key": fresh_key() if isinstance(key, BadKey) else key,
+            "writer": signed_writer(request.user),
         },
         status=status,
     )

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing import drafts
-from publishing.drafts import Conflict, Gone, Published, Saved, Wording
+from publishing.drafts import MOST_UNTOUCHED, Conflict, Gone, Published, Saved, Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
@@ -334,6 +334,76 @@ class TestThePages:
         assert kept.letter == "Written while signed out."
         assert answer["Location"].startswith("/admin/login/?next=")
         assert str(kept.pk) in answer["Location"]
+
+    def test_pressed_again_with_other_words_while_signed_out_both_are_kept(self, window):
+        form = window.get(WRITE).form_with("letter")
+        window.client.logout()
+
+        led = [
+            window.post(form.action, **{**form.fields, "letter": words}).answer["Location"]
+            for words in ("First.", "Second.", "Second.", "First.")
+        ]
+
+        kept = {draft.letter: str(draft.pk) for draft in Draft.objects.all()}
+        assert set(kept) == {"First.", "Second."}
+        assert Draft.objects.count() == 2
+        for words, address in zip(("First.", "Second.", "Second.", "First."), led, strict=True):
+            assert kept[words] in address
+
+    def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
+        form = window.get(WRITE).form_with("letter")
+        key = form.fields["idempotency_key"]
+        draft = drafts.begin(author.pk, key, wording()).draft
+        Draft.objects.update(edition=publish(author.pk, key, letter(), hold_s=0).edition)
+        window.client.logout()
+
+        answer = window.post(form.action, **{**form.fields, "letter": "Since then."}).answer
+
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
+
+    def test_so_many_are_kept_for_somebody_signed_out_and_then_the_words_stay_on_the_page(
+        self, window, new_author
+    ):
+        begun(new_author("ines"))
+        form = window.get(WRITE).form_with("letter")
+        window.client.logout()
+
+        def post(number: int):
+            words = {"letter": f"\nLetter {number} & <more>", "idempotency_key": fresh_key()}
+            return window.post(form.action, **{**form.fields, **words})
+
+        for number in range(MOST_UNTOUCHED):
+            assert post(number).status == 302
+        page = post(MOST_UNTOUCHED)
+
+        assert page.status == 429
+        assert Draft.objects.filter(begun_by=window.author).count() == MOST_UNTOUCHED
+        assert "You are signed out, and nothing was saved" in page.words
+        assert f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again" in page.words
+        # What is there already is led to, and one that somebody goes on with makes room.
+        assert post(0).status == 302
+        again = page.form_with("letter")
+        window.client.force_login(window.author)
+        assert window.post(again.action, **again.fields).status == 303
+        newest = Draft.objects.get(letter=f"\nLetter {MOST_UNTOUCHED} & <more>")
+        drafts.save(newest.pk, 1, wording("On."), by=window.author.pk)
+        first = Draft.objects.get(letter="\nLetter 0 & <more>")
+        drafts.save(first.pk, 1, wording("Gone on with."), by=window.author.pk)
+        window.client.logout()
+        assert post(MOST_UNTOUCHED + 1).status == 302
+
+    @pytest.mark.parametrize("button", ["beside", "revision"])
+    def test_signed_out_over_two_versions_of_a_draft_ones_own_is_kept(self, window, author, button):
+        draft = begun(author)
+        form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
+        drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk)
+        mine = window.post(form.action, **{**form.fields, "letter": "Mine."}).form_with(button)
+        window.client.logout()
+
+        window.post(mine.action, **mine.fields)
+
+        assert Draft.objects.exclude(pk=draft.pk).get().letter == "Mine."
 
     def test_a_post_without_a_note_of_ours_is_not_kept(self, window, author):
         window.client.logout()

@@ -23,7 +23,7 @@ from delivery.test_letter import NOBODY, TEST_ISSUE
 from idempotency.models import PostedForm
 from postmark_sandbox.server import SandboxServer
 from publishing.issue_list import held_back_on_request, newest_editions
-from publishing.models import Draft
+from publishing.models import Draft, KeptForm
 from publishing.publish import publish
 from publishing.test_letters import marked_letter
 from publishing.written import Written, content_of
@@ -730,6 +730,18 @@ def test_signed_out_meanwhile_the_composers_letter_is_a_draft(window):
     kept = Draft.objects.get()
     assert kept.letter == COMPOSED["letter"]
     assert f"{FORM}drafts/{kept.pk}/" in unquote(answer.answer["Location"])
+
+
+def test_signed_out_over_what_is_wrong_the_letter_is_kept_too(window):
+    composers = window.post(TEST, **{**form(test_email=""), **COMPOSED}).form_with("test_email")
+    plain = window.post(TEST, **form(test_email="")).form_with("test_email")
+    window.client.logout()
+
+    for refused in (composers, plain):
+        assert window.post(refused.action, **refused.fields).status == 302
+
+    assert Draft.objects.get().letter == COMPOSED["letter"]
+    assert KeptForm.objects.get().title == LETTER["title"]
 
 
 @pytest.mark.parametrize("words", [LETTER, COMPOSED])
