@@ -44,8 +44,8 @@ export class Pictures {
     this.refused = refused;
     this.file = document.querySelector("[data-picture-file]");
     this.dialog = document.querySelector("[data-dialog=alt]");
-    this.list = form.querySelector("[data-images]");
-    for (const button of form.querySelectorAll("[data-tool=image]")) {
+    this.list = form.querySelector("[data-picture-list]");
+    for (const button of form.querySelectorAll("[data-tool=picture]")) {
       button.addEventListener("click", () => this.file.click());
     }
     this.file.addEventListener("change", () => {
@@ -109,8 +109,8 @@ export class Pictures {
 
   show() {
     const found = picturesIn(this.letter.value, this.form.elements.format.value);
-    this.form.querySelector("[data-image-count]").textContent = found.length || "";
-    this.form.querySelector("[data-no-images]").hidden = found.length > 0;
+    this.form.querySelector("[data-picture-count]").textContent = found.length || "";
+    this.form.querySelector("[data-no-pictures]").hidden = found.length > 0;
     this.list.hidden = found.length === 0;
     const before = [...this.list.children];
     if (before.length !== found.length || before.some((row, n) => row.dataset.address !== found[n].address)) {

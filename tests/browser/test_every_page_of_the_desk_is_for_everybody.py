@@ -148,7 +148,7 @@ def composer(author: Any) -> Pages:
     return {
         "a long draft with flaws": Shown(at[long]),
         "its text part": Shown(at[long], _panel("Text part")),
-        "its pictures": Shown(at[long], _panel("Images")),
+        "its pictures": Shown(at[long], _panel("Pictures")),
         "a draft in HTML": Shown(at[html]),
         "a text part in own words": Shown(at[html], _panel("Text part")),
         "a table": Shown(at[table]),

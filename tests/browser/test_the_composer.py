@@ -491,7 +491,7 @@ def test_without_scripts_it_is_written_saved_and_looked_at(new_page, author, rea
 def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
     letter(writing).press("End")
     with writing.expect_file_chooser() as chooser:
-        writing.get_by_role("button", name="Image", exact=True).click()
+        writing.get_by_role("button", name="Picture", exact=True).click()
     chooser.value.set_files(SWIFTS)
     dialog = writing.get_by_role("dialog")
     expect(dialog).to_be_visible()
@@ -501,17 +501,17 @@ def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
     expect(letter(writing)).to_have_value(re.compile(r"!\[Swifts over a hedge\]\(/pictures/"))
     expect(shown(writing).get_by_alt_text("Swifts over a hedge")).to_be_visible()
     picture = shown(writing).get_by_alt_text("Swifts over a hedge")
-    assert picture.evaluate("image => image.naturalWidth") > 0
-    writing.get_by_role("button", name="Images 1").click()
-    writing.locator("[data-images]").get_by_label("Words in place").fill("Nine swifts")
+    assert picture.evaluate("picture => picture.naturalWidth") > 0
+    writing.get_by_role("button", name="Pictures 1").click()
+    writing.locator("[data-picture-list]").get_by_label("Words in place").fill("Nine swifts")
     expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
     assert faults_found_by_axe(writing) == []
 
 
 def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writing):
     letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
-    writing.get_by_role("button", name="Images 2").click()
-    first, second = writing.locator("[data-images]").get_by_label("Words in place").all()
+    writing.get_by_role("button", name="Pictures 2").click()
+    first, second = writing.locator("[data-picture-list]").get_by_label("Words in place").all()
 
     first.press_sequentially("cat")
     second.fill("! [hi]")
