@@ -16,7 +16,9 @@ from publishing.templatetags.desk import called
 
 MOST = 50
 # How the audit trail names the version that a line is about.
-_VERSION = re.compile(r",? version (\d+)\b")
+_VERSION = re.compile(r"(?: of)?,? version (\d+)\b")
+# A line that begins with it tells what the version did by itself.
+_BY_ITSELF = re.compile(r"^Version (\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,12 @@ def history_of(edition: Edition, status: Status, *, most: int = MOST) -> list[Ha
 
 def words_of(sentence: str, who: str, version: int) -> str:
     """A line of the trail with its person; empty if it is about another version. Pure."""
-    named = _VERSION.search(sentence)
+    by_itself = _BY_ITSELF.match(sentence)
+    named = by_itself or _VERSION.search(sentence)
     if named and int(named[1]) != version:
         return ""
+    if by_itself:
+        return _BY_ITSELF.sub("It", sentence).removesuffix(".")
     # That it is about this version goes without saying on its page.
     words = _VERSION.sub("", sentence).removesuffix(".")
     return f"{who}: {words[:1].lower()}{words[1:]}"

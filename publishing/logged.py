@@ -25,6 +25,23 @@ class Said:
 
 # Each with the words before and after the thing. Version 1 goes without saying.
 _PATTERNS = (
+    # Version 1 went out by itself at its time, to 3 readers.
+    (re.compile(r"^Version 1\b (.*)$"), "scheduled", ", which {0}"),
+    (re.compile(r"^Version (\d+)\b (.*)$"), "scheduled version {0} of", ", which {1}"),
+    # Looked at the alarms, version 1. / The same as it was once kept.
+    (re.compile(r"^(Looked at the alarms)(?: of)?, version 1$"), "{0} of", ""),
+    (
+        re.compile(r"^(Looked at the alarms)(?: of)?, version (\d+)$"),
+        "{0} of version {1} of",
+        "",
+    ),
+    # Downloaded the waiting readers of version 2 as CSV.
+    (re.compile(r"^(Downloaded [\w ]+ readers) of version 1( as CSV)$"), "{0} of", "{1}"),
+    (
+        re.compile(r"^(Downloaded [\w ]+ readers) of version (\d+)( as CSV)$"),
+        "{0} of version {1} of",
+        "{2}",
+    ),
     # Published version 1 to 3 readers. / Published version 2 to everyone confirmed: 3 readers.
     (re.compile(r"^(\w+) version 1\b(.*)$"), "{0}", "{1}"),
     (re.compile(r"^(\w+) version (\d+)\b(.*)$"), "{0} version {1} of", "{2}"),

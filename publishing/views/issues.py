@@ -71,7 +71,7 @@ def look_at_alarms(request: HttpRequest) -> HttpResponse:
     up_to = _number(request.POST.get("up_to", ""))
     looked = look_at(edition.pk, up_to, author_of(request)) if edition else 0
     if edition and looked:
-        audit_trail.record_action(author_of(request), edition, "looked at the alarms of")
+        audit_trail.record_action(author_of(request), edition, "looked at the alarms")
         messages.success(request, "Noted. The alarms stay on the page of the issue.")
     return see_other(reverse("desk:issues"))
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery.models import Edition
+from delivery.models import Alarm, Edition
 from publishing.history import Happened, in_order, words_of
 from publishing.publish import publish
 from tests.publishing.ledger import in_doubt
@@ -65,6 +65,39 @@ def test_every_version_has_its_own_and_what_is_about_the_issue_stands_with_all()
         "E: published to everyone confirmed: 3 readers"
     )
     assert words_of("Made unlisted.", "Edith", 2) == "Edith: made unlisted"
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ("Looked at the alarms, version 2.", "Edith: looked at the alarms"),
+        # As it was kept once.
+        ("Looked at the alarms of, version 2.", "Edith: looked at the alarms"),
+        (
+            "Downloaded the waiting readers of version 2 as CSV.",
+            "Edith: downloaded the waiting readers as CSV",
+        ),
+        (
+            "Version 2 went out by itself at its time, to 3 readers.",
+            "It went out by itself at its time, to 3 readers",
+        ),
+    ],
+)
+def test_without_its_version_it_is_a_sentence_and_stands_with_that_version_alone(kept, words):
+    assert words_of(kept, "Edith", 2) == words
+    assert words_of(kept, "Edith", 1) == ""
+
+
+def test_that_somebody_looked_at_the_alarms_or_took_its_readers_stands_there(window, edition):
+    Alarm.objects.create(edition=edition, kind="surge", about="", sentence="Too many bounces.")
+    form = window.get("/admin/newsletters/issues/").form_with("up_to")
+    window.post(form.action, **form.fields)
+    b"".join(window.get(address(edition, "readers.csv?outcome=waiting")).answer.streaming_content)
+
+    assert happened(window.get(address(edition)))[:2] == [
+        "Edith Marlow: downloaded the waiting readers as CSV",
+        "Edith Marlow: looked at the alarms",
+    ]
 
 
 def test_the_newest_is_first():

@@ -42,6 +42,32 @@ LOG = "/admin/newsletters/log/"
             "Herons",
             "paused Herons from the command line",
         ),
+        (
+            "Version 1 went out by itself at its time, to 3 readers.",
+            "Herons",
+            "scheduled Herons, which went out by itself at its time, to 3 readers",
+        ),
+        (
+            "Version 2 went out by itself to 3 readers, 12 minutes late.",
+            "Herons",
+            "scheduled version 2 of Herons, which went out by itself to 3 readers, 12 minutes late",
+        ),
+        ("Looked at the alarms, version 1.", "Herons", "looked at the alarms of Herons"),
+        (
+            "Looked at the alarms of, version 2.",
+            "Herons",
+            "looked at the alarms of version 2 of Herons",
+        ),
+        (
+            "Downloaded all readers of version 1 as CSV.",
+            "Herons",
+            "downloaded all readers of Herons as CSV",
+        ),
+        (
+            "Downloaded the waiting readers of version 2 as CSV.",
+            "Herons",
+            "downloaded the waiting readers of version 2 of Herons as CSV",
+        ),
         ("Made unlisted.", "Herons", "made Herons unlisted"),
         ("Imported, asking each reader to confirm.", "fair.csv",
          "imported fair.csv, asking each reader to confirm"),
