@@ -80,6 +80,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
 
   function say() {
     const isAt = form.elements.when.value === "at";
+    at.required = isAt;
     for (const words of form.querySelectorAll("[data-when-now]")) words.hidden = isAt;
     for (const words of form.querySelectorAll("[data-when-later]")) words.hidden = !isAt;
     let moments = null;
@@ -118,4 +119,10 @@ for (const part of document.querySelectorAll("[data-when]")) {
     });
   }
   say();
+  // The page begins above what was found wrong here.
+  const wrong = part.querySelector(".error");
+  if (wrong) {
+    at.focus({ preventScroll: true });
+    wrong.scrollIntoView({ block: "center" });
+  }
 }

@@ -165,6 +165,14 @@ def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
     desk.get_by_role("button", name="Schedule…").click()
 
     expect(desk.locator("#when-at-error")).to_contain_text("is past")
+    expect(desk.locator("#when-at-error")).to_be_in_viewport()
+    expect(desk.get_by_label("Date and time")).to_be_focused()
+
+    desk.get_by_label("Date and time").fill("")
+    desk.get_by_role("button", name="Schedule…").click()
+
+    expect(desk.get_by_label("Date and time")).to_be_focused()
+    assert desk.get_by_label("Date and time").evaluate("field => field.validity.valueMissing")
     assert not Edition.objects.exists()
 
 
