@@ -97,6 +97,8 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "sentence": sentence_of(status, zone),
             **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
             "count_missed": f"{books.missed:,}",
+            # It grows while the page is open: at the start of what waited for its time.
+            "audience": f"{books.audience:,}",
             **{f"note_{outcome}": note for outcome, note in _notes(status, zone).items()},
             "of": f"of {books.audience:,} sent" if books.has_started else "sent",
             "left": _left(status),

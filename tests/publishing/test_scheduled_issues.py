@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -564,6 +565,23 @@ def test_the_list_says_when_and_nothing_that_is_not_so(newsroom: Newsroom) -> No
     assert "went to nobody" not in progress
     sheet = client.get(f"/admin/newsletters/{edition.issue_id}/send-now/", secure=True)
     assert "Send to 2 readers now?" in sheet.content.decode()
+
+
+def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    page = progress_page(newsroom, edition)
+    assert re.findall('data-text="audience">([^<]*)<', page) == ["0", "0"]  # the sum and the tab
+    its_time_came(edition)
+    start_due()
+    client = Client()
+    client.force_login(newsroom.author)
+    told = client.get(f"/admin/newsletters/{edition.issue_id}/progress.json", secure=True).json()
+    text = told["page"]["text"]
+    assert (text["audience"], text["count_waiting"]) == ("3", "3")
+    assert text["sum"] == "adds up; frozen when the issue was published"
+    # What is shown once is shown again: no name in the page is without its text.
+    assert set(re.findall('data-text="([^"]+)"', page)) <= set(text)
 
 
 # --- Corrections ----------------------------------------------------------------------------------

@@ -75,7 +75,9 @@ def ledger(page):
     """The counts of the ledger by the word in their row, and the audience under the rule."""
     rows = re.findall(
         r"</svg>(\w+)</span></th><td class=\"num\"[^>]*>([\d,]+)</td>", page.html
-    ) + re.findall(r"<th scope=\"row\">(Audience)</th><td class=\"num\">([\d,]+)</td>", page.html)
+    ) + re.findall(
+        r"<th scope=\"row\">(Audience)</th><td class=\"num\"[^>]*>([\d,]+)</td>", page.html
+    )
     return {word.lower(): int(number.replace(",", "")) for word, number in rows}
 
 
