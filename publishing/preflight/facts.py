@@ -14,13 +14,14 @@ from publishing.looking_outside.link_answer import LinkAnswer
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An edition of another issue that went out, or goes out."""
+    """An edition of another issue that went out, goes out or, `is_scheduled`, waits until `at`."""
 
     issue: str
     title: str
     at: datetime
     has_the_same_words: bool = False
     waiting: int = 0
+    is_scheduled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

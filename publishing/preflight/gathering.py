@@ -186,17 +186,24 @@ def _facts(draft: Draft, content: Content, place: Place | None, readers: int) ->
 
 
 def _same_lately(draft: Draft, content: Content, now: datetime) -> tuple[Published, ...]:
-    """Other issues with these words or this title. What was called back reached nobody."""
+    """Other issues with these words or this title, also those that wait for their time."""
+    # What was called back reached nobody.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _LATELY
     ).exclude(control=Edition.Control.CANCELLED)
     rows = lately.order_by("-published_at").values_list(
-        "issue_id", "title", "published_at", "content_hash"
+        "issue_id", "title", "published_at", "content_hash", "control"
     )
     published = partial(Content, html="", text="")
     return tuple(
-        Published(str(issue), published(title).plain_title, at, bytes(digest) == content.sha256)
-        for issue, title, at, digest in rows
+        Published(
+            str(issue),
+            published(title).plain_title,
+            at,
+            bytes(digest) == content.sha256,
+            is_scheduled=control == Edition.Control.SCHEDULED,
+        )
+        for issue, title, at, digest, control in rows
         if issue != draft.issue_id
         and (
             bytes(digest) == content.sha256

@@ -38,9 +38,13 @@ def _test(facts: Facts) -> Iterator[Finding]:
 
 def _the_same_lately(facts: Facts) -> Iterator[Finding]:
     for earlier in facts.same_lately:
-        same = "These very words were" if earlier.has_the_same_words else "This very title was"
+        is_words, when = earlier.has_the_same_words, facts.clock(earlier.at)
+        same = "These very words" if is_words else "This very title"
+        was, is_ = ("were", "are") if is_words else ("was", "is")
         yield advice(
-            f"{same} published at {facts.clock(earlier.at)}",
+            f"{same} {is_} scheduled for {when}"
+            if earlier.is_scheduled
+            else f"{same} {was} published at {when}",
             "As another issue. Publishing this makes a second one, and readers get both.",
             Where.PROGRESS,
             subject=earlier.issue,

@@ -8,7 +8,9 @@ from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from delivery.models import Edition
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
+from publishing.scheduling import moment_stored
 
 register = template.Library()
 
@@ -25,6 +27,13 @@ def grouped(number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@register.filter
+def scheduled_for(edition: Edition | None) -> str:
+    """The moment that an edition was scheduled for, in words; empty if it was published at once."""
+    moment = moment_stored(edition) if edition else None
+    return moment.words if moment else ""
 
 
 @register.filter

@@ -13,6 +13,7 @@ from django.urls import reverse
 from delivery.books import WORDS_FOR
 from delivery.models import Edition
 from publishing.models import Draft
+from publishing.scheduling import moment_stored
 from publishing.versions import EVERYONE
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
@@ -65,9 +66,12 @@ def to_nobody(edition: Edition) -> str:
 
 def there_already(edition: Edition) -> str:
     """What is said to whoever publishes the same words as the same version again."""
+    moment = moment_stored(edition)
+    done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
     return (
-        f"Version {edition.version} was published before, with these same words, to "
-        f"{WORDS_FOR[edition.goes_to]}. Nothing was sent now and nothing was changed."
+        f"Version {edition.version} was {done} before, with these same words, {when}to "
+        f"{WORDS_FOR[edition.goes_to]}. "
+        "Nothing was sent now and nothing was changed."
     )
 
 

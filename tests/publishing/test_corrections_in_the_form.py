@@ -9,11 +9,15 @@ import pytest
 from django.db import connection
 
 from delivery.models import Delivery, Edition
+from idempotency.key import fresh_key
 from idempotency.models import PostedForm
+from publishing.content import Content
 from publishing.models import KeptForm
+from publishing.publish import publish
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, sent
+from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, LETTER, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -246,6 +250,34 @@ def test_the_same_version_with_the_same_words_from_another_form_sends_nothing_an
     words = window.get().words
     assert "Version 2 was published before, with these same words, to everyone confirmed." in words
     assert ACCEPTED not in words
+
+
+def test_a_version_that_is_scheduled_meanwhile_is_said_to_wait_for_its_time(window, corrected):
+    fields = open_correction(window, corrected)
+    moment = tomorrow()
+    content = Content.written(
+        fields["title"], fields["html_content"], fields["text_content"], fields["preheader"]
+    )
+    publish(window.author.pk, "k2", content, hold_s=0, issue=corrected.issue_id, version=2,
+            at=moment)  # fmt: skip
+
+    other = window.post(**{**fields, "text_content": "Fifteen.\n"})
+    without = window.post(**{**fields, "title": ""})
+    fields["idempotency_key"] = fresh_key()
+    assert window.post(**fields).status == 303
+    same = window.get()
+
+    assert other.status == 422
+    assert "Version 2 was already scheduled with other content" in other.words
+    assert "Edith Marlow scheduled version 2 of" in other.words
+    assert f"for {moment.words}. Then your form" in other.words
+    assert "See how it stands" in other.words
+    assert "was scheduled meanwhile by Edith Marlow, for " + moment.words in without.words
+    assert f"before, with these same words, for {moment.words}, to everyone" in same.words
+    assert "0 readers" not in other.words + without.words + same.words
+    for page in (other, without, same):
+        assert "ublished version 2" not in page.words
+    assert Edition.objects.count() == 2
 
 
 def test_ten_windows_that_publish_one_version_at_once_make_one_edition(window, corrected):

@@ -406,6 +406,31 @@ def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
     assert fresh.letter == LETTER
 
 
+def test_another_press_of_a_scheduled_draft_is_told_when_it_goes_out(window, draft, three_readers):
+    moment = tomorrow("UTC")
+    fields = sheet(window, draft, f"?when=at&at={moment.local}&zone=UTC")
+    press(window, draft, fields)
+
+    page = press(window, draft, {**fields, "content": "00" * 32})
+
+    assert page.status == 422
+    assert "This draft was already scheduled otherwise" in page.words
+    assert f"You scheduled it for {moment.words}: Swifts leave , version 1." in page.words
+    assert "ublished it" not in page.words
+    assert Edition.objects.get().control == "scheduled"
+
+
+def test_the_sheet_says_that_the_same_is_scheduled_and_not_that_it_was_published(
+    window, author, draft, three_readers
+):
+    press(window, draft, sheet(window, draft, f"?when=at&at={tomorrow('UTC').local}&zone=UTC"))
+
+    words = window.get(at(begun(author), "check")).words
+
+    assert "These very words are scheduled for" in words
+    assert "These very words were published" not in words
+
+
 @pytest.mark.parametrize("answer_expired", [False, True])
 def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_more(
     window, draft, three_readers, answer_expired

@@ -73,11 +73,9 @@ def address(edition, more=""):
 
 def ledger(page):
     """The counts of the ledger by the word in their row, and the audience under the rule."""
-    rows = re.findall(
-        r"</svg>(\w+)</span></th><td class=\"num\"[^>]*>([\d,]+)</td>", page.html
-    ) + re.findall(
-        r"<th scope=\"row\">(Audience)</th><td class=\"num\"[^>]*>([\d,]+)</td>", page.html
-    )
+    number = r"</th><td class=\"num\"[^>]*>([\d,]+)</td>"
+    rows = re.findall(rf"</svg>(\w+)</span>{number}", page.html)
+    rows += re.findall(rf"<th scope=\"row\">(Audience){number}", page.html)
     return {word.lower(): int(number.replace(",", "")) for word, number in rows}
 
 

@@ -157,7 +157,8 @@ def _worth_knowing(
             "nothing was sent and nothing was changed."
         )
     if not published.created and edition.goes_to != goes_to:
-        sentences.append(f"Version {edition.version} went to {WORDS_FOR[edition.goes_to]}.")
+        goes = "goes" if edition.control == Edition.Control.SCHEDULED else "went"
+        sentences.append(f"Version {edition.version} {goes} to {WORDS_FOR[edition.goes_to]}.")
     if not published.created and unlisted and not edition.issue.unlisted:
         sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
     if edition.control == Edition.Control.SCHEDULED:

@@ -326,6 +326,18 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
             "This very title was published at 07:00",
         ),
         (
+            {"same_lately": (Published("7", "Swifts leave", NOW, is_scheduled=True),)},
+            "This very title is scheduled for 07:00",
+        ),
+        (
+            {
+                "same_lately": (
+                    Published("7", "Swifts", NOW, has_the_same_words=True, is_scheduled=True),
+                )
+            },
+            "These very words are scheduled for 07:00",
+        ),
+        (
             {
                 "same_lately": (
                     Published(
