@@ -16,9 +16,12 @@ ISSUES, STRIPS = 12, 6
 
 def newest_to_everyone() -> list[Edition]:
     """The newest editions with everybody in their audience, oldest first."""
-    editions = Edition.objects.filter(
-        kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE
-    ).exclude(control=Edition.Control.SCHEDULED)
+    editions = (
+        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE)
+        .exclude(control=Edition.Control.SCHEDULED)
+        # What was called off before its time had nobody in its audience, whoever was confirmed.
+        .exclude(control=Edition.Control.CANCELLED, audience=0)
+    )
     newest = editions.only("published_at", "audience", "control", "title", "version")
     return list(newest.order_by("-published_at", "-pk")[:ISSUES])[::-1]
 

@@ -70,8 +70,7 @@ def there_already(edition: Edition) -> str:
     done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
     return (
         f"Version {edition.version} was {done} before, with these same words, {when}to "
-        f"{WORDS_FOR[edition.goes_to]}. "
-        "Nothing was sent now and nothing was changed."
+        f"{WORDS_FOR[edition.goes_to]}. Nothing was sent now and nothing was changed."
     )
 
 

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import identity, presence
+from delivery.queue import identity, presence, scheduled
 from publishing.approval import approve, hash_to_approve
 from publishing.models import Draft, OutsideLook
 from publishing.publish import publish
@@ -493,6 +493,18 @@ def test_readers_over_time_begin_with_the_first_issue(
     assert "Confirmed readers at each issue, and now. 1 more than on" in readers
     assert "The scale starts at 3." in readers
     assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
+
+
+def test_what_was_called_off_before_its_time_is_no_number_of_readers(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    publish_one("Herons")
+    waits = publish_one("Swifts", at=tomorrow())
+    assert scheduled.call_off(waits.pk, "Called back by a person.")
+    page = window.get(DESK)
+    assert page.html.count('<path class="e"') == 2  # Herons, and now
+    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
+    assert re.fullmatch(r"[^;]* 3; now 3\.", figures)
 
 
 def test_a_correction_to_some_is_no_number_of_readers(
