@@ -8,7 +8,7 @@ with readers, and whoever operates or may look at accounts what was done with th
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +19,8 @@ from django.db.models import Q, QuerySet
 from django.urls import NoReverseMatch, reverse
 
 from publishing.logged import Said, said
-from publishing.permissions import OPERATE, PUBLISH
+from publishing.models import Draft
+from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -88,7 +89,8 @@ def deeds_for(
     most: int,
 ) -> Deeds:
     """
-    What was done, the newest first, at most so many. One query, whatever it finds.
+    What was done, the newest first, at most so many. One query, whatever it finds, and one more
+    where drafts are among it.
 
     A page begins before the entry with the id `before`, so that nothing is shown twice or left out
     because something was done meanwhile.
@@ -103,8 +105,9 @@ def deeds_for(
         entries = entries.filter(pk__lt=before)
     found = list(entries[: most + 1])
     more = len(found) > most
+    drafts = _drafts_open_to(user, found[:most])
     return Deeds(
-        [_deed(entry, user) for entry in found[:most]], found[most - 1].pk if more else None
+        [_deed(entry, user, drafts) for entry in found[:most]], found[most - 1].pk if more else None
     )
 
 
@@ -123,10 +126,23 @@ def _of(kinds: Iterable[Kind]) -> QuerySet[LogEntry]:
     return LogEntry.objects.filter(condition)
 
 
-def _deed(entry: LogEntry, user: User) -> Deed:
+def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
+    """Of the drafts that these are about those that are still there, for whoever may open them."""
+    keys = {
+        entry.object_id or ""
+        for entry in entries
+        if entry.content_type
+        and (entry.content_type.app_label, entry.content_type.model) == ("publishing", "draft")
+    }
+    if not keys or not any(user.has_perm(one) for one in MAY_WRITE):  # type: ignore[union-attr]
+        return ()
+    return {str(pk) for pk in Draft.objects.filter(pk__in=keys).values_list("pk", flat=True)}
+
+
+def _deed(entry: LogEntry, user: User, drafts: Collection[str]) -> Deed:
     thing = entry.content_type
     app, model = (thing.app_label, thing.model) if thing else ("", "")
-    name, leads_to = _named(entry, app, model, user)
+    name, leads_to = _named(entry, app, model, user, drafts)
     return Deed(
         pk=entry.pk,
         at=entry.action_time,
@@ -144,14 +160,16 @@ def _sentence(entry: LogEntry) -> str:
     return words
 
 
-def _named(entry: LogEntry, app: str, model: str, user: User) -> tuple[str, str]:
+def _named(
+    entry: LogEntry, app: str, model: str, user: User, drafts: Collection[str]
+) -> tuple[str, str]:
     """What the thing is called, and the address of its page."""
     key = entry.object_id
     match app, model:
         case "publishing", "issue":
             return entry.object_repr, _address("desk:progress", key)
         case "publishing", "draft":
-            return entry.object_repr, _address("desk:draft", key)
+            return entry.object_repr, _address("desk:draft", key) if key in drafts else ""
         case "subscribers", "subscriberimport":
             name = entry.object_repr.removeprefix(f"import {key} of ")
             return name, _address("readers:import", key)

@@ -10,8 +10,10 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from publishing.audit_trail import record_action, record_listing
+from publishing.audit_trail import record_action, record_draft_begun, record_listing
+from publishing.drafts import throw_away
 from publishing.logged import said
+from publishing.models import Draft
 from publishing.publish import publish
 from subscribers import audit_trail as of_readers
 from subscribers.importing import audit_trail as of_imports
@@ -140,6 +142,25 @@ def test_everything_that_was_done_stands_there_newest_first(
     assert f'href="/admin/newsletters/readers/{other.pk}/"' in page.html
     # There is no page of somebody who is gone.
     assert f'href="/admin/newsletters/readers/{erased.pk}/"' not in page.html
+
+
+def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
+    author: Any, new_author: Any
+) -> None:
+    there, gone = (
+        Draft.objects.create(title=title, saved_by=author) for title in ("Swifts", "Moths")
+    )
+    record_draft_begun(author.pk, there)
+    record_draft_begun(author.pk, gone)
+    throw_away(gone.pk, by=author.pk)
+
+    page = WindowOf(author).get(LOG)
+    assert len(lines(page)) == 3
+    assert page.html.count(f'href="/admin/newsletters/drafts/{there.pk}/"') == 1
+    assert str(gone.pk) not in page.html
+    operator = WindowOf(new_author("olaf", "operate_sending")).get(LOG)
+    assert len(lines(operator)) == 3
+    assert str(there.pk) not in operator.html
 
 
 @pytest.mark.parametrize(
