@@ -33,6 +33,8 @@ class AuthorAdmin(UserAdmin):
     """Authors and operators, with words about what their groups let them do."""
 
     list_display = (*UserAdmin.list_display, "in_groups")
+    # They are noted, not chosen; and Django's fields for a moment have no labels.
+    readonly_fields = ("last_login", "date_joined")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
