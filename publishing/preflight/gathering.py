@@ -19,6 +19,7 @@ from publishing import approval, versions
 from publishing.content import Content
 from publishing.drafts import written_of
 from publishing.looking_outside import keeping
+from publishing.looking_outside.keeping import Looked
 from publishing.models import Draft
 from publishing.preflight.address_in_a_letter import is_for_examples
 from publishing.preflight.facts import Facts, Published, TestSent, domain_of
@@ -88,10 +89,10 @@ class Checked:
         return not self.findings.stops
 
 
-def outside_of(draft: Draft) -> tuple[str, list[str]]:
+def outside_of(content: Content) -> tuple[str, list[str]]:
     """What there is outside to look at: the sender's domain, or none, and the links."""
     domain = domain_of(settings.FROM_EMAIL)
-    links = to_be_opened(content_of(written_of(draft)).html, settings.SITE_URL)
+    links = to_be_opened(content.html, settings.SITE_URL)
     return ("" if is_for_examples(domain) else domain), links
 
 
@@ -101,7 +102,8 @@ def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     place = place_of(draft.issue_id) if draft.issue_id else None
     everyone = place.everyone if place else confirmed().count()
     readers = place.reached if place and draft.goes_to != EVERYONE else everyone
-    facts = _facts(draft, content, place, readers)
+    outside = outside_of(content)
+    facts = _facts(draft, content, place, readers, keeping.fresh(*outside))
     found = findings_of(facts)
     stops = (*found.stops, *_rules(draft, place, publisher))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
@@ -118,7 +120,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> Checked:
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
         takes=takes(readers, _measured()),
-        is_looked_at=_is_looked_at(facts, *outside_of(draft)),
+        is_looked_at=_is_looked_at(facts, *outside),
     )
 
 
@@ -139,7 +141,9 @@ def _rules(draft: Draft, place: Place | None, publisher: uuid.UUID) -> list[Find
     return found
 
 
-def _facts(draft: Draft, content: Content, place: Place | None, readers: int) -> Facts:
+def _facts(
+    draft: Draft, content: Content, place: Place | None, readers: int, outside: Looked
+) -> Facts:
     newsletter = Newsletter.objects.the_one()
     mail = compose(
         content.title,
@@ -150,7 +154,6 @@ def _facts(draft: Draft, content: Content, place: Place | None, readers: int) ->
         preheader=content.preheader,
     )
     sending = health()
-    outside = keeping.fresh(*outside_of(draft))
     bare = needs_names(content.title, content.preheader, content.html, content.text)
     return Facts(
         content=content,

@@ -27,9 +27,11 @@ SEEN = "seen"
 
 def approval_facts(request: HttpRequest, draft: Draft) -> dict[str, Any]:
     """What `publishing/approval.html` needs to show how a draft stands with its second person."""
+    if not needs_approval():
+        return {"takes_two": False}
     author = author_of(request)
     return {
-        "takes_two": needs_approval(),
+        "takes_two": True,
         "approval": approval_of(draft),
         "approval_is_mine": draft.approved_by_id == author,
         "awaits": why_not(draft, author),

@@ -24,6 +24,7 @@ from publishing.views.composer import wants_json
 from publishing.views.desk import PUBLISH, author_of, desk_page, may_write
 from publishing.views.mending import rows_of
 from publishing.when_form import WhenForm
+from publishing.written import content_of
 from subscribers.views.see_other import see_other
 
 
@@ -44,7 +45,7 @@ def look_outside(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = draft_at(draft)
     if found.edition is not None:
         return see_other(progress_of(found))
-    look(*outside_of(found), *as_it_runs())
+    look(*outside_of(content_of(drafts.written_of(found))), *as_it_runs())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, author_of(request))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -19,6 +20,7 @@ from publishing import approval, drafts
 from publishing.drafts import Wording
 from publishing.looking_outside import keeping
 from publishing.looking_outside.link_answer import LinkAnswer
+from publishing.markdown import html_of
 from publishing.models import Draft
 from publishing.permissions import PUBLISH
 from publishing.written import Written
@@ -93,6 +95,16 @@ def draft(author) -> Draft:
 
 
 # --- The sheet ------------------------------------------------------------------------------------
+
+
+def test_looking_at_a_draft_renders_its_letter_once(window, draft):
+    # Long Markdown takes long to render, and the sheet is opened again and again.
+    with cProfile.Profile() as calls:
+        page = window.get(at(draft, "check"))
+
+    assert page.status == 200
+    counts = [entry.callcount for entry in calls.getstats() if entry.code is html_of.__code__]
+    assert counts == [1]
 
 
 def test_the_sheet_says_what_goes_out_and_to_whom(window, draft, three_readers):
