@@ -8,7 +8,7 @@ that its numbers agree.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ from publishing.issue_overview import (
     page_of,
     still_to_come,
 )
+from publishing.looking_outside.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, OutsideLook
 from publishing.needs import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
@@ -303,9 +304,9 @@ def _health(zone: Any) -> list[Line]:
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
     )
-    domain = sender_domain.domain_of(settings.FROM_EMAIL)
+    domain = domain_of(settings.FROM_EMAIL)
     look = OutsideLook.objects.filter(kind=OutsideLook.Kind.DOMAIN, subject=domain).first()
-    kept: Mapping[str, Any] | None = look.found if look else None
+    kept = DomainRecords.from_json(look.found) if look else None
     at = look.looked_at if look else None
     return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]
 

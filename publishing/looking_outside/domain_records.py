@@ -57,6 +57,25 @@ class DomainRecords:
             records.is_known for records in (self.texts, self.dkim, self.return_path, self.dmarc)
         )
 
+    @property
+    def has_dkim_key(self) -> bool:
+        """Whether a key was found. That none was is not that there is none."""
+        return any("p=" in text and "p=;" not in text.replace(" ", "") for text in self.dkim.values)
+
+    @property
+    def dmarc_records(self) -> tuple[str, ...]:
+        """The texts that are DMARC records. There may be one; receivers ignore more."""
+        return tuple(
+            text for text in self.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"
+        )
+
+    @property
+    def dmarc_policy(self) -> str:
+        """What the first DMARC record asks for this domain: “none”, “quarantine” or “reject”."""
+        tags = _tags(self.dmarc_records[0]) if self.dmarc_records else {}
+        above = self.dmarc_at != self.domain
+        return ((tags.get("sp") if above else None) or tags.get("p") or "none").lower()
+
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
         return asdict(self)
@@ -69,3 +88,13 @@ class DomainRecords:
             for name in ("texts", "dkim", "return_path", "dmarc")
         }
         return cls(domain=kept["domain"], dmarc_at=kept["dmarc_at"], **asked)
+
+
+def domain_of(sender: str) -> str:
+    """The domain of a sender that may have a name before the address."""
+    return sender.rstrip("> ").rpartition("@")[2].lower()
+
+
+def _tags(text: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in text.split(";"))
+    return {name.strip().lower(): value.strip() for name, sign, value in pairs if sign}

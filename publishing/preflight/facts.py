@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from publishing.content import Content
-from publishing.looking_outside.domain_records import DomainRecords
+from publishing.looking_outside.domain_records import DomainRecords, domain_of
 from publishing.looking_outside.link_answer import LinkAnswer
 
 
@@ -83,8 +83,3 @@ class Facts:
         there = at.astimezone(self.zone)
         today = there.date() == self.now.astimezone(self.zone).date()
         return f"{there:%H:%M}" if today else f"{there.day} {there:%B %Y, %H:%M}"
-
-
-def domain_of(sender: str) -> str:
-    """The domain of a sender that may have a name before the address."""
-    return sender.rstrip("> ").rpartition("@")[2].lower()

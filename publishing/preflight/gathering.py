@@ -19,10 +19,11 @@ from publishing import approval, versions
 from publishing.content import Content
 from publishing.drafts import written_of
 from publishing.looking_outside import keeping
+from publishing.looking_outside.domain_records import domain_of
 from publishing.looking_outside.keeping import Looked
 from publishing.models import Draft
 from publishing.preflight.address_in_a_letter import is_for_examples
-from publishing.preflight.facts import Facts, Published, TestSent, domain_of
+from publishing.preflight.facts import Facts, Published, TestSent
 from publishing.preflight.finding import Finding, Where, stop
 from publishing.preflight.findings import Findings, findings_of
 from publishing.preflight.how_long_it_takes import Went, takes

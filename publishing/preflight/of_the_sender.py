@@ -100,7 +100,7 @@ def _spf(found: DomainRecords, when: str) -> Iterator[Finding]:
 
 
 def _dkim(found: DomainRecords, when: str) -> Iterator[Finding]:
-    if any("p=" in text and "p=;" not in text.replace(" ", "") for text in found.dkim.values):
+    if found.has_dkim_key:
         yield in_order(f"DKIM has a key at pm._domainkey.{found.domain}.")
         return
     yield not_known(
@@ -112,7 +112,7 @@ def _dkim(found: DomainRecords, when: str) -> Iterator[Finding]:
 
 
 def _dmarc(found: DomainRecords, when: str) -> Iterator[Finding]:
-    policies = [text for text in found.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"]
+    policies = found.dmarc_records
     if not policies:
         yield advice(
             f"{found.domain} has no DMARC record",
@@ -126,15 +126,12 @@ def _dmarc(found: DomainRecords, when: str) -> Iterator[Finding]:
             f"{found.dmarc_at} has {len(policies)} DMARC records",
             f"There may be one; receivers ignore them all. {when}",
             Where.DNS,
-            examples=tuple(policies),
+            examples=policies,
         )
         return
-    tags = _tags(policies[0])
-    above = found.dmarc_at != found.domain
-    policy = (tags.get("sp") if above else None) or tags.get("p") or "none"
-    if policy.lower() in _POLICIES:
-        said = f"DMARC of {found.dmarc_at} {_POLICIES[policy.lower()]} ({policy.lower()})."
-        yield in_order(said)
+    policy = found.dmarc_policy
+    if policy in _POLICIES:
+        yield in_order(f"DMARC of {found.dmarc_at} {_POLICIES[policy]} ({policy}).")
     else:
         yield advice(
             f"DMARC is “{policy}” for {found.domain}",
@@ -145,8 +142,3 @@ def _dmarc(found: DomainRecords, when: str) -> Iterator[Finding]:
 
 def _is_spf(text: str) -> bool:
     return text.lower() == "v=spf1" or text.lower().startswith("v=spf1 ")
-
-
-def _tags(text: str) -> dict[str, str]:
-    pairs = (part.partition("=") for part in text.split(";"))
-    return {name.strip().lower(): value.strip() for name, sign, value in pairs if sign}

@@ -17,11 +17,14 @@ from django.utils import timezone
 from delivery.models import Alarm, Batch, Edition, Newsletter
 from delivery.queue import identity, presence, scheduled
 from publishing.approval import approve, hash_to_approve
-from publishing.models import Draft, OutsideLook
+from publishing.looking_outside.domain_records import Records, Said
+from publishing.looking_outside.keeping import keep_domain
+from publishing.models import Draft
 from publishing.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter
+from tests.publishing.preflight.facts_of import domain, records
 from tests.publishing.scheduling_desk import its_time_came, tomorrow
 from tests.publishing.window_of import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -545,32 +548,46 @@ def test_health_says_honestly_what_is_not_known(window: WindowOf) -> None:
     assert "Imports None is under way" in health
 
 
+GUESS = "Postmark’s key usually stands under a name that cannot be guessed"
+
+
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("otherwise", "said"),
     [
+        ({}, "DKIM is found DMARC is “reject”; almanack.org, looked at"),
         (
-            {
-                "dkim": {"said": "found", "values": ["k=rsa; p=abc"]},
-                "dmarc": {"said": "found", "values": ["v=DMARC1; p=none"]},
-            },
-            "DKIM is found DMARC is “none”; example.org, looked at",
+            {"dkim": records()},
+            f"DKIM is not known {GUESS}; DMARC is “reject”; almanack.org, looked at",
+        ),
+        ({"dkim": Records(Said.NO_SUCH_NAME)}, f"DKIM is not known {GUESS}"),
+        ({"dkim": Records(Said.NO_ANSWER)}, "No name server answered almanack.org, looked at"),
+        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no such domain almanack.org, looked at"),
+        ({"dmarc": Records(Said.NO_ANSWER)}, "DKIM is found no name server answered for DMARC;"),
+        ({"dmarc": records()}, "DKIM is found there is no DMARC record;"),
+        # What the domain above asks for those below it.
+        (
+            {"dmarc": records("v=DMARC1; p=reject; sp=none"), "dmarc_at": "org"},
+            "DKIM is found DMARC is “none”;",
         ),
         (
-            {"dkim": {"said": "nothing", "values": []}, "dmarc": {"said": "nothing"}},
-            "No DKIM key was found example.org, looked at",
+            {"dmarc": records("v=DMARC1; p=none", "v=DMARC1; p=reject")},
+            "DKIM is found there are 2 DMARC records, and receivers ignore them all;",
         ),
-        (
-            {"dkim": {"said": "no answer", "values": []}},
-            "No name server answered example.org, looked at",
-        ),
-        ({}, "No DKIM key was found"),
     ],
 )
-def test_the_sender_domain_is_as_it_was_last_looked_at(
-    window: WindowOf, found: dict[str, Any], said: str
+def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
+    window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str
 ) -> None:
-    OutsideLook.objects.create(kind="domain", subject="example.org", found=found)
+    settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
+    keep_domain(domain(**otherwise))
     assert f"Sender domain {said}" in section(window.get(DESK), "health")
+
+
+def test_a_dkim_key_that_cannot_be_seen_is_no_fault(window: WindowOf, settings: Any) -> None:
+    settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
+    keep_domain(domain(dkim=records()))
+    line = window.get(DESK).html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]
+    assert '<span class="state calm">' in line
 
 
 def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
