@@ -32,6 +32,7 @@ _BLOCKS = {
     "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _INLINE = {"a", "br", "del", "img", "q", "s", "span", "strike"}
+_SHAPING = _BLOCKS | _INLINE | {"style"}
 _ATTRIBUTES = {
     "*": {"style", "hidden"},
     "a": {"href"},
@@ -44,6 +45,7 @@ _SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "webcal", "geo", "xm
 # Marks of their own keep what would be lost with the look.
 _MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": ("“", "”")}
 
+_TAG = re.compile(r"""</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""")
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -52,7 +54,7 @@ def text_of(html: str) -> str:
     """The words of a letter in HTML, a fragment or a whole document, as plain text."""
     stand_ins = StandIns(html)
     clean = nh3.clean(
-        sound(stand_ins.text),
+        _TAG.sub(_known, sound(stand_ins.text)),
         tags=_BLOCKS | _INLINE,
         clean_content_tags={"script", "style", "title"},
         attributes=_ATTRIBUTES,
@@ -63,6 +65,16 @@ def text_of(html: str) -> str:
     writer.feed(clean)
     writer.close()
     return stand_ins.put_back(writer.text(), _in_text)
+
+
+def _known(tag: re.Match[str]) -> str:
+    """
+    The tag, if it shapes the text. The words within all others stay.
+
+    Left in, a drawing or a formula would make other tags of those within it, which are dropped with
+    their words.
+    """
+    return tag[0] if tag[1] in _SHAPING else ""
 
 
 def _in_text(placeholder: str) -> str:

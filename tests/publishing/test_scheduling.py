@@ -450,7 +450,9 @@ def test_a_field_that_is_wrong_names_its_sentence() -> None:
     wrong = form(when="at", at="", zone=LISBON)
     assert 'aria-describedby="when-at-error when-said"' in str(wrong["at"])
     assert "aria-invalid" not in str(wrong["zone"])
-    page = render_to_string("publishing/when_fields.html", {"when": wrong, "hold_s": 30})
+    page = render_to_string(
+        "publishing/when_fields.html", {"when": wrong, "hold_s": 30, "whom": "everyone confirmed"}
+    )
     assert 'id="when-at-error"' in page
 
 

@@ -177,6 +177,20 @@ def test_a_fallback_of_html_becomes_words() -> None:
     assert text_of(html_of("{{ name|<b> & me }}")) == "{{ name|<b> & me }}"
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<svg><q>{{ name }}</q></svg>",
+        "<SVG viewBox='0 0 > 9'><q>{{ name }}",
+        "<math><mi><q>{{ name }}</q></mi></math>",
+        "<svg><g><text><q>{{ name }}</q></text></g></svg>",
+        "<svg></svg><text><q>{{ name }}</q></text>",
+    ],
+)
+def test_words_within_a_drawing_or_a_formula_are_kept(html: str) -> None:
+    assert text_of(html) in ("“{{ name }}”", "“{{ name }}")
+
+
 FIELDS = st.sampled_from(["{{ name }}", "{{name|there}}", "{{ email }}", "{{ archive_url }}"])
 TAGS = st.sampled_from(
     ["<p>", "</p>", "<b>", "</b>", "<ul>", "<li>", "</ul>", "<blockquote>", "</blockquote>", "<br>",
