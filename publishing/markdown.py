@@ -33,7 +33,8 @@ def html_of(markdown: str) -> str:
 def _finish(tokens: Iterable[Token], stand_ins: StandIns) -> None:
     for token in tokens:
         token.content = stand_ins.put_back(token.content)
-        token.info = stand_ins.put_back(token.info)
+        # The language of code: mail shows none, and half a field in a class would be no field.
+        token.info = ""
         if token.attrs:
             token.attrs = {
                 name: stand_ins.put_back(value) if isinstance(value, str) else value

@@ -82,6 +82,12 @@ def test_a_fallback_in_markdown_is_words_and_no_html() -> None:
     assert Template(made, html=True).fill({}) == "<p>&lt;b&gt;you&lt;/b&gt; &amp; me</p>\n"
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_the_language_of_code_is_left_out_with_what_stands_in_it(fence: str) -> None:
+    made = html_of(f"{fence} {{{{ name }}}}\n{{{{ email }}}}\n{fence}")
+    assert made == "<pre><code>{{ email }}\n</code></pre>\n"
+
+
 FIELDS = st.sampled_from(
     ["{{ name }}", "{{name|there}}", "{{ name|a *b* }}", "{{ archive_url }}", "{{{ pm:x }}}"]
 )
@@ -94,8 +100,9 @@ MARKS = st.sampled_from(
 @given(st.lists(FIELDS | MARKS, max_size=25))
 def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: list[str]) -> None:
     written = "".join(pieces)
-    # A label of a reference and a title that nobody uses are not part of the letter.
-    if "]:" in written or "](" in written or "```" in written:
+    # A label of a reference, a title that nobody uses and the language of code are not part of the
+    # letter.
+    if "]:" in written or "](" in written or "```" in written or "~~~" in written:
         return
     assert FIELD.findall(html_of(written)) == FIELD.findall(written)
 
