@@ -8,6 +8,7 @@ FIRST = "delivery/0001_editions_batches_and_deliveries"
 FROZEN = "delivery/0002_content_is_frozen_and_the_one_rows_are_there"
 LIFE = "delivery/0003_life_of_an_edition"
 ENDED = "delivery/0004_cancelled_stays_cancelled"
+DESK = "delivery/0012_what_the_desk_writes"
 FORMS = "idempotency/0001_a_posted_form_is_remembered"
 
 PROMISES = "tests/delivery/test_what_the_database_promises.py::"
@@ -68,7 +69,13 @@ GUARDS = [
         f"{PROMISES}test_versions_count_from_one_even_past_all_code",
     ),
     row("an_edition_is_not_held_before_it_is_published", "edition", FIRST),
-    row("edition_control_is_known", "edition", FIRST),
+    constraint(
+        "edition_control_is_known",
+        "edition",
+        DESK,
+        f"{ROW}[edition_control_is_known]",
+        named='                name="edition_control_is_known"',
+    ),
     row("a_stopped_edition_says_why", "edition", FIRST),
     row("edition_goes_to_is_known", "edition", LIFE),
     row("nothing_runs_before_it_is_reconciled", "edition", LIFE),
