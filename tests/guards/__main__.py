@@ -110,7 +110,8 @@ def _is_named(guard: Guard, words: Sequence[str]) -> bool:
 def _unnoticed(guards: Sequence[Guard], benches: Sequence[Workbench]) -> list[tuple[Guard, str]]:
     """Which guards could be taken out, each with the reason why that counts as unnoticed."""
     tests = sorted({test for guard in guards for test in guard.tests})
-    shares = [tests[number :: len(benches)] for number in range(len(benches))]
+    # A bench without tests is left out: pytest takes no names for all there are.
+    shares = [share for n in range(len(benches)) if (share := tests[n :: len(benches)])]
     as_built = _each(benches, shares, lambda bench, share: bench.run_as_built(share))
     broken = [run.broken for run in as_built if run.broken]
     if broken:

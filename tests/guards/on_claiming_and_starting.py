@@ -157,7 +157,7 @@ GUARDS = [
     guard(
         "transactions of the queue are outermost, so that their commit is one",
         "delivery/queue/short_transaction.py",
-        "transaction.atomic(durable=True)",
+        "transaction.atomic(durable=not _is_joined.get())",
         "transaction.atomic()",
         f"{STARTING}test_a_call_is_not_put_on_record_inside_another_transaction",
     ),

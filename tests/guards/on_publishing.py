@@ -32,6 +32,20 @@ GUARDS = [
         "    if True:\n",
         f"{ACTIONS}test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction[pause]",
     ),
+    guard(
+        "what a person did is committed when they are told so",
+        "delivery/queue/short_transaction.py",
+        "    with transaction.atomic(durable=True):\n",
+        "    with transaction.atomic():\n",
+        f"{ACTIONS}test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit",
+    ),
+    guard(
+        "only what is done together joins a transaction",
+        "delivery/queue/short_transaction.py",
+        "            _is_joined.reset(was)\n",
+        "            str(was)\n",
+        f"{ACTIONS}test_only_what_is_done_together_joins_a_transaction",
+    ),
     # --- Drafts -----------------------------------------------------------------------------------
     guard(
         "a draft is published once, whoever presses",

@@ -8,9 +8,11 @@ import re
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition
+from delivery.queue.short_transaction import short_transaction
 from publishing.actions import ACTIONS, applicable, perform
 from publishing.models import Draft
 from publishing.publish import publish
@@ -274,3 +276,24 @@ def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publis
 
     assert status_of(edition.pk).as_json() == before
     assert not Draft.objects.exists()
+
+
+def test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit(
+    publish_letter,
+):
+    edition = publish_letter(hold_s=600)
+    status = status_of(edition.pk)
+
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        perform("pause", edition, status, record=lambda _: None)
+
+    assert status_of(edition.pk).as_json() == status.as_json()
+
+
+def test_only_what_is_done_together_joins_a_transaction(publish_letter):
+    edition = publish_letter(hold_s=600)
+
+    perform("pause", edition, status_of(edition.pk), record=lambda _: None)
+
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic(), short_transaction():
+        pass
