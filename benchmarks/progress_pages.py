@@ -357,8 +357,7 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
             stack.enter_context(
                 running(
                     *("manage.py", "deliver"),
-                    environment=environment,
-                    preexec_fn=lambda: os.nice(chosen.nice),
+                    environment=environment | {"DELIVERY_NICENESS": str(chosen.nice)},
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
@@ -377,7 +376,7 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=8.0, help="how long a window is")
     options.add_argument("--hidden", type=float, default=0.5, help="share of the pages")
     options.add_argument("--provider-ms", type=int, default=200)
-    options.add_argument("--nice", type=int, default=0, help="how far the workers stand back")
+    options.add_argument("--nice", type=int, default=5, help="DELIVERY_NICENESS of the workers")
     options.add_argument("--json", action="store_true", help="the last line is JSON")
     options.add_argument(
         "--at-least", type=float, default=0.95, help="exit 1 below this median ratio"

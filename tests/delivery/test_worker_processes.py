@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
@@ -304,3 +306,19 @@ def test_a_concurrency_out_of_range_is_refused_with_one_sentence(
     assert worker.errors.strip().splitlines()[-1] == (
         f"CommandError: --concurrency is '{given}'; expected a whole number from 1 to 64."
     )
+
+
+def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=1)
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    worker = start_worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60", DELIVERY_NICENESS="15")
+    held(provider)
+
+    threads = [int(thread.name) for thread in Path(f"/proc/{worker.pid}/task").iterdir()]
+
+    assert len(threads) > 1
+    assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
+    provider.sandbox.gate.release()
+    assert worker.end() == 0, worker.errors

@@ -191,6 +191,7 @@ MISTAKES = [
     ("DELIVERY_BATCH_SIZE", "2.5", "a whole number from 1 to 500"),
     ("DELIVERY_BATCH_SIZE", "9" * 5_000, "a whole number from 1 to 500"),
     ("DELIVERY_CONCURRENCY", "65", "a whole number from 1 to 64"),
+    ("DELIVERY_NICENESS", "20", "a whole number from 0 to 19"),
     ("DELIVERY_RATE_PER_S", "0", "messages per second above 0, or unset for no ceiling"),
     ("DELIVERY_RATE_PER_S", "fast", "messages per second above 0, or unset for no ceiling"),
     ("DELIVERY_HTTP_DEADLINE_S", "0", "a number of seconds of at least 0.1, such as 30 or 0.5"),

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery import until_empty
 from delivery.dispatch import postmark_from_settings
 from delivery.postmark import now_s
+from delivery.standing_back import stand_back
 from delivery.stream_check import disagreement
 from delivery.worker import worker_from_settings
 from delivery.write_down import write_down
@@ -53,6 +54,7 @@ class Command(BaseCommand):
         concurrency = _calls(options["concurrency"])
         # Django shows all of stderr as errors; most of this is news.
         self.stderr.style_func = str
+        stand_back(settings.DELIVERY_NICENESS)  # before a thread begins: it passes on to them
         worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
         # Before the provider is asked for anything: from here on a signal ends it in good order.
         worker.stop_on_signals()
