@@ -23,6 +23,7 @@ from publishing.draft_again import draft_again
 from publishing.permissions import MAY_ACT
 from publishing.starting import confirmed_now, start_now
 from publishing.status import Status, status_of
+from publishing.words_for_numbers import counted_copies, counted_readers
 
 # After these an issue that reached nobody is a draft again.
 TAKES_BACK = ("call-back", "cancel")
@@ -97,18 +98,10 @@ def applicable(status: Status) -> list[Action]:
 # --- Words ----------------------------------------------------------------------------------------
 
 
-def _copies(number: int) -> str:
-    return "1 copy" if number == 1 else f"{number:,} copies"
-
-
-def _readers(number: int) -> str:
-    return "1 reader" if number == 1 else f"{number:,} readers"
-
-
 def _have_it(number: int) -> str:
     if not number:
         return "Nobody has a copy yet"
-    return f"{_readers(number)} {'has' if number == 1 else 'have'} their copy"
+    return f"{counted_readers(number)} {'has' if number == 1 else 'have'} their copy"
 
 
 _STANDS = {
@@ -141,7 +134,7 @@ def _is_scheduled(status: Status) -> bool:
 def _readers_now(status: Status) -> str:
     """How many it would go to now: nobody is in the audience of what waits for its time."""
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.books.edition)
-    return _readers(confirmed_now(status.books.issue, status.books.version, goes_to))
+    return counted_readers(confirmed_now(status.books.issue, status.books.version, goes_to))
 
 
 def _at_its_time(status: Status) -> str:
@@ -177,13 +170,13 @@ def _cannot_pause(status: Status) -> str:
 
 def _ask_pause(status: Status) -> str:
     return (
-        f"{_have_it(status.books.sent)}; {_copies(status.books.waiting)} will wait until you "
-        f"resume.{_in_the_air(status)}"
+        f"{_have_it(status.books.sent)}; {counted_copies(status.books.waiting)} will wait until "
+        f"you resume.{_in_the_air(status)}"
     )
 
 
 def _words_of_pause(status: Status) -> str:
-    return f"Pause {_copies(status.books.waiting)}" if status.books.waiting else "Pause"
+    return f"Pause {counted_copies(status.books.waiting)}" if status.books.waiting else "Pause"
 
 
 def _pause(edition: Edition) -> str | None:
@@ -199,7 +192,7 @@ def _cannot_resume(status: Status) -> str:
 
 
 def _ask_resume(status: Status) -> str:
-    waiting = _copies(status.books.waiting)
+    waiting = counted_copies(status.books.waiting)
     if not status.books.waiting:
         return "Nothing waits to be sent; Homing goes on with what is in doubt."
     if status.books.control == "stopped":
@@ -212,7 +205,7 @@ def _ask_resume(status: Status) -> str:
 
 def _words_of_resume(status: Status) -> str:
     waiting = status.books.waiting
-    return f"Resume for {_readers(waiting)}" if waiting else "Resume"
+    return f"Resume for {counted_readers(waiting)}" if waiting else "Resume"
 
 
 def _resume(edition: Edition) -> str | None:
@@ -246,21 +239,21 @@ def _ask_send_now(status: Status) -> str:
             f"{_at_its_time(status)}. There is no hold: it cannot be called back any more."
         )
     return (
-        f"The hold ends and the first of {_copies(status.books.waiting)} leaves at once. It cannot "
-        "be called back any more."
+        f"The hold ends and the first of {counted_copies(status.books.waiting)} leaves at once. "
+        "It cannot be called back any more."
     )
 
 
 def _words_of_send_now(status: Status) -> str:
     if _is_scheduled(status):
         return f"Send to {_readers_now(status)} now"
-    return f"Send to {_readers(status.books.waiting)} now"
+    return f"Send to {counted_readers(status.books.waiting)} now"
 
 
 def _send_now(edition: Edition) -> str | None:
     readers = start_now(edition.pk)
     if readers is not None:
-        return f"It goes out now, to {_readers(readers)}."
+        return f"It goes out now, to {counted_readers(readers)}."
     return "The hold is over; the first copies leave now." if control.send_now(edition.pk) else None
 
 
@@ -280,8 +273,8 @@ def _ask_call_back(status: Status) -> str:
     if _is_scheduled(status):
         return _what_calling_off_means(status)
     return (
-        f"Nothing has left. None of {_readers(status.books.audience)} gets it, and its text stays "
-        "for the next version."
+        f"Nothing has left. None of {counted_readers(status.books.audience)} gets it, and its "
+        "text stays for the next version."
     )
 
 
@@ -295,7 +288,7 @@ def _what_calling_off_means(status: Status) -> str:
 def _words_of_call_back(status: Status) -> str:
     if _is_scheduled(status):
         return f"Call back from {_readers_now(status)}"
-    return f"Call back {_copies(status.books.waiting)}"
+    return f"Call back {counted_copies(status.books.waiting)}"
 
 
 def _call_back(edition: Edition) -> str | None:
@@ -304,7 +297,7 @@ def _call_back(edition: Edition) -> str | None:
     withdrawn = control.call_back(edition.pk)
     if withdrawn is None:
         return None
-    return f"Called back. Nobody got it; {_copies(withdrawn)} withdrawn. Its text stays."
+    return f"Called back. Nobody got it; {counted_copies(withdrawn)} withdrawn. Its text stays."
 
 
 # --- Ending ---------------------------------------------------------------------------------------
@@ -328,10 +321,10 @@ def _ask_cancel(status: Status) -> str:
         return f"{_what_calling_off_means(status)} This cannot be undone."
     parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
     if books.waiting:
-        parts.append(f"{_copies(books.waiting)} will be withdrawn for good.")
+        parts.append(f"{counted_copies(books.waiting)} will be withdrawn for good.")
     if books.unknown:
         stay = "stays" if books.unknown == 1 else "stay"
-        parts.append(f"{_copies(books.unknown)} in doubt {stay} so until there is proof.")
+        parts.append(f"{counted_copies(books.unknown)} in doubt {stay} so until there is proof.")
     if books.unreconciled:
         parts.append(
             "These numbers are those of the backup: more copies may have gone out, which "
@@ -344,7 +337,7 @@ def _words_of_cancel(status: Status) -> str:
     if _is_scheduled(status):
         return f"Cancel for {_readers_now(status)}"
     waiting = status.books.waiting
-    return f"Cancel for {_readers(waiting)}" if waiting else "Cancel what is left"
+    return f"Cancel for {counted_readers(waiting)}" if waiting else "Cancel what is left"
 
 
 def _cancel(edition: Edition) -> str | None:
@@ -355,7 +348,7 @@ def _cancel(edition: Edition) -> str | None:
         return None
     left = status_of(edition.pk).books
     settled = " What is in the air is settled as it ends." if left.in_work or left.in_line else ""
-    return f"Cancelled. {_copies(withdrawn)} withdrawn.{settled}"
+    return f"Cancelled. {counted_copies(withdrawn)} withdrawn.{settled}"
 
 
 def _cannot_close(status: Status) -> str:
@@ -377,9 +370,9 @@ def _ask_close(status: Status) -> str:
     books = status.books
     left = []
     if books.missed:
-        left.append(f"{_readers(books.missed)} missed")
+        left.append(f"{counted_readers(books.missed)} missed")
     if books.unknown:
-        left.append(f"{_copies(books.unknown)} in doubt")
+        left.append(f"{counted_copies(books.unknown)} in doubt")
     accepts = f"You accept what is left: {' and '.join(left)}. " if left else ""
     return f"{_have_it(books.sent)}. {accepts}Nothing more is sent of this version."
 
@@ -406,13 +399,13 @@ def _cannot_send_to_missed(status: Status) -> str:
 
 def _ask_send_to_missed(status: Status) -> str:
     return (
-        f"{_readers(status.books.missed)} did not get their copy although nothing is wrong with "
-        "their address. They are tried again, and nobody else is."
+        f"{counted_readers(status.books.missed)} did not get their copy although nothing is wrong "
+        "with their address. They are tried again, and nobody else is."
     )
 
 
 def _words_of_send_to_missed(status: Status) -> str:
-    return f"Send to {_readers(status.books.missed)}"
+    return f"Send to {counted_readers(status.books.missed)}"
 
 
 def _send_to_missed(edition: Edition) -> str | None:
@@ -420,7 +413,7 @@ def _send_to_missed(edition: Edition) -> str | None:
     copies = control.send_to_missed(edition.pk, most=most)
     if copies is None:
         return None
-    return f"{_copies(copies)} {'waits' if copies == 1 else 'wait'} to be sent again."
+    return f"{counted_copies(copies)} {'waits' if copies == 1 else 'wait'} to be sent again."
 
 
 def _cannot_ask_again(status: Status) -> str:
@@ -431,18 +424,18 @@ def _cannot_ask_again(status: Status) -> str:
 
 def _ask_ask_again(status: Status) -> str:
     return (
-        f"Postmark is asked once more about {_copies(status.books.unknown)} in doubt. Nothing is "
-        "sent by it."
+        f"Postmark is asked once more about {counted_copies(status.books.unknown)} in doubt. "
+        "Nothing is sent by it."
     )
 
 
 def _words_of_ask_again(status: Status) -> str:
-    return f"Ask about {_copies(status.books.unknown)}"
+    return f"Ask about {counted_copies(status.books.unknown)}"
 
 
 def _ask_again(edition: Edition) -> str | None:
     copies = control.ask_again(edition.pk, silences=len(settings.DELIVERY_LOOKUP_AFTER_S) - 1)
-    return None if copies is None else f"Postmark is being asked about {_copies(copies)}."
+    return None if copies is None else f"Postmark is being asked about {counted_copies(copies)}."
 
 
 def _cannot_send_doubtful(status: Status) -> str:
@@ -455,13 +448,13 @@ def _cannot_send_doubtful(status: Status) -> str:
 
 def _ask_send_doubtful(status: Status) -> str:
     return (
-        f"{_copies(status.books.unknown)} in doubt will be sent again. No proof came that Postmark "
-        "accepted the first; whoever did get it gets a second one."
+        f"{counted_copies(status.books.unknown)} in doubt will be sent again. No proof came that "
+        "Postmark accepted the first; whoever did get it gets a second one."
     )
 
 
 def _words_of_send_doubtful(status: Status) -> str:
-    return f"Send {_copies(status.books.unknown)} again"
+    return f"Send {counted_copies(status.books.unknown)} again"
 
 
 def _send_doubtful(edition: Edition) -> str | None:
@@ -470,8 +463,8 @@ def _send_doubtful(edition: Edition) -> str | None:
         return None
     go = "goes" if copies == 1 else "go"
     return (
-        f"{_copies(copies)} {go} again. Whoever did get the first gets a second one. What bears a "
-        "mark of Postmark stays in doubt."
+        f"{counted_copies(copies)} {go} again. Whoever did get the first gets a second one. "
+        "What bears a mark of Postmark stays in doubt."
     )
 
 

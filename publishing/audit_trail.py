@@ -14,13 +14,14 @@ from delivery.moment import Moment
 from publishing.models import Draft, Issue
 from publishing.named import is_there
 from publishing.templatetags.desk import called
+from publishing.words_for_numbers import counted_readers
 
 logger = logging.getLogger(__name__)
 
 
 def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = False) -> None:
     """An edition was published. In the same transaction, so that neither is there alone."""
-    readers = f"{edition.audience:,} {'reader' if edition.audience == 1 else 'readers'}"
+    readers = counted_readers(edition.audience)
     # A first version goes to everyone; of any other it has to be said.
     whom = readers if edition.version == 1 else f"{WORDS_FOR[edition.goes_to]}: {readers}"
     listing = ", unlisted" if unlisted else ""
@@ -70,7 +71,7 @@ def record_start(
     A scheduled edition began by itself, under the name of whoever scheduled it. In the same
     transaction. `late` is how late, empty if it was in time.
     """
-    readers = f"{edition.audience:,} {'reader' if edition.audience == 1 else 'readers'}"
+    readers = counted_readers(edition.audience)
     if went_out_before:
         how = (
             "was found at Postmark after the database was restored, so it had gone out; it is "

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from publishing.content import Content, flaws_of
 from publishing.models import Draft
 from publishing.preview import Preview, preview_of
+from publishing.words_for_numbers import counted
 from publishing.written import Written, content_of
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
@@ -58,7 +59,7 @@ def beside(written: Written, draft: Draft | None) -> BesideTheWords:
 def _count(text: str, preview: Preview) -> str:
     words = len(_WORD.findall(text))
     kilobytes = math.ceil(preview.bytes / 1024)
-    return f"{words:,} {'word' if words == 1 else 'words'}, {kilobytes:,} kB as mail."
+    return f"{counted(words, 'word')}, {kilobytes:,} kB as mail."
 
 
 def _hints(written: Written, content: Content) -> dict[str, list[str]]:

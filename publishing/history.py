@@ -13,6 +13,7 @@ from delivery.models import Edition
 from publishing.models import Issue
 from publishing.status import Status
 from publishing.templatetags.desk import called
+from publishing.words_for_numbers import counted_copies
 
 MOST = 50
 # How the audit trail names the version that a line is about.
@@ -83,6 +84,9 @@ def _by_itself(edition: Edition, status: Status) -> list[Happened]:
             Happened(edition.control_at, f"Homing stopped it: {edition.control_reason}".strip("."))
         )
     if books.doubt_since is not None and books.unknown:
-        copies = "1 copy" if books.unknown == 1 else f"{books.unknown:,} copies"
-        told.append(Happened(books.doubt_since, f"No answer came back about {copies}"))
+        told.append(
+            Happened(
+                books.doubt_since, f"No answer came back about {counted_copies(books.unknown)}"
+            )
+        )
     return told

@@ -20,6 +20,7 @@ from django.urls import reverse
 
 from publishing.models import Picture
 from publishing.small_picture import small_picture
+from publishing.words_for_numbers import counted
 from publishing.xml_characters import only_xml_characters
 
 LONGEST_NAME = 200
@@ -72,7 +73,7 @@ def _keep_to_the_limit(author: uuid.UUID) -> None:
     most = settings.PICTURES_PER_HOUR
     if kept.count() >= most:
         raise TooManyPicturesError(
-            f"You have uploaded {most:,} {'picture' if most == 1 else 'pictures'} within the hour, "
+            f"You have uploaded {counted(most, 'picture')} within the hour, "
             "which is as many as go (PICTURES_PER_HOUR); wait a while and choose it again."
         )
 

@@ -21,6 +21,7 @@ from publishing.actions import applicable
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.scheduling import lateness
 from publishing.status import Status
+from publishing.words_for_numbers import counted_copies, counted_readers, span_of
 
 GLYPHS = {
     EditionState.SCHEDULED: "held",
@@ -200,7 +201,7 @@ def _how_it_is(status: Status, zone: ZoneInfo) -> str:
         case EditionState.HELD:
             return (
                 f"Held. The first copy leaves at {_clock(books.held_until, zone)}, to "
-                f"{_readers(books.audience)}. Until then it can be called back."
+                f"{counted_readers(books.audience)}. Until then it can be called back."
             )
         case EditionState.SUCCEEDED:
             return _succeeded(books)
@@ -209,7 +210,7 @@ def _how_it_is(status: Status, zone: ZoneInfo) -> str:
         case EditionState.CLOSED:
             without = _without(books)
             accepted = f"; a person accepted that {without:,} did not" if without else ""
-            return f"Closed. {_copies(books.sent)} went out{accepted}.{_still(reason)}"
+            return f"Closed. {counted_copies(books.sent)} went out{accepted}.{_still(reason)}"
         case EditionState.NEEDS_ATTENTION:
             if reason.startswith("The "):
                 reason = f"the {reason.removeprefix('The ')}"
@@ -231,7 +232,9 @@ def _cancelled(books: Books) -> str:
         called_back = books.control_reason.startswith("Called back")
         done = "Called back" if called_back else "Cancelled"
         return f"{done}. It reached nobody; its text stays for the next version."
-    return f"Cancelled. It reached {_readers(books.sent)}; {_without(books):,} did not get it."
+    return (
+        f"Cancelled. It reached {counted_readers(books.sent)}; {_without(books):,} did not get it."
+    )
 
 
 def _still(reason: str) -> str:
@@ -263,9 +266,8 @@ def _succeeded(books: Books) -> str:
         )
         if count
     ]
-    return (
-        f"Succeeded. {went} The other {_readers(others)} {' or '.join(reasons)}; nobody is missing."
-    )
+    why = " or ".join(reasons)
+    return f"Succeeded. {went} The other {counted_readers(others)} {why}; nobody is missing."
 
 
 def _nobody_lost(books: Books) -> str:
@@ -352,9 +354,8 @@ def _worker_heard(books: Books, zone: ZoneInfo) -> str:
 def _doubt(books: Books, zone: ZoneInfo) -> str:
     if not books.unknown:
         return ""
-    left = "1 copy" if books.unknown == 1 else f"{books.unknown:,} copies"
     since = f" at {_clock(books.doubt_since, zone)}" if books.doubt_since else ""
-    return f"{left} left{since} and no answer came back."
+    return f"{counted_copies(books.unknown)} left{since} and no answer came back."
 
 
 def _is_left_to_a_person(books: Books) -> bool:
@@ -409,20 +410,3 @@ def _countdown(seconds: int) -> str:
 
 def _clock(at: datetime, zone: ZoneInfo) -> str:
     return f"{at.astimezone(zone):%H:%M:%S}"
-
-
-def span_of(seconds: int) -> str:
-    """So long, as people say it."""
-    if seconds < 90:
-        return f"{seconds} seconds" if seconds != 1 else "1 second"
-    if seconds < 90 * 60:
-        return f"{round(seconds / 60)} minutes"
-    return f"{round(seconds / 3600)} hours"
-
-
-def _readers(number: int) -> str:
-    return "1 reader" if number == 1 else f"{number:,} readers"
-
-
-def _copies(number: int) -> str:
-    return "1 copy" if number == 1 else f"{number:,} copies"

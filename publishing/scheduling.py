@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from delivery.moment import LOCAL, Moment, day_and_time
+from publishing.words_for_numbers import counted
 
 if TYPE_CHECKING:
     from delivery.models import Edition
@@ -242,7 +243,7 @@ def late_by(at: datetime, started: datetime) -> str:
         if late_s >= 2 * seconds:
             return f"{int(late_s // seconds)} {unit}s"
     minutes = int(late_s // 60)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return counted(minutes, "minute")
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:

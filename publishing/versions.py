@@ -19,6 +19,7 @@ from delivery.models.delivery import Outcome
 from delivery.queue.books import all_books
 from publishing.scheduling import moment_stored
 from publishing.status import BODIES
+from publishing.words_for_numbers import counted_copies
 from subscribers.audience import confirmed
 
 if TYPE_CHECKING:
@@ -189,20 +190,20 @@ def _what_is_left(books: Books, goes_to: str) -> list[str]:
             then = then.replace("are", "is")
         sentences.append(
             f"Version {books.version} is still being sent: "
-            f"{'1 copy waits' if one else f'{books.waiting:,} copies wait'}. "
+            f"{counted_copies(books.waiting)} {'waits' if one else 'wait'}. "
             f"{'Its reader gets' if one else 'Their readers get'} version {books.version} {then}; "
             f"cancel version {books.version} if nobody else should get it."
         )
     if books.unknown:
         one = books.unknown == 1
-        left = "1 copy" if one else f"{books.unknown:,} copies"
         then = (
             f"{'its reader' if one else 'their readers'} may have got it"
             if goes_to == EVERYONE
             else f"{'its reader is' if one else 'their readers are'} not sent this one"
         )
         sentences.append(
-            f"{left} of version {books.version} {'is' if one else 'are'} in doubt: {then}."
+            f"{counted_copies(books.unknown)} of version {books.version} "
+            f"{'is' if one else 'are'} in doubt: {then}."
         )
     return sentences
 

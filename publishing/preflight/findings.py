@@ -13,7 +13,7 @@ from publishing.preflight.of_the_moment import of_the_moment
 from publishing.preflight.of_the_pictures import of_the_pictures
 from publishing.preflight.of_the_sender import of_the_sender
 from publishing.preflight.of_the_words import of_the_words
-from publishing.preflight.words_for_numbers import so_many
+from publishing.words_for_numbers import so_many
 
 _CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     of_the_words,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from publishing.words_for_numbers import counted
+
 # What was over before this says nothing of the pace of many.
 _SHORTEST_S = 5.0
 _FEWEST = 200
@@ -24,8 +26,8 @@ def takes(readers: int, earlier: list[Went]) -> str:
         return ""
     pace = sum(went.copies for went in telling) / sum(went.seconds for went in telling)
     seconds = readers / pace
-    for size, one, many in ((3600.0, "hour", "hours"), (60.0, "minute", "minutes")):
+    for size, unit in ((3600.0, "hour"), (60.0, "minute")):
         if seconds >= 1.5 * size or (size == 60.0 and seconds >= 45):
             number = max(1, round(seconds / size))
-            return f"about {number:,} {one if number == 1 else many}"
+            return f"about {counted(number, unit)}"
     return "less than a minute"

@@ -14,7 +14,7 @@ from publishing.preflight.address_in_a_letter import (
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, not_known
 from publishing.preflight.reading_a_letter import Link, read_letter
-from publishing.preflight.words_for_numbers import so_many
+from publishing.words_for_numbers import so_many
 
 _DIALLED = ("tel:", "sms:")
 _LONGEST_OPENED = 2000

@@ -12,6 +12,7 @@ from publishing.preflight.address_in_a_letter import is_from_outside
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.reading_a_letter import read_letter
+from publishing.words_for_numbers import counted
 
 KB = 1024
 GMAIL_CUTS_AT = 102 * KB
@@ -77,7 +78,7 @@ def _text_part(facts: Facts) -> Iterator[Finding]:
             Where.TEXT,
         )
     else:
-        yield in_order(f"The text part has {words:,} {'word' if words == 1 else 'words'}.")
+        yield in_order(f"The text part has {counted(words, 'word')}.")
     if not facts.html_mail.strip():
         yield in_order("It goes out as plain text.")
 

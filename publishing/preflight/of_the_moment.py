@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from publishing.preflight.facts import Facts, Published
 from publishing.preflight.finding import Finding, Where, advice, in_order
+from publishing.words_for_numbers import counted_copies
 
 
 def of_the_moment(facts: Facts) -> Iterator[Finding]:
@@ -55,10 +56,11 @@ def _the_same_lately(facts: Facts) -> Iterator[Finding]:
 
 def _others(going: tuple[Published, ...]) -> Iterator[Finding]:
     for other in going:
-        copies = "1 copy waits" if other.waiting == 1 else f"{other.waiting:,} copies wait"
+        wait = "waits" if other.waiting == 1 else "wait"
         yield advice(
             f"“{other.title}” is still going out",
-            f"{copies}. The two take turns, and neither waits for the other's end.",
+            f"{counted_copies(other.waiting)} {wait}. The two take turns, and neither waits for "
+            "the other's end.",
             Where.PROGRESS,
             subject=other.issue,
         )

@@ -9,7 +9,7 @@ from publishing.preflight.address_in_a_letter import is_encrypted, is_from_outsi
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.reading_a_letter import Image, read_letter
-from publishing.preflight.words_for_numbers import so_many
+from publishing.words_for_numbers import so_many
 
 
 def of_the_pictures(facts: Facts) -> Iterator[Finding]:

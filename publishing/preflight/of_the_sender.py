@@ -13,7 +13,7 @@ from publishing.looking_outside.domain_records import DomainRecords, Said
 from publishing.preflight.address_in_a_letter import is_for_examples
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, not_known
-from publishing.preflight.words_for_numbers import enumerated
+from publishing.words_for_numbers import enumerated
 
 _POSTMARK = "mtasv.net"
 _POLICIES = {"quarantine": "puts forgeries aside", "reject": "has forgeries refused"}

@@ -10,7 +10,7 @@ from publishing.content import flaws_of
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, stop
 from publishing.preflight.reading_a_letter import Passage, read_letter, read_text
-from publishing.preflight.words_for_numbers import enumerated, so_many
+from publishing.words_for_numbers import enumerated, so_many
 
 _PLACES = {
     "title": Where.TITLE,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
-from publishing.preflight.words_for_numbers import ordinal
+from publishing.words_for_numbers import ordinal
 
 _BLOCKS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),

@@ -11,8 +11,11 @@ from django.utils.safestring import SafeString, mark_safe
 from delivery.models import Edition
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling import moment_stored
+from publishing.words_for_numbers import counted
 
 register = template.Library()
+# 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.
+register.filter("counted", counted)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 
@@ -21,12 +24,6 @@ _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 def grouped(number: int) -> str:
     """52418 as 52,418."""
     return f"{number:,}"
-
-
-@register.filter
-def counted(number: int, noun: str) -> str:
-    """3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 @register.filter

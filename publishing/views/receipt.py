@@ -15,12 +15,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from delivery.models import Edition, Newsletter
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.issue_list import plain_title
-from publishing.progress import OUTCOME_TONES, counts_of, reading_of, span_of
+from publishing.progress import OUTCOME_TONES, counts_of, reading_of
 from publishing.receipt_words import LONGEST, NotAReceiptError, Signed, read, what_differs
 from publishing.receipts import NoReceiptError, facts_today, receipt_of, signed_receipt
 from publishing.status import NoSuchEditionError, edition_of, status_of
 from publishing.views.desk import desk_page, may_look
 from publishing.views.naming import named_edition
+from publishing.words_for_numbers import span_of
 from subscribers.views.see_other import see_other
 
 NOTES = {

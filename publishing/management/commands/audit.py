@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from delivery.models import Edition
 from delivery.queue.audit import breaches_of
 from publishing.naming_editions import issue_id
+from publishing.words_for_numbers import counted
 
 
 class Command(BaseCommand):
@@ -36,12 +37,8 @@ class Command(BaseCommand):
             self.stdout.write(str(breach))
         if breaches:
             self.stdout.write(
-                f"{_counted(len(breaches), 'breach', 'breaches')} in the books of "
-                f"{_counted(len(checked), 'edition', 'editions')}."
+                f"{counted(len(breaches), 'breach', 'breaches')} in the books of "
+                f"{counted(len(checked), 'edition')}."
             )
             sys.exit(1)
-        self.stdout.write(f"The books of {_counted(len(checked), 'edition', 'editions')} balance.")
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+        self.stdout.write(f"The books of {counted(len(checked), 'edition')} balance.")

@@ -1,4 +1,4 @@
-"""How a sentence says how many. Pure."""
+"""How a sentence says how many, and how long. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,30 @@ def so_many(number: int, one: str, many: str = "") -> str:
     """One link, Three links, 12 links: at the head of a sentence."""
     word = _WORDS[number] if number < len(_WORDS) else f"{number:,}"
     return f"{word} {one if number == 1 else many or f'{one}s'}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """1 link, 3 links, 52,418 links: within a sentence."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def counted_readers(number: int) -> str:
+    """1 reader, 3 readers."""
+    return counted(number, "reader")
+
+
+def counted_copies(number: int) -> str:
+    """1 copy, 3 copies."""
+    return counted(number, "copy", "copies")
+
+
+def span_of(seconds: int) -> str:
+    """So long, as people say it: 1 second, 40 minutes."""
+    if seconds < 90:
+        return counted(seconds, "second")
+    if seconds < 90 * 60:
+        return counted(round(seconds / 60), "minute")
+    return counted(round(seconds / 3600), "hour")
 
 
 def ordinal(number: int) -> str:
