@@ -14,6 +14,9 @@ from django.db import transaction
 from publishing.audit_trail import record_listing
 from publishing.models import Issue
 
+IN_THE_ARCHIVE = "It stands in the archive."
+UNLISTED = "It stands in the archive for whoever has its address."
+
 _YES = {"on", "true", "yes", "1"}
 _NO = {"", "off", "false", "no", "0"}
 
@@ -31,6 +34,11 @@ def is_unlisted(posted: str) -> bool:
         f"{posted[:40]!r} does not say whether the issue is unlisted; choose it below, or post "
         "“on” or nothing."
     )
+
+
+def where_it_stands(*, unlisted: bool) -> str:
+    """Where an issue that goes to nobody is read, in one sentence."""
+    return UNLISTED if unlisted else IN_THE_ARCHIVE
 
 
 def choose_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:

@@ -244,12 +244,12 @@ def _still(reason: str) -> str:
 
 def _succeeded(books: Books) -> str:
     if not books.audience:
-        nobody = (
+        # Whether it is listed stands beside it, and may be changed there.
+        return (
             "This issue went to nobody: there was no confirmed reader."
             if books.goes_to == "everyone"
             else "This version went to nobody: whoever was sent an earlier one had left."
         )
-        return f"{nobody} It stands in the archive."
     if books.sent == 1:
         went = "1 copy went out and Postmark accepted it."
     else:

@@ -224,6 +224,7 @@ def _publish_new(
     # After the edition, which is where two who publish one version wait for each other.
     if edition.version > 1 and asked.unlisted:
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
+        issue.unlisted = True  # whoever tells where it stands has this object
     if asked.at:
         record_scheduling(author, edition, asked.at, unlisted=asked.unlisted)
         return edition

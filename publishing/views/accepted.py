@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from delivery.books import WORDS_FOR
 from delivery.models import Edition
+from publishing.listing import where_it_stands
 from publishing.models import Draft
 from publishing.scheduling import moment_stored
 from publishing.versions import EVERYONE
@@ -19,8 +20,6 @@ from publishing.versions import EVERYONE
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
 NONE_LEFT = "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
-IN_THE_ARCHIVE = "It stands in the archive."
-UNLISTED = "It stands in the archive for whoever has its address."
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
 _TEST_TAG = "test-letter-"
@@ -61,7 +60,7 @@ def tag_of_draft(draft: Draft) -> str:
 def to_nobody(edition: Edition) -> str:
     """What is said of an edition without an audience."""
     nobody = TO_NOBODY if edition.goes_to == EVERYONE else NONE_LEFT
-    return f"{nobody} {UNLISTED if edition.issue.unlisted else IN_THE_ARCHIVE}"
+    return f"{nobody} {where_it_stands(unlisted=edition.issue.unlisted)}"
 
 
 def there_already(edition: Edition) -> str:

@@ -21,6 +21,7 @@ from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing.issue_list import plain_title
+from publishing.listing import where_it_stands
 from publishing.models import Draft
 from publishing.preflight.gathering import Checked, check
 from publishing.publish_sheet_form import PublishSheetForm
@@ -135,10 +136,17 @@ def _sheet_page(
             "moment": when.moment,
             "starts": starts,
             "posted": _posted(when),
+            "stands": where_it_stands(unlisted=_is_to_be_unlisted(checked)),
             "notes": notes_of(request),
             "refusal": refusal,
         },
     )
+
+
+def _is_to_be_unlisted(checked: Checked) -> bool:
+    """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
+    place = checked.place
+    return checked.draft.unlisted or (place is not None and place.newest.issue.unlisted)
 
 
 def _posted(when: WhenForm) -> list[tuple[str, str]]:

@@ -23,9 +23,11 @@ from publishing.looking_outside.link_answer import LinkAnswer
 from publishing.markdown import html_of
 from publishing.models import Draft
 from publishing.permissions import PUBLISH
+from publishing.publish import publish
 from publishing.written import Written
 from subscribers.models import Subscriber
 from tests.publishing.ledger import hold_is_over, sent, written
+from tests.publishing.letters import letter
 from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
@@ -648,6 +650,25 @@ def test_a_correction_to_some_who_have_all_left_does_not_deny_the_others(window,
     assert "Publish to nobody?" in asked.words
     assert "Nobody who was sent an earlier version is confirmed. It stands in" in asked.words
     assert "No reader is confirmed" not in asked.words
+
+
+@pytest.mark.parametrize("chosen", ["in the draft", "for the issue", "nowhere"])
+def test_where_it_stands_with_nobody_confirmed_is_said_as_it_will_be(window, author, chosen):
+    issue = publish(
+        author.pk, fresh_key(), letter("First"), hold_s=0, unlisted=chosen == "for the issue"
+    ).edition.issue_id
+    nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
+
+    asked = window.get(at(nxt, "publish"))
+
+    there = "" if chosen == "nowhere" else " for whoever has its address"
+    assert f"No reader is confirmed. It stands in the archive{there}. " in asked.words
+    said = press(window, nxt, sheet(window, nxt)).answer["Location"]
+    progress = window.get(said).words
+    assert f"It stands in the archive{there}." in progress
+    # The page itself says it in one place, where it may be changed.
+    assert progress.count("It stands in the archive") == 1
+    assert ("Unlisted for whoever has its address" in progress) is bool(there)
 
 
 def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(
