@@ -7,16 +7,15 @@ One reading for the page and for its script, so that no number is written in two
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import asdict, dataclass, replace
 
 from publishing.content import Content, flaws_of
+from publishing.counted_words import words_in
 from publishing.models import Draft
 from publishing.preview import Preview, preview_of
 from publishing.words_for_numbers import counted
 from publishing.written import Written, content_of
 
-_WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 # Where the composer has what the content calls otherwise.
 _FIELD = {"html_content": "letter"}
 
@@ -50,14 +49,15 @@ def beside(written: Written, draft: Draft | None) -> BesideTheWords:
         reader=preview.reader,
         subject=preview.subject,
         preheader=preview.preheader,
-        count=_count(automatic or written.letter, preview),
+        count=_count(automatic or content.text, preview),
         automatic_text=automatic,
         hints=_hints(written, content),
     )
 
 
 def _count(text: str, preview: Preview) -> str:
-    words = len(_WORD.findall(text))
+    """Of the letter; where that has no words, of the text part."""
+    words = words_in(text)
     kilobytes = math.ceil(preview.bytes / 1024)
     return f"{counted(words, 'word')}, {kilobytes:,} kB as mail."
 

@@ -116,11 +116,16 @@ def _than(difference: int) -> str:
 
 
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
-    """The dates of some points, equally far apart where that can be; always the first and last."""
+    """
+    The dates of some points, equally far apart where that can be; always the first and last.
+
+    What a date would say again stays empty, so that the others keep their places.
+    """
     last = len(points) - 1
     most = min(MOST_LABELS, len(points))
     fits = next((count for count in range(most, 2, -1) if not last % (count - 1)), 2)
-    return tuple(points[number * last // (fits - 1)].when for number in range(fits))
+    dates = [points[number * last // (fits - 1)].when for number in range(fits)]
+    return tuple("" if date in dates[:place] else date for place, date in enumerate(dates))
 
 
 def _words(points: Sequence[Point]) -> str:

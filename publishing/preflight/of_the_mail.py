@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from django.conf.locale import LANG_INFO
 
 from delivery import merge_fields
+from publishing.counted_words import words_in
 from publishing.preflight.address_in_a_letter import is_from_outside
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
-from publishing.preflight.reading_a_letter import read_letter
+from publishing.text_part import text_of
 from publishing.words_for_numbers import counted
 
 KB = 1024
@@ -69,9 +70,9 @@ def _text_part(facts: Facts) -> Iterator[Finding]:
             Where.TEXT,
         )
         return
-    words = len(facts.content.text.split())
-    letter = read_letter(facts.content.html).words
-    if facts.own_text and letter >= _LONG_ENOUGH_TO_COMPARE and words * 2 < letter:
+    words = words_in(facts.content.text)
+    letter = words_in(text_of(facts.content.html)) if facts.own_text else words
+    if letter >= _LONG_ENOUGH_TO_COMPARE and words * 2 < letter:
         yield advice(
             f"The text part has {words:,} words and the letter {letter:,}",
             "It is your own and was perhaps forgotten; emptied, it is made from the letter again.",

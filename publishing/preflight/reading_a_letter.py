@@ -54,11 +54,6 @@ class Letter:
     links: tuple[Link, ...]
     images: tuple[Image, ...]
 
-    @property
-    def words(self) -> int:
-        """How many words it has."""
-        return sum(len(passage.words.split()) for passage in self.passages)
-
 
 def read_letter(html: str) -> Letter:
     """Read the HTML of a letter."""

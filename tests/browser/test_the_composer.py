@@ -112,6 +112,20 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
     expect(letter(composer)).to_have_value(f"{LETTER} For good.")
 
 
+def test_it_counts_words_while_one_writes_as_the_check_does_afterwards(writing):
+    counted = writing.locator("[data-count]")
+    expect(counted).to_have_text(re.compile("^5 words, "))
+
+    letter(writing).fill("Dear {{ name|old friend }}, now see [the map](https://almanack.org/a/b).")
+    expect(counted).to_have_text(re.compile("^6 words, "))
+    letter(writing).press("End")
+    letter(writing).press_sequentially(" {{ email }} it’s well-known.")
+    expect(counted).to_have_text(re.compile("^9 words, "))
+
+    writing.get_by_role("button", name="Check and publish").click()
+    expect(writing.get_by_text("The text part has 9 words.")).to_be_visible()
+
+
 def test_leaving_at_once_loses_nothing(composer):
     letter(composer).fill("Written in a hurry.")
     composer.on("dialog", lambda dialog: dialog.accept())

@@ -90,6 +90,18 @@ def test_its_dates_stand_equally_far_apart_or_only_at_the_ends(points: int, labe
     assert (chart.labels[0], chart.labels[-1]) == ("1 Jul", f"{points} Jul")
 
 
+def test_a_date_stands_below_it_once_however_many_issues_it_had() -> None:
+    def labels(*days: str) -> tuple[str, ...]:
+        chart = chart_of([Point(day, number) for number, day in enumerate(days)])
+        assert chart is not None
+        return chart.labels
+
+    assert labels("1 Jul", "1 Jul", "1 Jul", "now") == ("1 Jul", "", "", "now")
+    # The others keep their places.
+    assert labels("1 Jul", "1 Jul", "2 Jul", "now") == ("1 Jul", "", "2 Jul", "now")
+    assert labels("1 Jul", "1 Jul") == ("1 Jul", "")
+
+
 # --- What was not sent ----------------------------------------------------------------------------
 
 

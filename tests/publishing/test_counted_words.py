@@ -1,0 +1,111 @@
+"""How many words a letter has: the composer and the check before publishing count alike."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from idempotency.key import fresh_key
+from publishing import drafts
+from publishing.counted_words import words_in
+from publishing.drafts import Wording
+from publishing.written import HTML, MARKDOWN, Written
+
+TEXTS = {
+    "": 0,
+    " \n": 0,
+    "Swifts leave.": 2,
+    # A reader finds a word there, or the fallback.
+    "Dear {{ name }}, they left.": 4,
+    "Dear {{ name|dear old reader }}, they left.": 4,
+    "{{ name }}": 1,
+    "It is {{ name|nobody }}’s.": 3,
+    "Write to {{ email }}, not to ada@posthouse.example.": 6,
+    # What leads somewhere is not read.
+    "See https://almanack.org/a-b/c?d=e here.": 2,
+    "See the map (https://almanack.org/?who={{ email }}).": 3,
+    "Leave ({{ unsubscribe_url }}) or read ({{ archive_url|nowhere }}).": 3,
+    "Leave: {{{ pm:unsubscribe }}}": 1,
+    "A well-known bird, it’s 1,000 years, 10:30, 3.5 m.": 9,
+    "North and/or south, here—there.": 6,
+    # Lines and marks of the text part.
+    "Swifts\n======\n\n- one\n- two\n\n* * *\n\na  b\n-  -\n\n____": 5,
+    "Grüße, мир, été": 3,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_word_is_what_a_reader_reads_as_one(text: str) -> None:
+    assert words_in(text) == TEXTS[text]
+
+
+def test_it_takes_no_longer_than_the_text_is_long() -> None:
+    for hard in ("a-" * 200_000, "1,1" * 200_000, "{{ " * 200_000, "https://" * 200_000):
+        assert words_in(hard) >= 0
+
+
+LETTERS = {
+    "merge fields": (MARKDOWN, "Dear {{ name|reader }},\n\nthey have *gone*.", 5),
+    "nothing but a field": (MARKDOWN, "{{ name }}", 1),
+    "links and a picture": (
+        MARKDOWN,
+        "# Swifts\n\nSee [the map](https://almanack.org/a/b).\n\n![A swift](https://a.org/s.png)",
+        6,
+    ),
+    "a list and a table": (
+        MARKDOWN,
+        "- one\n- two\n\n---\n\n| a | b |\n|---|---|\n| 1,000 | 2 |",
+        6,
+    ),
+    "HTML": (HTML, "<h1>Swifts</h1><p>Dear {{ name }}, <i>gone</i>&nbsp;– all.</p>", 5),
+    "hidden words": (HTML, "<style>p { color: red }</style><p hidden>No</p><p>Yes.</p>", 1),
+    "a picture without words": (HTML, '<p><img src="https://a.org/s.png" alt=""></p>', 0),
+    "nothing": (MARKDOWN, "", 0),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("named", LETTERS)
+def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, named: str) -> None:
+    written_in, letter, words = LETTERS[named]
+
+    composer, check = _counted(window, author, Written("Swifts", "", written_in, letter, ""))
+
+    assert composer == words
+    # Of nothing at all the check says that it is not there.
+    assert check == (words if words else None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_letter_in_text_alone_has_its_words(window, author) -> None:
+    only_text = Written("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
+
+    assert _counted(window, author, only_text) == (3, 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_forgotten_text_part_is_compared_with_what_the_composer_counts(window, author) -> None:
+    letter = "Dear {{ name }}, [see](https://almanack.org/a/b) - it. " * 20
+    draft = _draft(author, Written("Swifts", "", MARKDOWN, letter, "Dear {{ name }}."))
+
+    page = window.get(f"/admin/newsletters/drafts/{draft.pk}/")
+    check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/")
+
+    assert "80 words, " in page.words
+    assert "The text part has 2 words and the letter 80" in check.words
+
+
+def _draft(author, written: Written):
+    return drafts.begin(author.pk, fresh_key(), Wording(written)).draft
+
+
+def _counted(window, author, written: Written) -> tuple[int, int | None]:
+    """How many words the composer says a draft has, and how many the check."""
+    draft = _draft(author, written)
+    page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
+    check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words
+    composers = re.search(r"([\d,]+) words?, [\d,]+ kB as mail", page)
+    checks = re.search(r"The text part has ([\d,]+) words?\.", check)
+    assert composers
+    return int(composers[1]), int(checks[1]) if checks else None
