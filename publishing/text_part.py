@@ -45,7 +45,9 @@ _SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "webcal", "geo", "xm
 # Marks of their own keep what would be lost with the look.
 _MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": ("“", "”")}
 
-_TAG = re.compile(r"""</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""")
+_TAG_OR_COMMENT = re.compile(
+    r"""<!--.*?-->|</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""", re.DOTALL
+)
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -54,7 +56,7 @@ def text_of(html: str) -> str:
     """The words of a letter in HTML, a fragment or a whole document, as plain text."""
     stand_ins = StandIns(html)
     clean = nh3.clean(
-        _TAG.sub(_known, sound(stand_ins.text)),
+        _TAG_OR_COMMENT.sub(_known, sound(stand_ins.text)),
         tags=_BLOCKS | _INLINE,
         clean_content_tags={"script", "style", "title"},
         attributes=_ATTRIBUTES,
@@ -72,7 +74,8 @@ def _known(tag: re.Match[str]) -> str:
     The tag, if it shapes the text. The words within all others stay.
 
     Left in, a drawing or a formula would make other tags of those within it, which are dropped with
-    their words.
+    their words. A comment is taken whole: a quote that nothing closes there would reach into the
+    words after it.
     """
     return tag[0] if tag[1] in _SHAPING else ""
 

@@ -191,6 +191,12 @@ def test_words_within_a_drawing_or_a_formula_are_kept(html: str) -> None:
     assert text_of(html) in ("“{{ name }}”", "“{{ name }}")
 
 
+@pytest.mark.parametrize("comment", ["<!-- <font size='2> -->", "<!--\n<o:p don't>\n-->"])
+def test_a_quote_that_stays_open_in_a_comment_takes_no_words_with_it(comment: str) -> None:
+    html = f'{comment}<p>They have gone, it\'s quiet <b class="small">now</b>.</p><p>Ada</p>'
+    assert text_of(html) == "They have gone, it's quiet now.\n\nAda"
+
+
 FIELDS = st.sampled_from(["{{ name }}", "{{name|there}}", "{{ email }}", "{{ archive_url }}"])
 TAGS = st.sampled_from(
     ["<p>", "</p>", "<b>", "</b>", "<ul>", "<li>", "</ul>", "<blockquote>", "</blockquote>", "<br>",
