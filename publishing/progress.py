@@ -82,9 +82,9 @@ def is_at_rest(status: Status) -> bool:
 
 
 def is_public(books: Books) -> bool:
-    """Whether the archive shows it: it has started, the hold is over, and it was not cancelled
-    before it reached anybody (archive.py)."""
-    if books.control == "scheduled":
+    """Whether the archive shows it: it is no mail on request, it has started, the hold is over, and
+    it was not cancelled before it reached anybody (archive.py)."""
+    if books.is_on_request or books.control == "scheduled":
         return False
     return books.now >= books.held_until and (books.control != "cancelled" or books.sent > 0)
 
@@ -155,6 +155,8 @@ def _no_archive(books: Books) -> str:
     """Why the archive does not show this version. One before it may stand there."""
     if is_public(books):
         return ""
+    if books.control == "cancelled" and (books.unknown or books.waiting):
+        return "Without this version, as long as no copy is known to have gone out"
     if books.control == "cancelled":
         return "Without this version: it reached nobody"
     return "Not yet: it comes there when the first copy may leave"

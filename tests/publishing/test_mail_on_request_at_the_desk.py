@@ -51,6 +51,9 @@ def test_the_list_of_issues_says_why_confirmations_are_stopped_and_lets_them_go_
 def test_its_own_page_says_how_it_stands(window, stopped):
     page = window.get(f"/admin/newsletters/{CONFIRMATION_ISSUE}/?version=1").html
     assert "Postmark has not approved the account." in page
+    # The archive never has it, and it can be neither listed there nor taken out.
+    assert 'data-shown="archive" hidden>See it in the archive' in page
+    assert "<dt>Archive</dt>" not in page
 
 
 def test_the_command_resumes_it_by_its_fixed_id(stopped, capsys):

@@ -488,6 +488,19 @@ def test_what_was_called_back_reached_nobody_and_says_so(author, window):
     assert 'data-ask=""' in page.html
 
 
+def test_of_a_cancelled_edition_with_all_its_copies_in_doubt_nobody_says_it_reached_nobody(
+    window, edition
+):
+    settled(edition, 0, unknown=20)
+    call_command("edition", "cancel", str(edition.issue_id))
+
+    page = window.get(address(edition))
+
+    assert 'data-shown="archive" hidden>Listed' in page.html
+    assert "Without this version, as long as no copy is known to have gone out" in page.words
+    assert "reached nobody" not in page.words
+
+
 def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays_alive(
     window, edition
 ):
