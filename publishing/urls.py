@@ -11,7 +11,7 @@ from publishing.views.listing import listing
 from publishing.views.log import log
 from publishing.views.pictures import pictures
 from publishing.views.preflight import check_draft, look_outside
-from publishing.views.preview import draft_preview, preview
+from publishing.views.preview import draft_preview, next_version_preview, preview
 from publishing.views.progress import progress
 from publishing.views.progress_json import progress_json
 from publishing.views.publishing_a_draft import publish_one
@@ -24,6 +24,7 @@ app_name = "desk"
 urlpatterns = [
     path("", publishing_form, name="publish"),
     path("write/", write, name="write"),
+    path("write/preview/", next_version_preview, name="next_version_preview"),
     path("drafts/", begin, name="drafts"),
     path("drafts/<uuid:draft>/", edit, name="draft"),
     path("drafts/<uuid:draft>/delete/", delete, name="draft_delete"),

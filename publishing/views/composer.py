@@ -120,7 +120,9 @@ def write(request: HttpRequest) -> HttpResponse:
         there = drafts.open_draft_of_issue(issue)
         if there is not None:
             return see_other(reverse("desk:draft", args=[there.pk]))
-        return composer_page(request, drafts.wording_for_issue(issue), issue=issue)
+        preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
+        wording = drafts.wording_for_issue(issue)
+        return composer_page(request, wording, issue=issue, preview=preview)
     except (ValueError, Issue.DoesNotExist) as error:
         raise Http404(str(error)) from None
 
@@ -207,12 +209,17 @@ def composer_page(
     draft: Draft | None = None,
     issue: uuid.UUID | None = None,
     key: str = "",
+    preview: str = "",
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The composer with these words in it."""
+    """
+    The composer with these words in it. `preview` is where they are shown as a letter, up to the
+    name of the part; of a draft it is known.
+    """
     if draft is not None:
         issue = draft.issue_id
+        preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
     place = place_of(issue) if issue is not None else None
     shown = request.GET.get("show", "")
     return desk_page(
@@ -232,6 +239,7 @@ def composer_page(
             "sender": settings.FROM_EMAIL,
             "merge_fields": MERGE_FIELDS,
             "previews": SHOWN,
+            "preview": preview,
             "shown": shown if shown in SHOWN else SHOWN[0],
             "signed_out": "signed_out" in request.GET,
             "notes": notes_of(request),

@@ -18,6 +18,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from publishing import drafts
 from publishing.draft_form import content_posted, why_too_long, written_posted
+from publishing.models import Issue
+from publishing.naming_editions import issue_id
 from publishing.preview import Preview, preview_of
 from publishing.views.composer import wants_json
 from publishing.views.desk import may_write
@@ -40,6 +42,20 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     slug = found.issue.slug if found.issue else ""
     preview = preview_of(content_of(drafts.written_of(found)), slug=slug)
     return _part(request, preview, request.GET.get("part", ""))
+
+
+@may_write
+@require_safe
+@xframe_options_sameorigin
+def next_version_preview(request: HttpRequest) -> HttpResponse:
+    """The newest words of an issue (`?issue=`), with which its next version is begun."""
+    try:
+        issue = Issue.objects.get(pk=issue_id(request.GET.get("issue", "")))
+        written = drafts.wording_for_issue(issue.pk).written
+    except (ValueError, Issue.DoesNotExist) as error:
+        raise Http404(str(error)) from None
+    made = preview_of(content_of(written), slug=issue.slug)
+    return _part(request, made, request.GET.get("part", ""))
 
 
 @may_write

@@ -41,14 +41,17 @@ export class Preview {
   }
 
   load() {
-    if (!this.form.dataset.id) return;
+    // Before the first save: the words of the version that the next one begins with, if any.
+    const { id, preview } = this.form.dataset;
+    const address = id ? `${this.form.getAttribute("action")}preview/?part=` : preview;
+    if (!address) return;
     const [current, ...late] = this.frames.querySelectorAll("iframe");
     for (const frame of late) frame.remove();
     const next = document.createElement("iframe");
     next.title = "The letter as it will arrive";
     next.setAttribute("sandbox", "allow-same-origin allow-popups allow-popups-to-escape-sandbox");
     next.dataset.part = this.part;
-    next.src = `${this.form.getAttribute("action")}preview/?part=${this.part}`;
+    next.src = `${address}${this.part}`;
     next.addEventListener("load", () => {
       this.remember();
       next.contentWindow.scrollTo(0, this.scrolled[next.dataset.part] ?? 0);

@@ -13,7 +13,8 @@ from idempotency.key import fresh_key
 from publishing import drafts
 from publishing.drafts import Wording
 from publishing.models import Draft
-from publishing.written import MARKDOWN, Written
+from publishing.publish import publish
+from publishing.written import MARKDOWN, Written, content_of
 from tests.browser.for_everybody import (
     NARROWEST,
     faults_found_by_axe,
@@ -124,6 +125,22 @@ def test_it_counts_words_while_one_writes_as_the_check_does_afterwards(writing):
 
     writing.get_by_role("button", name="Check and publish").click()
     expect(writing.get_by_text("The text part has 9 words.")).to_be_visible()
+
+
+def test_a_correction_is_shown_before_its_first_change(new_page, author, readers):
+    words = Written(TITLE, "", MARKDOWN, LETTER, "")
+    first = publish(author.pk, fresh_key(), content_of(words), hold_s=0).edition
+    page = ready(sign_in_to(new_page(), f"{WRITE}?issue={first.issue_id}"))
+
+    expect(shown(page).get_by_text("they have gone.")).to_be_visible()
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(page.locator("[data-frames] iframe")).to_have_count(1)
+    expect(shown(page).locator("pre")).to_contain_text("they have gone.")
+    assert not Draft.objects.exists()
+
+    letter(page).fill("They are back.")
+    expect(shown(page).locator("pre")).to_contain_text("They are back.")
+    assert Draft.objects.get().issue_id == first.issue_id
 
 
 def test_leaving_at_once_loses_nothing(composer):

@@ -46,6 +46,7 @@ OPEN_TO = {
     "desk:draft_to_markdown": WRITING,
     "desk:draft_preview": WRITING,
     "desk:preview": WRITING,
+    "desk:next_version_preview": WRITING,
     "desk:pictures": WRITING,
     "desk:check": WRITING,
     "desk:looks": WRITING,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
+from html import unescape
 
 import pytest
 
@@ -13,6 +15,7 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing import drafts
 from publishing.drafts import Wording
+from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
 from subscribers.models import Subscriber
@@ -135,6 +138,27 @@ def test_the_composers_fields_are_too(window):
 
     assert set(json.loads(answer.content)) == {"subject", "html", "text"}
     assert "<em" in json.loads(answer.content)["html"]
+
+
+def test_the_next_version_shows_its_words_before_anything_was_saved(window, author, three_readers):
+    first = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
+    composer = window.get(f"/admin/newsletters/write/?issue={first.issue_id}")
+    (frame,) = re.findall(r'<iframe [^>]*src="([^"]+)"', composer.html)
+
+    shown = window.get(unescape(frame))
+    text = window.get(unescape(frame).replace("part=html", "part=text"))
+
+    assert not Draft.objects.exists()
+    saved = drafts.begin_for_issue(author.pk, first.issue_id)
+    as_saved = window.get(f"/admin/newsletters/drafts/{saved.pk}/preview/?part=html")
+    assert shown.html == as_saved.html
+    assert "Dear Ada" in text.html
+    assert policy_of(shown) == policy_of(as_saved)
+
+
+@pytest.mark.parametrize("named", ["", "?issue=", "?issue=x", f"?issue={uuid.UUID(int=7)}"])
+def test_there_is_no_next_version_of_what_is_no_issue(window, named):
+    assert window.get(f"/admin/newsletters/write/preview/{named}").status == 404
 
 
 def test_an_empty_letter_has_a_preview_too(window, author):
