@@ -18,6 +18,9 @@ WORDS_FOR = {
     "reached": "those who were sent an earlier version",
 }
 
+# How the reason begins of an edition that was called back, and not only cancelled.
+CALLED_BACK = "Called back"
+
 
 @dataclass(frozen=True, slots=True)
 class Books:
@@ -88,6 +91,20 @@ class Books:
         """Whether it was ever published: not while it waits for its time, nor called off then."""
         never_began = self.control == "cancelled" and self.scheduled is not None
         return self.control != "scheduled" and not (never_began and not self.audience)
+
+    @property
+    def is_called_back(self) -> bool:
+        """
+        Whether it was called back: cancelled before anything had left, by who changed their mind.
+
+        Should proof come that a copy had left all the same, it is cancelled like any other.
+        """
+        nobody_reached = not (self.sent or self.unknown or self.waiting)
+        return (
+            self.control == "cancelled"
+            and nobody_reached
+            and self.control_reason.startswith(CALLED_BACK)
+        )
 
     @property
     def is_due(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from django.conf import settings
 
+from delivery.books import CALLED_BACK
 from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue import control, scheduled
@@ -117,7 +118,7 @@ _STANDS = {
 
 
 def _is(status: Status) -> str:
-    return _STANDS[status.state]
+    return "it was called back" if status.books.is_called_back else _STANDS[status.state]
 
 
 def _in_the_air(status: Status) -> str:
@@ -292,7 +293,7 @@ def _words_of_call_back(status: Status) -> str:
 
 
 def _call_back(edition: Edition) -> str | None:
-    if scheduled.call_off(edition.pk, "Called back before its time."):
+    if scheduled.call_off(edition.pk, f"{CALLED_BACK} before its time."):
         return "Called back. It reached nobody; its text stays."
     withdrawn = control.call_back(edition.pk)
     if withdrawn is None:

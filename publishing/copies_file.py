@@ -25,8 +25,11 @@ HEADER = (
 )
 
 
-def lines_of(copies: Iterable[Delivery]) -> Iterator[str]:
-    """The header, and a line for each copy; times in UTC."""
+def lines_of(copies: Iterable[Delivery], *, held_until: datetime | None = None) -> Iterator[str]:
+    """
+    The header, and a line for each copy; times in UTC. `held_until` is when the hold of their
+    edition ends, if that is held.
+    """
     yield csv_line(*HEADER)
     for copy in copies:
         yield csv_line(
@@ -38,7 +41,7 @@ def lines_of(copies: Iterable[Delivery]) -> Iterator[str]:
             _time(copy.sent_at),
             copy.provider_message_id or "",
             copy.evidence or "",
-            "" if copy.outcome == "sent" else why_of(copy, _time),
+            "" if copy.outcome == "sent" else why_of(copy, _time, held_until=held_until),
             _time(copy.delivered_at),
             _time(copy.bounced_at),
             _time(copy.complained_at),

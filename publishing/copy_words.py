@@ -22,20 +22,33 @@ def when_of(copy: Delivery) -> datetime | None:
     return copy.sent_at
 
 
-def why_of(copy: Delivery, clock: Callable[[datetime], str]) -> str:
-    """The evidence that a copy was accepted, or the reason that it was not."""
+def why_of(
+    copy: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
+) -> str:
+    """
+    The evidence that a copy was accepted, or the reason that it was not. `held_until` is when the
+    hold of its edition ends, if that is held.
+    """
     match copy.outcome:
         case "sent":
             return f"{_accepted(copy)}{_came_of_it(copy, clock)}"
         case "unknown" if not copy.reason:
             return f"no answer came back; {_being_asked(copy, clock)}"
         case "waiting" if not copy.reason:
-            return copy.batch.reason or "in line, or in a call"
+            return copy.batch.reason or _waits(copy, clock, held_until)
         case "withdrawn" if not copy.reason:
             return "it ended, or they left, before their copy"
         case _:
             missed = " It may be sent to the missed." if copy.missed else ""
             return f"{copy.reason or ''}{missed}".strip()
+
+
+def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:
+    if copy.batch.state == "paused":
+        return "waits until a person resumes it"
+    if held_until is not None:
+        return f"held until {clock(held_until)}"
+    return "in a call" if copy.batch.state == "sending" else "in line"
 
 
 def _accepted(copy: Delivery) -> str:

@@ -85,7 +85,7 @@ def _reading(status: Status, zone: ZoneInfo) -> GoingOut:
             "count": f"{books.sent:,}",
             "of": f"of {books.audience:,} sent",
             "left": _left(status, zone),
-            "state": f"{status.state.words.capitalize()}{'.' if after[:1].isupper() else ''}",
+            "state": f"{status.words.capitalize()}{'.' if after[:1].isupper() else ''}",
             "sentence": after,
         },
         bar=parts_of(counts),

@@ -94,7 +94,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
     books, counts = status.books, counts_of(status.books)
     return Reading(
         text={
-            "state": status.state.words.capitalize(),
+            "state": status.words.capitalize(),
             "sentence": sentence_of(status, zone),
             **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
             "count_missed": f"{books.missed:,}",
@@ -112,6 +112,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "write": "Write a correction" if books.sent else "Write the next version",
             "updated": _clock(books.now, zone),
             "clock": _countdown(_held_s(status)),
+            "hold": _hold(books, zone),
             "doubt": _doubt(books, zone),
             "doubt_means": _doubt_means(books),
             "next_lookup": _next_lookup(books, zone),
@@ -231,8 +232,7 @@ def _without(books: Books) -> int:
 
 def _cancelled(books: Books) -> str:
     if not (books.sent or books.unknown or books.waiting):
-        called_back = books.control_reason.startswith("Called back")
-        done = "Called back" if called_back else "Cancelled"
+        done = "Called back" if books.is_called_back else "Cancelled"
         return f"{done}. It reached nobody; its text stays for the next version."
     return (
         f"Cancelled. It reached {counted_readers(books.sent)}; {_without(books):,} did not get it."
@@ -351,6 +351,20 @@ def _worker_heard(books: Books, zone: ZoneInfo) -> str:
     if books.worker_heard_at is None:
         return "start one with ./homing deliver"
     return f"last heard from at {_clock(books.worker_heard_at, zone)}"
+
+
+def _hold(books: Books, zone: ZoneInfo) -> str:
+    """How long nothing leaves, and until when; the time of a copy is not to be read off it."""
+    if books.control == "scheduled":
+        return "none: until its time it can be called back"
+    held_s = (books.held_until - books.published_at).total_seconds()
+    if held_s < 1:
+        return "none"
+    hold = f"{held_s:.1f}".removesuffix(".0") + " s"
+    if books.control == "cancelled" and books.control_at and books.control_at < books.held_until:
+        return f"{hold}, in which it was {'called back' if books.is_called_back else 'cancelled'}"
+    utc = "" if zone.key == "UTC" else f" ({_clock(books.held_until, ZoneInfo('UTC'))} UTC)"
+    return f"{hold}, until {_clock(books.held_until, zone)} {zone.key}{utc}"
 
 
 def _doubt(books: Books, zone: ZoneInfo) -> str:

@@ -60,7 +60,7 @@ def why_none(edition: Edition, status: Status) -> str:
     if not is_at_rest(status):
         return (
             "There is no receipt yet: it is made when every copy is settled or the issue has been "
-            f"closed or cancelled. Now it is {status.state.words}."
+            f"closed or cancelled. Now it is {status.words}."
         )
     return ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import uuid
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from delivery.books import Books
@@ -29,9 +29,22 @@ class Status:
     state: EditionState
     reason: str
 
+    @property
+    def held_until(self) -> datetime | None:
+        """When its hold ends, if it is held."""
+        return self.books.held_until if self.state is EditionState.HELD else None
+
     def reason_in(self, zone: tzinfo) -> str:
         """The reason with its times in this zone, for a page whose times all are."""
         return reason_of(self.books, zone)
+
+    @property
+    def words(self) -> str:
+        """
+        The state as a person reads it. An edition that was called back is so called on every page;
+        to scripts, which read the state, it is `cancelled` (SPEC 3.2).
+        """
+        return "called back" if self.books.is_called_back else self.state.words
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `issue_status` (SPEC 3.2)."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
+from delivery import books
+from delivery.queue import withdraw
 from delivery.queue.batch_numbers import NEXT_BATCH_ID
 from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
-from delivery.queue.withdraw import withdraw_waiting
 
 # --- Holding back ---------------------------------------------------------------------------------
 
@@ -225,7 +226,12 @@ def call_back(edition: int) -> int | None:
             )
             if cursor.fetchone() != (True,):
                 return None
-            withdrawn = _cancel(cursor, edition, "Called back before the first copy left.")
+            withdrawn = _cancel(
+                cursor,
+                edition,
+                f"{books.CALLED_BACK} before the first copy left.",
+                because=withdraw.CALLED_BACK,
+            )
             # Looked at after the batches were taken out of every hand: what a worker had started
             # by then is there to be seen, and more cannot start.
             cursor.execute(
@@ -252,10 +258,10 @@ def cancel(edition: int) -> int | None:
     """
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        return _cancel(cursor, edition, "")
+        return _cancel(cursor, edition, "", because=withdraw.CANCELLED)
 
 
-def _cancel(cursor: CursorWrapper, edition: int, reason: str) -> int | None:
+def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -> int | None:
     cursor.execute(
         """
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
@@ -268,7 +274,7 @@ def _cancel(cursor: CursorWrapper, edition: int, reason: str) -> int | None:
         return None
     _pause_batches(cursor, edition)
     set_marked_aside(cursor, edition)
-    return withdraw_waiting(cursor, edition)
+    return withdraw.withdraw_waiting(cursor, edition, because=because)
 
 
 def close(edition: int) -> bool:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from django.db.backends.utils import CursorWrapper
 
 CANCELLED = "The edition was cancelled before their copy."
+CALLED_BACK = "The edition was called back before their copy."
 
 
-def withdraw_waiting(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
+def withdraw_waiting(
+    cursor: CursorWrapper, edition: int, *, batch: int | None = None, because: str = CANCELLED
+) -> int:
     """
     Withdraw every waiting copy in the paused batches of an edition, or in one batch; how many.
+    `because` is what is said of each.
 
     What is in doubt in the same batch stays in doubt. Exact: the batches' counts say how many there
     are, and the transaction is undone with `AssertionError` if the rows say otherwise. The caller
@@ -34,7 +38,7 @@ def withdraw_waiting(cursor: CursorWrapper, edition: int, *, batch: int | None =
         )
         SELECT (SELECT coalesce(sum(waiting), 0) FROM emptied), (SELECT count(*) FROM gone)
         """,
-        which | {"reason": CANCELLED},
+        which | {"reason": because},
     )
     counted, withdrawn = cursor.fetchone()
     if counted != withdrawn:

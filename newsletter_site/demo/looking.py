@@ -47,7 +47,7 @@ def what_happened(
         mailable=mailable,
         editions_made=editions_made,
         books=status.books,
-        state=status.state.words,
+        state=status.words,
         reason=status.reason,
         ledger=_ledger_of(edition),
         copies=_copies_of(edition, stage.sandbox),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
 
-from delivery.books import Books
 from delivery.models import Delivery, Edition
 from publishing.bar import ORDER
 from publishing.copy_words import address_of, when_of, why_of
@@ -27,6 +27,7 @@ from publishing.reader_outcomes import (
     outcome_page,
     place,
 )
+from publishing.status import Status
 from publishing.views.desk import TAKE_READERS_AWAY
 from subscribers.reader_list import LONGEST_SEARCH
 from subscribers.views.desk import MANAGE
@@ -48,10 +49,12 @@ class Row:
 
 
 def listed_readers(
-    request: HttpRequest, edition: Edition, books: Books, zone: ZoneInfo
+    request: HttpRequest, edition: Edition, status: Status, zone: ZoneInfo
 ) -> dict[str, Any]:
     """What the template of the list needs, for what the address asks."""
+    books = status.books
     clock = _clock_beside(edition.published_at, zone)
+    why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)
     takes_away = any(map(request.user.has_perm, TAKE_READERS_AWAY))
     counts = {ALL: books.audience, **{name: getattr(books, name) for name in (*ORDER, MISSED)}}
@@ -78,34 +81,39 @@ def listed_readers(
         found, more = found_readers(edition.issue_id, edition.version, text)
         return facts | {
             "text": text,
-            "rows": [_found_row(one, clock, manages) for one in found],
+            "rows": [_found_row(one, why, clock, manages) for one in found],
             "more_found": more,
         }
     after = place(request.GET.get("after", ""))
     page = outcome_page(edition.pk, outcome, after, most=most)
     return facts | {
-        "rows": [_row(copy, clock, manages) for copy in page.copies],
+        "rows": [_row(copy, why, manages) for copy in page.copies],
         "paged": after is not None,
         "after": page.after,
     }
 
 
-def _row(copy: Delivery, clock: Callable[[datetime], str], manages: bool) -> Row:
+def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> Row:
     return Row(
         address_of(copy),
         copy.outcome,
         OUTCOME_TONES[copy.outcome],
         when_of(copy),
-        why_of(copy, clock),
+        why(copy),
         # Of an erased reader there is no page any more.
         copy.recipient_id if manages and copy.address else None,
     )
 
 
-def _found_row(found: Found, clock: Callable[[datetime], str], manages: bool) -> Row:
+def _found_row(
+    found: Found,
+    why: Callable[[Delivery], str],
+    clock: Callable[[datetime], str],
+    manages: bool,
+) -> Row:
     reader = found.reader
     if found.copy is not None:
-        return _row(found.copy, clock, manages)
+        return _row(found.copy, why, manages)
     return Row(
         reader.email,
         "",

@@ -43,7 +43,6 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         {
             "edition": edition,
             "title": plain_title(edition),
-            "hold_s": (edition.held_until - edition.published_at).total_seconds(),
             "status": status,
             "is_ours": not status.books.is_on_request,
             "live": live,
@@ -55,7 +54,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                 (name, counts[name], OUTCOME_TONES[name], live.text[f"note_{name}"])
                 for name in ORDER
             ],
-            "readers": listed_readers(request, edition, status.books, zone),
+            "readers": listed_readers(request, edition, status, zone),
             "history": history_of(edition, status),
             "newer": _newer_version(edition),
             "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],

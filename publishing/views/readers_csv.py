@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from publishing import audit_trail
 from publishing.copies_file import lines_of, name_of
 from publishing.reader_outcomes import ALL, LISTS, every_copy
+from publishing.status import status_of
 from publishing.views.desk import author_of, may_take_readers_away
 from publishing.views.naming import named_edition
 
@@ -25,7 +26,8 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     edition = named_edition(request, issue)
     audit_trail.record_download(author_of(request), edition, outcome)
     file = StreamingHttpResponse(
-        lines_of(every_copy(edition.pk, outcome)), content_type="text/csv; charset=utf-8"
+        lines_of(every_copy(edition.pk, outcome), held_until=status_of(edition.pk).held_until),
+        content_type="text/csv; charset=utf-8",
     )
     name = name_of(edition.issue.slug, edition.version, outcome)
     file.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -12,13 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.edition_state import EditionState
 from delivery.models import Edition, Newsletter
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.issue_list import plain_title
 from publishing.progress import OUTCOME_TONES, counts_of, reading_of
 from publishing.receipt_words import LONGEST, NotAReceiptError, Signed, read, what_differs
 from publishing.receipts import NoReceiptError, facts_today, receipt_of, signed_receipt
-from publishing.status import NoSuchEditionError, edition_of, status_of
+from publishing.status import NoSuchEditionError, Status, edition_of, status_of
 from publishing.views.desk import desk_page, may_look
 from publishing.views.naming import named_edition
 from publishing.words_for_numbers import span_of
@@ -63,6 +64,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "kept": kept,
             "facts": facts,
             "times": times,
+            "ended_as": _ended_as(facts["state"], status),
             "took": _took(first, last),
             "bar": parts_of(counts),
             "label": label_of(counts, facts["counts"]["audience"]),
@@ -149,6 +151,11 @@ def _took(first: datetime | None, last: datetime | None) -> str:
         return ""
     seconds = int((last - first).total_seconds())
     return span_of(seconds) if seconds else "less than a second"
+
+
+def _ended_as(state: str, status: Status) -> str:
+    """The state that the receipt names, in the words of every page."""
+    return status.words if state == status.state else EditionState(state).words
 
 
 def _in_groups(digest: str) -> str:

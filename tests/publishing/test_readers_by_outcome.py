@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
+from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -95,7 +96,38 @@ def test_all_are_listed_each_with_outcome_time_and_evidence(window, edition):
     ada = Delivery.objects.get(name="Ada").provider_message_id
     assert f"Sent {at} accepted, message {ada}; delivered {at}" in page.words
     assert "Failed All tries were used up. It may be sent to the missed." in page.words
-    assert "Waiting in line, or in a call" in page.words
+    assert "Waiting in line" in page.words
+
+
+def test_who_waits_is_held_or_waits_for_a_person_where_that_is_so(window, author, three_readers):
+    held = publish(author.pk, "k", letter(), hold_s=600).edition
+    until = held.held_until
+
+    def on_the_page():
+        page = window.get(address(held))
+        return set(re.findall(r'<td class="wide-only small">([^<]*)<', page.html))
+
+    def in_the_file():
+        return {row["reason"] for row in rows(window, held)[1]}
+
+    assert on_the_page() == {f"held until {until:%H:%M:%S}"}
+    assert in_the_file() == {f"held until {until.isoformat(timespec='seconds')}"}
+    call_command("edition", "pause", str(held.issue_id))
+    assert on_the_page() == in_the_file() == {"waits until a person resumes it"}
+    call_command("edition", "resume", str(held.issue_id))
+    call_command("edition", "send-now", str(held.issue_id))
+    assert on_the_page() == in_the_file() == {"in line"}
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("ready", "in line"), ("claimed", "in line"), ("sending", "in a call")]
+)
+def test_a_copy_that_waits_is_in_line_or_in_a_call(state, said):
+    copy = SimpleNamespace(
+        outcome="waiting", reason=None, batch=SimpleNamespace(state=state, reason="")
+    )
+
+    assert why_of(copy, str) == said
 
 
 def test_doubt_says_since_when_and_when_it_is_asked_about(window, edition):

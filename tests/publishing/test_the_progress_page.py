@@ -7,6 +7,7 @@ import json
 import re
 import uuid
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -15,7 +16,10 @@ from django.db import connection
 from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
+from publishing.progress import reading_of
 from publishing.publish import publish
+from publishing.scheduling import moment_of
+from publishing.status import status_of
 from subscribers.models import Subscriber
 from tests.publishing.ledger import written
 from tests.publishing.letters import letter
@@ -25,6 +29,7 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 OUTCOMES = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
+ENDED = "/admin/newsletters/issues/?show=ended"
 UNKNOWN_ISSUE = "00000000-0000-4000-8000-000000000000"
 
 
@@ -484,7 +489,8 @@ def test_what_was_called_back_reached_nobody_and_says_so(author, window):
     assert "Called back. It reached nobody; its text stays for the next version." in page.words
     assert re.search(r'data-shown="archive" hidden>Listed', page.html)
     assert "Without this version: it reached nobody" in page.words
-    assert "First copy none it reached nobody" in page.words
+    assert '<dd data-text="hold">600 s, in which it was called back</dd>' in page.html
+    assert "The edition was called back before their copy." in page.words
     assert 'data-ask=""' in page.html
 
 
@@ -499,6 +505,80 @@ def test_of_a_cancelled_edition_with_all_its_copies_in_doubt_nobody_says_it_reac
     assert 'data-shown="archive" hidden>Listed' in page.html
     assert "Without this version, as long as no copy is known to have gone out" in page.words
     assert "reached nobody" not in page.words
+
+
+def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
+    author, window, three_readers, capsys
+):
+    held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
+    call_command("edition", "call-back", str(held.issue_id))
+    publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
+    waits = publish(
+        author.pk,
+        "k3",
+        letter("Swifts"),
+        hold_s=0,
+        at=moment_of(timezone.now() + timedelta(1), "UTC"),
+    ).edition
+    call_command("edition", "call-back", str(waits.issue_id))
+    called_off = address(held, "?version=1")
+
+    for page in (window.get(called_off), window.get(address(waits))):
+        assert page.title.startswith("Called back: ")
+        assert 'data-text="state">Called back</p>' in page.html
+    assert words_of_states(window.get(called_off)) == ["Held", "Called back"]
+    assert words_of_states(window.get(ENDED)) == ["Called back"]
+    receipt = window.get(address(held, "receipt/?version=1")).words
+    assert re.search(r"Ended [^/]+ Called back Proof", receipt)
+    window.get(address(held, "pause/?version=1"))
+    assert "can be paused; it was called back." in window.get(called_off).words
+    # To a script, and in what is signed, it is what it is for good.
+    capsys.readouterr()
+    call_command("issue_status", str(held.issue_id), "--version", "1")
+    assert json.loads(capsys.readouterr().out)["state"] == "cancelled"
+    signed = window.get(address(held, "receipt/receipt.json?version=1")).answer.json()
+    assert signed["receipt"]["state"] == "cancelled"
+
+
+def test_what_was_cancelled_before_it_left_is_called_cancelled(author, window, three_readers):
+    held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
+    call_command("edition", "cancel", str(held.issue_id))
+
+    page = window.get(address(held))
+
+    assert "Cancelled. It reached nobody" in page.words
+    assert '<dd data-text="hold">600 s, in which it was cancelled</dd>' in page.html
+    assert "The edition was cancelled before their copy." in page.words
+    assert words_of_states(window.get(ENDED)) == ["Cancelled"]
+
+
+def words_of_states(page):
+    """The states in a list of issues or versions, in its order."""
+    lists = re.findall(r'<ol class="rows issues".*?</ol>', page.html, re.S)
+    return re.findall(r'<p class="state [^>]*>.*?</svg>([^<]*)</p>', "".join(lists))
+
+
+def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_accepted(
+    author, window, edition
+):
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(time_zone="Europe/Lisbon")
+    held = publish(author.pk, "k2", letter("Herons"), hold_s=30).edition
+    until, there = held.held_until, held.held_until.astimezone(ZoneInfo("Europe/Lisbon"))
+
+    page = window.get(address(held))
+
+    hold = f"30 s, until {there:%H:%M:%S} Europe/Lisbon ({until:%H:%M:%S} UTC)"
+    assert f'<dd data-text="hold">{hold}</dd>' in page.html
+    assert reading_of(status_of(held.pk), ZoneInfo("Europe/Lisbon")).text["hold"] == hold
+    assert '<dd data-text="hold">none</dd>' in window.get(address(edition)).html
+    assert "First copy" not in page.words
+    for number in range(5):
+        settled(edition, number)
+    assert re.search(
+        r"First copy [^/]+ when Postmark accepted it Last copy",
+        window.get(address(edition, "receipt/")).words,
+    )
 
 
 def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays_alive(
