@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -134,10 +134,18 @@ def copy(
         return _standing(draft, wording)
 
 
-def keep(author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None) -> Draft:
+def keep(
+    author: uuid.UUID,
+    key: str,
+    wording: Wording,
+    *,
+    issue: uuid.UUID | None = None,
+    shown: uuid.UUID | None = None,
+) -> Draft:
     """
-    An open draft of exactly these words, for an author whose session ended: theirs that holds them
-    already, or a new one, under that key where it is free.
+    An open draft of exactly these words, for an author whose session ended: one that holds them
+    already, of theirs or the one that the page had `shown`, whoever began that; or a new one, under
+    that key where it is free.
 
     Whoever holds a form of theirs could post to it without end, so each has only so many that were
     never saved again. Raises `TooManyUntouchedError`.
@@ -145,11 +153,12 @@ def keep(author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | No
     with transaction.atomic():
         # Their row is held, so that two at once do not both find room for one.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
-        theirs = Draft.objects.filter(begun_by=author, edition=None)
-        there = theirs.filter(issue=issue, **wording.columns).first()
-        if there is not None:
-            return there
-        if theirs.filter(revision=1).count() >= MOST_UNTOUCHED:
+        still_open = Draft.objects.filter(edition=None)
+        there = still_open.filter(Q(begun_by=author) | Q(pk=shown), issue=issue, **wording.columns)
+        found = there.first()
+        if found is not None:
+            return found
+        if still_open.filter(begun_by=author, revision=1).count() >= MOST_UNTOUCHED:
             raise TooManyUntouchedError(
                 f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again, and no more "
                 "are kept for somebody who is signed out."

@@ -91,7 +91,9 @@ def kept_when_signed_out(view: View[P]) -> View[P]:
         ):
             return view(request, *args, **kwargs)
         try:
-            draft = drafts.keep(writer, key, wording, issue=_issue_there(request))
+            draft = drafts.keep(
+                writer, key, wording, issue=_issue_there(request), shown=_draft_named(request)
+            )
         except TooManyUntouchedError as error:
             return _not_kept(request, str(error))
         address = reverse("desk:draft", args=[draft.pk])
@@ -253,12 +255,11 @@ def composer_page(
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
     """The posted words in the composer again, after something kept them from being looked at."""
     key = key_given(request.POST.getlist(FIELD), None)
-    draft = None
-    if request.resolver_match and "draft" in request.resolver_match.kwargs:
-        draft = drafts.draft_of(request.resolver_match.kwargs["draft"])
-        if draft is not None:
-            # As its author saw it: a save from here must not pass for one of the newest words.
-            draft.revision = revision_posted(request.POST.dict())
+    named = _draft_named(request)
+    draft = drafts.draft_of(named) if named else None
+    if draft is not None:
+        # As its author saw it: a save from here must not pass for one of the newest words.
+        draft.revision = revision_posted(request.POST.dict())
     return composer_page(
         request,
         wording_posted(request.POST.dict()),
@@ -420,6 +421,11 @@ def _as_posted(wording: Wording) -> dict[str, str]:
         "goes_to": wording.goes_to,
         "unlisted": "on" if wording.unlisted else "",
     }
+
+
+def _draft_named(request: HttpRequest) -> uuid.UUID | None:
+    """The draft that the address names, if it names one."""
+    return request.resolver_match.kwargs.get("draft") if request.resolver_match else None
 
 
 def _issue_there(request: HttpRequest) -> uuid.UUID | None:

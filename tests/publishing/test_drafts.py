@@ -350,6 +350,21 @@ class TestThePages:
         for words, address in zip(("First.", "Second.", "Second.", "First."), led, strict=True):
             assert kept[words] in address
 
+    def test_signed_out_over_a_draft_of_somebody_else_nothing_new_makes_no_second_draft(
+        self, window, new_author
+    ):
+        draft = begun(new_author("ines"))
+        form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
+        window.client.logout()
+
+        led = window.post(form.action, **form.fields).answer["Location"]
+        assert f"{DRAFTS}{draft.pk}/" in led
+        assert Draft.objects.count() == 1
+
+        window.post(form.action, **{**form.fields, "letter": "Gone on with."})
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
+
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
