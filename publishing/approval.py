@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Newsletter
 from publishing import audit_trail
+from publishing.content import Content
 from publishing.models import Draft
 from publishing.named import named
 from publishing.permissions import PUBLISH, may
@@ -51,11 +52,20 @@ def needs_approval() -> bool:
     return Newsletter.objects.the_one().second_person
 
 
-def hash_to_approve(draft: Draft) -> bytes:
-    """What an approval is kept with: the words of a draft and whom they go to, as 32 bytes."""
-    written = Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
+def hash_to_approve(draft: Draft, content: Content | None = None) -> bytes:
+    """
+    What an approval is kept with: the words of a draft and whom they go to, as 32 bytes.
+
+    `content`, here and below, is what these words make, where the caller has made it already: of a
+    long letter that takes a while.
+    """
+    content = content or _content_of(draft)
     place = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
-    return hashlib.sha256(content_of(written).sha256 + place.encode()).digest()
+    return hashlib.sha256(content.sha256 + place.encode()).digest()
+
+
+def _content_of(draft: Draft) -> Content:
+    return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
@@ -73,11 +83,12 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
             raise CannotApproveError("This draft is gone; there is nothing to approve.")
         if found.edition_id is not None:
             raise CannotApproveError("This draft was published meanwhile.")
-        if hash_to_approve(found) != seen:
+        content = _content_of(found)
+        if hash_to_approve(found, content) != seen:
             raise CannotApproveError(
                 "This draft was changed after you looked at it. Nothing was approved; look again."
             )
-        standing = approval_of(found)
+        standing = approval_of(found, content)
         if standing is not None and standing.by == by:
             return
         # Guarded by the revision: whoever saves in between makes other words of it.
@@ -91,10 +102,12 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         audit_trail.record_approval(by, found)
 
 
-def approval_of(draft: Draft) -> Approval | None:
+def approval_of(draft: Draft, content: Content | None = None) -> Approval | None:
     """The approval that counts for the draft as it is now, if there is one."""
     by, at = draft.approved_by_id, draft.approved_at
-    if by is None or at is None or not _is_of_these_words(draft) or not may(by, PUBLISH):
+    if by is None or at is None:
+        return None
+    if not _is_of_these_words(draft, content) or not may(by, PUBLISH):
         return None
     return Approval(by, named(by), at)
 
@@ -106,17 +119,17 @@ def approved_among(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
     return frozenset(draft for draft, by in given.items() if by in givers)
 
 
-def _is_of_these_words(draft: Draft) -> bool:
+def _is_of_these_words(draft: Draft, content: Content | None = None) -> bool:
     if draft.approved_hash is None:
         return False
-    return bytes(draft.approved_hash) == hash_to_approve(draft)
+    return bytes(draft.approved_hash) == hash_to_approve(draft, content)
 
 
-def why_not(draft: Draft, publisher: uuid.UUID) -> str:
+def why_not(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
     """Why `publisher` may not publish this draft yet, for want of a second; nothing if they may."""
     if not needs_approval():
         return ""
-    approval = approval_of(draft)
+    approval = approval_of(draft, content)
     if approval is not None and approval.by != publisher:
         return ""
     if approval is not None:

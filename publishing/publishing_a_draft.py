@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from delivery.models import Edition
 from publishing.approval import NeedsApprovalError, approval_of
+from publishing.content import Content
 from publishing.drafts import written_of
 from publishing.issue_list import plain_title
 from publishing.models import Draft
@@ -54,21 +55,30 @@ class PublishedBySomebodyElseError(Exception):
         self.edition = edition
 
 
-def publish_draft(author: uuid.UUID, draft: uuid.UUID, agreed: Agreed, *, hold_s: float) -> Edition:
+def publish_draft(
+    author: uuid.UUID,
+    draft: uuid.UUID,
+    agreed: Agreed,
+    *,
+    hold_s: float,
+    content: Content | None = None,
+) -> Edition:
     """
     Make the edition of a draft, or return the one that was made of it before.
 
-    In the caller's transaction. Raises one of the errors above, and then nothing was changed.
+    `content` is what the words of the agreed revision make, where the caller has made it already:
+    it is not made again while the draft is held. In the caller's transaction. Raises one of the
+    errors above, and then nothing was changed.
     """
     held = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if held is None:
         raise ChangedMeanwhileError("The draft was thrown away meanwhile. Nothing was published.")
     if held.edition is not None:
         return _standing(author, held.edition, agreed)
-    content = content_of(written_of(held))
+    content = content or content_of(written_of(held))
     if (held.revision, content.sha256) != (agreed.revision, agreed.content_hash):
         raise ChangedMeanwhileError(CHANGED)
-    approval = approval_of(held)
+    approval = approval_of(held, content)
     try:
         published = publish(
             author,

@@ -106,7 +106,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     outside = outside_of(content)
     facts = _facts(draft, content, place, readers, keeping.fresh(*outside))
     found = findings_of(facts)
-    stops = (*found.stops, *_rules(draft, place, publisher))
+    stops = (*found.stops, *_rules(draft, content, place, publisher))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return Checked(
@@ -129,14 +129,16 @@ def _is_looked_at(facts: Facts, domain: str, links: list[str]) -> bool:
     return bool(facts.domain or not domain) and all(address in facts.links for address in links)
 
 
-def _rules(draft: Draft, place: Place | None, publisher: uuid.UUID) -> list[Finding]:
+def _rules(
+    draft: Draft, content: Content, place: Place | None, publisher: uuid.UUID
+) -> list[Finding]:
     """What stops it whatever its words are."""
     found = []
     if place:
         refusal = versions.why_not(draft.issue_id, place.version, draft.goes_to)
         if refusal:
             found.append(stop(refusal, where=Where.PROGRESS))
-    awaits = approval.why_not(draft, publisher)
+    awaits = approval.why_not(draft, publisher, content)
     if awaits:
         found.append(stop("Somebody else has to approve these words", awaits))
     return found

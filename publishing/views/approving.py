@@ -18,6 +18,7 @@ from publishing.approval import (
     needs_approval,
     why_not,
 )
+from publishing.content import Content
 from publishing.models import Draft
 from publishing.views.desk import PUBLISH, author_of, may_publish
 from subscribers.views.see_other import see_other
@@ -25,18 +26,22 @@ from subscribers.views.see_other import see_other
 SEEN = "seen"
 
 
-def approval_facts(request: HttpRequest, draft: Draft) -> dict[str, Any]:
-    """What `publishing/approval.html` needs to show how a draft stands with its second person."""
+def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
+    """
+    What `publishing/approval.html` needs to show how a draft stands with its second person.
+
+    `content` is what its words make.
+    """
     if not needs_approval():
         return {"takes_two": False}
     author = author_of(request)
     return {
         "takes_two": True,
-        "approval": approval_of(draft),
+        "approval": approval_of(draft, content),
         "approval_is_mine": draft.approved_by_id == author,
-        "awaits": why_not(draft, author),
+        "awaits": why_not(draft, author, content),
         "may_approve": request.user.has_perm(PUBLISH),
-        "seen": hash_to_approve(draft).hex(),
+        "seen": hash_to_approve(draft, content).hex(),
         "draft": draft,
     }
 

@@ -76,7 +76,7 @@ def check_page(
         {
             **findings_facts(request, checked),
             **what_goes_out(checked),
-            **approval_facts(request, draft),
+            **approval_facts(request, draft, checked.content),
             "when": when or WhenForm(own_zone=newsletter.time_zone, now=checked.facts.now),
             "notes": notes_of(request),
             "refusal": refusal,

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
+from publishing.content import Content
 from publishing.issue_list import plain_title
 from publishing.listing import where_it_stands
 from publishing.models import Draft
@@ -87,16 +88,25 @@ def _press(request: HttpRequest, draft: Draft) -> HttpResponse:
         still_working=partial(_still_working, draft=draft),
         bad_key=lambda request, reason: _asked_again(request, draft, reason),
     )(_published)
-    return press(request, draft=draft)
+    return press(request, draft=draft, content=checked.content if checked else None)
 
 
 def _published(
-    request: HttpRequest, form: PublishSheetForm, _key: str, *, draft: Draft
+    request: HttpRequest,
+    form: PublishSheetForm,
+    _key: str,
+    *,
+    draft: Draft,
+    content: Content | None,
 ) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
     try:
         edition = publish_draft(
-            author_of(request), draft.pk, form.agreed, hold_s=settings.PUBLISH_HOLD_S
+            author_of(request),
+            draft.pk,
+            form.agreed,
+            hold_s=settings.PUBLISH_HOLD_S,
+            content=content,
         )
     except PublishedOtherwiseError:
         raise OtherContentError from None

@@ -34,7 +34,7 @@ GUARDS = [
     guard(
         "an approval is of the words that were seen",
         APPROVAL,
-        "if hash_to_approve(found) != seen:",
+        "if hash_to_approve(found, content) != seen:",
         "if False:",
         f"{TWO}test_nobody_approves_words_that_they_did_not_see",
     ),
@@ -48,7 +48,7 @@ GUARDS = [
     guard(
         "any edit takes an approval away",
         APPROVAL,
-        "return bytes(draft.approved_hash) == hash_to_approve(draft)",
+        "return bytes(draft.approved_hash) == hash_to_approve(draft, content)",
         "return True",
         f"{TWO}test_any_edit_takes_it_away_and_its_undoing_brings_it_back",
     ),

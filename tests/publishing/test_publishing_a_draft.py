@@ -101,12 +101,37 @@ def draft(author) -> Draft:
 
 def test_looking_at_a_draft_renders_its_letter_once(window, draft):
     # Long Markdown takes long to render, and the sheet is opened again and again.
-    with cProfile.Profile() as calls:
-        page = window.get(at(draft, "check"))
+    assert renderings(lambda: window.get(at(draft, "check")), status=200) == 1
 
-    assert page.status == 200
-    counts = [entry.callcount for entry in calls.getstats() if entry.code is html_of.__code__]
-    assert counts == [1]
+
+def test_where_publishing_takes_two_a_request_renders_the_letter_once(
+    window, author, new_author, draft, three_readers
+):
+    set_in_the_admin(second_person=True)
+    other = WindowOf(new_author("basil"))
+    seen = {"seen": approval.hash_to_approve(draft).hex()}
+
+    def once(request, status: int = 200) -> None:
+        assert renderings(request, status=status) == 1
+
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: other.post(at(draft, "approve"), **seen), status=303)
+    once(lambda: other.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "check")))
+    once(lambda: window.get(at(draft, "publish")))
+    fields = sheet(window, draft)
+    once(lambda: other.post(at(draft, "publish"), **fields))
+    assert made() == NOTHING
+    once(lambda: press(window, draft, fields), status=303)
+    assert made() == ONCE
+
+
+def renderings(request, *, status: int) -> int:
+    """How often Markdown is rendered while a request is answered, with that status."""
+    with cProfile.Profile() as calls:
+        page = request()
+    assert page.status == status
+    return sum(entry.callcount for entry in calls.getstats() if entry.code is html_of.__code__)
 
 
 def test_the_sheet_says_what_goes_out_and_to_whom(window, draft, three_readers):
