@@ -539,13 +539,20 @@ def test_what_was_not_sent_is_drawn_of_what_is_over(
 # --- Health and the log ---------------------------------------------------------------------------
 
 
-def test_health_says_honestly_what_is_not_known(window: WindowOf) -> None:
+def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
+    settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
     health = section(window.get(DESK), "health")
     assert "Workers None is running nothing waits for one" in health
     assert "Postmark Not called lately" in health
     assert "Webhooks Off POSTMARK_WEBHOOK_PASSWORD is not set" in health
-    assert "Sender domain Not looked at yet example.org is looked at when" in health
+    assert "Sender domain Not looked at yet almanack.org is looked at when" in health
     assert "Imports None is under way" in health
+
+
+def test_a_domain_for_examples_is_not_said_to_be_looked_at(window: WindowOf) -> None:
+    health = section(window.get(DESK), "health")
+    assert "Sender domain One for examples nobody can own example.org" in health
+    assert "looked at" not in health
 
 
 GUESS = "Postmark’s key usually stands under a name that cannot be guessed"
