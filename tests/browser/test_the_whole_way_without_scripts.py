@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 
 import pytest
 from playwright.sync_api import expect
@@ -20,7 +21,7 @@ from tests.browser.at_the_desk import (
     succeeded,
     write,
 )
-from tests.browser.conftest import READERS
+from tests.browser.conftest import NAMES, READERS
 from tests.browser.letterboxes import copies_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,3 +67,36 @@ def test_an_issue_is_written_published_and_watched_without_scripts(
     assert Delivery.objects.filter(outcome="sent").count() == len(rows) == READERS
     page.get_by_role("link", name="See the receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
+
+
+@pytest.fixture
+def keeps_pages(chromium, site):
+    """A window without scripts, of a browser that keeps the page one comes from, as people's do."""
+    browser = chromium.browser_type.launch(
+        executable_path=next(filter(None, map(shutil.which, NAMES))),
+        args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"],
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    page = browser.new_page(base_url=site.url, java_script_enabled=False)
+    page.set_default_timeout(60_000)
+    yield page
+    browser.close()
+
+
+def test_a_form_that_is_too_large_is_told_so_and_its_words_are_there_on_going_back(
+    keeps_pages, author
+):
+    page = come_to(keeps_pages)
+    words = "Swifts. " * 1_700_000
+    page.get_by_label("Title and subject").fill(TITLE)
+    page.get_by_label("Letter, in").fill(words)
+    page.get_by_role("button", name="Save", exact=True).first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")
+    expect(page.get_by_text("at most 12 MB are possible, and nothing was saved")).to_be_visible()
+    assert not Draft.objects.exists()
+
+    # A page that was kept is not loaded again.
+    page.go_back(wait_until="commit")
+    expect(page.get_by_label("Title and subject")).to_have_value(TITLE)
+    assert page.get_by_label("Letter, in").input_value() == words

@@ -168,8 +168,10 @@ def test_every_page_of_the_desk_is_clean_under_the_content_security_policy(windo
 def test_a_form_that_is_larger_than_a_letter_can_be_is_refused_in_a_sentence(window):
     page = window.publish(text_content="x" * 13_000_000)
 
-    assert page.status == 400
-    assert "larger than 12 MB" in page.words
+    assert page.status == 413
+    assert (
+        "It has 12.4 MB, at most 12 MB are possible, and nothing was saved: go back in the browser"
+    ) in page.words
     assert nothing_was_published()
 
 

@@ -1,0 +1,70 @@
+"""
+A form that is larger than any form may be is refused on a page that says so, and never kept.
+
+Left to itself Django refuses it in the middle of looking for its CSRF token, with a page that does
+not know what was wrong, or under DEBUG with one for developers; and the web server closes the line
+while the browser still sends, which then shows no page at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.shortcuts import render
+
+MB = 1024 * 1024
+# What is too large is read to its end and thrown away, up to here, so that its page is seen.
+MOST_READ_PAST = 100 * MB
+_AT_A_TIME = 64 * 1024
+
+
+class TooLargeForms:
+    """Middleware that comes before the one that reads forms for their CSRF token."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], *_: Any
+    ) -> HttpResponse | None:
+        """413 for a form that is too large; whatever else is wrong with one is not said here."""
+        if request.method != "POST" or getattr(view, "csrf_exempt", False):
+            return None  # these bound what they take by themselves
+        try:
+            request.POST  # noqa: B018 -- it is read here
+        except RequestDataTooBig:
+            _read_past(request)
+            return _too_large(request)
+        except UnreadablePostError:
+            return None
+        return None
+
+
+def _read_past(request: HttpRequest) -> None:
+    left = MOST_READ_PAST
+    try:
+        while left > 0 and (chunk := request.read(_AT_A_TIME)):
+            left -= len(chunk)
+    except UnreadablePostError:
+        return
+
+
+def _too_large(request: HttpRequest) -> HttpResponse:
+    length = request.META.get("CONTENT_LENGTH", "")
+    found = math.ceil(10 * int(length) / MB) / 10 if length.isascii() and length.isdecimal() else 0
+    page = render(
+        request,
+        "413.html",
+        {"found": f"{found:,.1f}", "most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // MB},
+        status=413,
+    )
+    page.headers["Cache-Control"] = "no-store"
+    return page
