@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from delivery.edition_state import EditionState, waits_for_a_person
 from delivery.models import Alarm
+from delivery.queue.alarms import ToLookAt
 from publishing.actions import applicable
 from publishing.going_out import title_of
 from publishing.issue_list import HeldBack
@@ -145,24 +146,20 @@ def of_warnings(warnings: Sequence[str]) -> list[Need]:
     ]
 
 
-def of_alarms(alarms: Sequence[Alarm], *, may_act: bool) -> list[Need]:
+def of_alarms(alarms: Sequence[ToLookAt], *, may_act: bool) -> list[Need]:
     """Alarms that nobody looked at, those of an edition together; the latest first."""
-    by_edition: dict[int, list[Alarm]] = {}
-    for alarm in alarms:
-        by_edition.setdefault(alarm.edition_id, []).append(alarm)
     needs = []
-    for edition, of_it in by_edition.items():
-        latest, others = of_it[0], len(of_it) - 1
-        more = f" And {others:,} more of this issue." if others else ""
+    for one in alarms:
+        more = f" And {one.others:,} more of this issue." if one.others else ""
         needs.append(
             Need(
                 "attention",
                 "fault",
-                f"Alarm: {latest.get_kind_display()}.",
-                f"{latest.sentence}{more}",
-                (Way("See them all" if others else "See the issue", _progress_of(latest)),),
-                edition=edition,
-                alarms=max(alarm.pk for alarm in of_it) if may_act else 0,
+                f"Alarm: {one.latest.get_kind_display()}.",
+                f"{one.latest.sentence}{more}",
+                (Way("See them all" if one.others else "See the issue", _progress_of(one.latest)),),
+                edition=one.latest.edition_id,
+                alarms=one.up_to if may_act else 0,
             )
         )
     return needs

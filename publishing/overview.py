@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
-MOST_ALARMS, DEEDS = 20, 6
+DEEDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> Asked:
     if not viewer.looks:
         return Asked()
     may_act = viewer.operates
-    alarms = needs.of_alarms(alarms_to_look_at(most=MOST_ALARMS), may_act=may_act)
+    alarms = needs.of_alarms(alarms_to_look_at(most=MOST_OF_A_KIND), may_act=may_act)
     return (
         first_of(needs.of_editions(statuses, may_act=may_act))
         + first_of(alarms, count=editions_to_look_at())

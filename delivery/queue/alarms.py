@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import uuid
+from dataclasses import dataclass
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models.functions import Now
+from django.db.models import Count, Max, Window
+from django.db.models.functions import Now, RowNumber
 
 from delivery.models import Alarm
 
@@ -40,14 +42,36 @@ def alarms_of(edition: int, *, most: int) -> list[Alarm]:
     return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:most])
 
 
-def alarms_to_look_at(*, most: int) -> list[Alarm]:
-    """The alarms that nobody has looked at yet, the latest first, at most so many."""
-    alarms = Alarm.objects.filter(looked_at=None).select_related("edition")
-    # Its words would come along, and nobody reads them here.
-    return list(
-        alarms.only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version",
-                    "edition__title").order_by("-raised_at", "-pk")[:most]
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class ToLookAt:
+    """
+    The latest alarm of an edition that nobody has looked at, how many `others` of that edition
+    nobody has looked at either, and the id of the last of them all.
+    """
+
+    latest: Alarm
+    others: int
+    up_to: int
+
+
+def alarms_to_look_at(*, most: int) -> list[ToLookAt]:
+    """What nobody has looked at yet, edition by edition, the latest first, of at most so many."""
+    alarms = (
+        Alarm.objects.filter(looked_at=None)
+        .annotate(
+            place=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
+            count=Window(Count("pk"), partition_by="edition"),
+            up_to=Window(Max("pk"), partition_by="edition"),
+        )
+        .filter(place=1)
+        .select_related("edition")
+        # The words of the edition would come along, and nobody reads them here.
+        .only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version")
+        .order_by("-raised_at", "-pk")
+    )
+    return [
+        ToLookAt(alarm, vars(alarm)["count"] - 1, vars(alarm)["up_to"]) for alarm in alarms[:most]
+    ]
 
 
 def editions_to_look_at() -> int:

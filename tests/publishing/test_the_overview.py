@@ -193,6 +193,29 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     assert "looked at the alarms of Herons" in section(window.get(DESK), "log")
 
 
+def test_many_alarms_of_one_issue_are_counted_and_hide_none_of_another(
+    window: WindowOf, publish_one: Callable[..., Edition]
+) -> None:
+    quiet, loud = publish_one("Herons"), publish_one("Swifts")
+    Alarm.objects.create(edition=quiet, kind="surge", about="", sentence="Too many bounces.")
+    Alarm.objects.bulk_create(
+        Alarm(edition=loud, kind="not_at_provider", about=str(number), sentence=f"Copy {number}.")
+        for number in range(25)
+    )
+
+    page = window.get(DESK)
+    need = section(page, "need")
+    assert "Copy 24. And 24 more of this issue." in need
+    assert "Too many bounces." in need
+    assert lede(page) == "Two things ask for you."
+
+    form = page.form_with("up_to")
+    window.post(form.action, **form.fields)
+    need = section(window.get(DESK), "need")
+    assert "Too many bounces." in need
+    assert "Copy" not in need
+
+
 @pytest.mark.parametrize("fields", [{}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}])
 def test_a_form_of_alarms_that_names_nothing_changes_nothing(
     window: WindowOf, fields: dict[str, str]
@@ -271,7 +294,7 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
     need = section(page, "need")
     assert need.count("is not approved yet.") == 5
     assert "Moth 6 is not approved yet." in need
-    assert need.endswith("And 2 more like them, each in its own list.")
+    assert need.endswith("And 2 more like them, shown here as these are settled.")
 
 
 def test_imports_and_alarms_beyond_those_that_are_drawn_are_counted_too(
@@ -288,7 +311,7 @@ def test_imports_and_alarms_beyond_those_that_are_drawn_are_counted_too(
     assert lede(window.get(DESK)) == "Six things ask for you."
     page = WindowOf(new_author("tom", "manage_readers", "view_issue")).get(DESK)
     assert lede(page) == "12 things ask for you."
-    assert section(page, "need").endswith("And 2 more like them, each in its own list.")
+    assert section(page, "need").endswith("And 2 more like them, shown here as these are settled.")
 
 
 @pytest.mark.parametrize("where", EVERY_PAGE)
