@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -57,7 +57,8 @@ class Reading:
     One reading of an edition, as the page shows it.
 
     `text` holds every piece of text that may change, by the name it has in the template; `bar` the
-    parts of the bar; `zero` the outcomes that nobody has; `shown` the sections that apply.
+    parts of the bar; `zero` the outcomes that nobody has; `shown` the sections that apply;
+    `started` is whether it waits for its time no more.
     """
 
     text: dict[str, str]
@@ -67,6 +68,7 @@ class Reading:
     tone: str
     zero: list[str]
     shown: list[str]
+    started: bool
     held_s: int
     at_rest: bool
 
@@ -96,6 +98,8 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
         text={
             "state": status.words.capitalize(),
             "sentence": sentence_of(status, zone),
+            "begun": "Published" if books.has_started else "Scheduled",
+            "begun_when": _begun_when(books, zone),
             **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
             "count_missed": f"{books.missed:,}",
             # It grows while the page is open: at the start of what waited for its time.
@@ -139,6 +143,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             )
             if applies
         ],
+        started=books.has_started,
         held_s=_held_s(status),
         at_rest=is_at_rest(status),
     )
@@ -353,6 +358,14 @@ def _worker_heard(books: Books, zone: ZoneInfo) -> str:
     return f"last heard from at {_clock(books.worker_heard_at, zone)}"
 
 
+def _begun_when(books: Books, zone: ZoneInfo) -> str:
+    """When it was published, or for when it was scheduled, as it follows its author's name."""
+    if not books.has_started and books.scheduled is not None:
+        return f" for {books.scheduled.words}"
+    at = books.published_at.astimezone(zone)
+    return f", {at:%a} {at.day} {at:%b %Y, %H:%M:%S} {_zone_of(at, zone)}"
+
+
 def _hold(books: Books, zone: ZoneInfo) -> str:
     """How long nothing leaves, and until when; the time of a copy is not to be read off it."""
     if books.control == "scheduled":
@@ -363,8 +376,7 @@ def _hold(books: Books, zone: ZoneInfo) -> str:
     hold = f"{held_s:.1f}".removesuffix(".0") + " s"
     if books.control == "cancelled" and books.control_at and books.control_at < books.held_until:
         return f"{hold}, in which it was {'called back' if books.is_called_back else 'cancelled'}"
-    utc = "" if zone.key == "UTC" else f" ({_clock(books.held_until, ZoneInfo('UTC'))} UTC)"
-    return f"{hold}, until {_clock(books.held_until, zone)} {zone.key}{utc}"
+    return f"{hold}, until {_clock(books.held_until, zone)} {_zone_of(books.held_until, zone)}"
 
 
 def _doubt(books: Books, zone: ZoneInfo) -> str:
@@ -422,6 +434,11 @@ def _held_s(status: Status) -> int:
 
 def _countdown(seconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def _zone_of(at: datetime, zone: ZoneInfo) -> str:
+    """The zone, as it follows a time in it; elsewhere than in UTC with the time there."""
+    return "UTC" if zone.key == "UTC" else f"{zone.key} ({at.astimezone(UTC):%H:%M:%S} UTC)"
 
 
 def _clock(at: datetime, zone: ZoneInfo) -> str:

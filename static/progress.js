@@ -1,8 +1,9 @@
 // Keeps the progress page up to date: asks for progress.json and writes text and attributes.
 // No element is replaced while copies go out, so that focus and selection survive. What it writes
 // comes ready from the server, and so does the time after which to ask again: seldom where nothing is
-// new or nobody looks, never where nothing more comes. The readers' list is read again at the end, and
-// says until then that it is older than the numbers.
+// new or nobody looks, never where nothing more comes. The list of readers and what happened are read
+// again when a scheduled issue begins and at the end; the list says meanwhile that it is older than
+// the numbers.
 const page = document.querySelector("[data-live]");
 const clock = page.querySelector("[data-clock]");
 const announced = page.querySelector("[role=status]");
@@ -16,6 +17,7 @@ let same = 0; // readings in a row that told nothing new
 let failures = 0;
 let timer = 0;
 let looking = false;
+let started = page.dataset.started === "true";
 const counts = () => Array.from(page.querySelectorAll(".ledger .num"), (cell) => cell.textContent).join();
 let listed = counts(); // as they were when the list was read
 
@@ -53,9 +55,10 @@ function show(reading) {
   heldUntil = endOfHold(reading.held_s);
   const older = counts() !== listed;
   page.querySelector("[data-older]").hidden = !older;
-  if (!reading.at_rest) return;
-  for (const note of page.querySelectorAll("[data-passing]")) note.hidden = true;
-  if (older) readListAgain(counts());
+  const begins = reading.started && !started;
+  started = reading.started;
+  if (reading.at_rest) for (const note of page.querySelectorAll("[data-passing]")) note.hidden = true;
+  if (begins || (reading.at_rest && older)) readListAgain(counts());
 }
 
 // The list and the history as they are now, unless somebody is at work in them.
@@ -65,7 +68,7 @@ async function readListAgain(asOf) {
   const there = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const part of page.querySelectorAll("[data-read-again]")) {
     const fresh = there.querySelector(`[data-read-again][aria-labelledby=${part.getAttribute("aria-labelledby")}]`);
-    const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) || part.querySelector("input")?.value !== fresh?.querySelector("input")?.value;
+    const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) || Array.from(part.querySelectorAll("input")).some((field) => field.value !== field.defaultValue);
     if (!fresh || isUsed) continue;
     part.replaceChildren(...document.adoptNode(fresh).childNodes);
     if (part.id === "list") listed = asOf;

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
 from publishing.publish import publish
+from publishing.scheduling import moment_of
+from publishing.starting import start_due
 from publishing.written import content_of
 from subscribers.models import Subscriber
 from tests.browser.at_the_desk import PATIENCE_MS, WRITE, is_saved, write
 from tests.browser.desk_of_readers import signed_in
 from tests.browser.test_every_page_of_the_desk_is_for_everybody import PLAIN
 from tests.browser.web_site import WebSite
+from tests.publishing.scheduling_desk import its_time_came
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,6 +97,30 @@ def test_an_issue_is_watched_to_its_end_without_anything_moving(
     assert Edition.objects.get(pk=edition.pk).control == "running"
     is_narrow = viewport["width"] < 700
     assert stood_still(page, but_for="Succeeded" if is_narrow else "")
+
+
+@WINDOWS
+def test_a_scheduled_issue_starts_without_anything_moving(
+    new_page: Callable[..., Page],
+    site: WebSite,
+    author: Any,
+    readers: list[Subscriber],
+    viewport: dict[str, int],
+) -> None:
+    tomorrow = moment_of(timezone.now() + timedelta(1), "Europe/Lisbon")
+    edition = publish(author.pk, "key", content_of(PLAIN), hold_s=0, at=tomorrow).edition
+    page = signed_in(new_page(viewport=viewport), site, author)
+    page.goto(f"/admin/newsletters/{edition.issue_id}/")
+    watch_the_layout(page)
+
+    its_time_came(edition)
+    assert start_due()
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    expect(page.locator(".crumb")).to_contain_text("Published by", timeout=PATIENCE_MS)
+    expect(page.locator("#list tbody tr")).not_to_have_count(0)
+    is_narrow = viewport["width"] < 700
+    assert stood_still(page, but_for="Sending" if is_narrow else "")
 
 
 @WINDOWS

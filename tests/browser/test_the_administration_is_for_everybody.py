@@ -303,6 +303,34 @@ def test_the_pages_that_differ_most_are_for_everybody_on_a_phone_and_in_dark_too
     assert {what: faults for what, faults in found.items() if faults} == {}
 
 
+FILL_THE_LINE = """heading => {
+  heading.textContent = "W";
+  const line = heading.offsetHeight;
+  while (heading.offsetHeight === line) heading.textContent += "W";
+  heading.textContent = heading.textContent.slice(0, -1);
+  const words = document.createRange();
+  words.selectNodeContents(heading);
+  const name = words.getBoundingClientRect();
+  const button = document.querySelector(".historylink").getBoundingClientRect();
+  return {
+    isNear: name.bottom > button.top - line,
+    isUnder: name.right > button.left && name.bottom > button.top && name.top < button.bottom,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1025, DESKTOP["width"], 1920])
+def test_a_name_as_wide_as_the_page_leaves_the_button_beside_it_alone(
+    new_page: Callable[..., Page], site: WebSite, operator: Any, width: int
+) -> None:
+    author, group, _ = _things(operator)
+    page = signed_in(new_page(viewport={"width": width, "height": 800}), site, operator)
+    for address in (f"{AUTHORS}{author.pk}/change/", f"{GROUPS}{group.pk}/change/"):
+        page.goto(address)
+        found = page.locator("#content > h2").evaluate(FILL_THE_LINE)
+        assert found == {"isNear": True, "isUnder": False}, address
+
+
 def test_the_keyboard_comes_to_everything(
     new_page: Callable[..., Page], site: WebSite, operator: Any
 ) -> None:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import csv
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db.models import F
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.control import send_now
+from publishing.publish import publish as publish_letter
+from publishing.scheduling import moment_of
+from publishing.starting import start_due
+from publishing.written import content_of
 from tests.browser.conftest import READERS, sign_in
+from tests.browser.desk_of_readers import signed_in
 from tests.browser.for_everybody import (
     NARROWEST,
     faults_found_by_axe,
     out_of_reach_of_the_keyboard,
     scrolls_sideways,
 )
+from tests.browser.test_every_page_of_the_desk_is_for_everybody import PLAIN
 from tests.browser.test_publishing_in_a_browser import press, write
 from tests.publishing.ledger import in_doubt, sent
+from tests.publishing.scheduling_desk import its_time_came
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,6 +97,45 @@ def test_it_is_watched_to_the_end_without_loading_it_again_and_then_has_a_receip
     expect(desk.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
     expect(desk.get_by_role("button", name="Print")).to_be_visible()
     assert faults_found_by_axe(desk) == []
+
+
+def what_is_told(page: Page) -> str:
+    """All that the page says, without what tells the time of the reading."""
+    return re.sub(r"Updated \d\d:\d\d:\d\d", "", page.locator("main").inner_text())
+
+
+def test_a_page_that_is_open_while_a_scheduled_issue_starts_tells_what_a_fresh_one_does(
+    new_page, author, readers, site
+):
+    waits = publish_letter(
+        author.pk,
+        "k",
+        content_of(PLAIN),
+        hold_s=30,
+        at=moment_of(timezone.now() + timedelta(1), "UTC"),
+    ).edition
+    page = signed_in(new_page(), site, author)
+    page.goto(f"/admin/newsletters/{waits.issue_id}/")
+    crumb = page.locator(".crumb")
+    expect(crumb).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
+    expect(page.get_by_text("Who gets it is settled when its time comes.")).to_be_visible()
+    page.evaluate("window.notLoadedAgain = true")
+    way_back = crumb.get_by_role("link", name="Issues")
+    way_back.focus()
+
+    its_time_came(waits)
+    assert start_due()
+
+    look_now(page)
+    expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ")
+    rows = page.locator("#list tbody tr")
+    expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
+    expect(page.locator("[data-older]")).to_be_hidden()
+    expect(way_back).to_be_focused()
+    assert page.evaluate("window.notLoadedAgain")
+    told = what_is_told(page)
+    page.reload()
+    assert told == what_is_told(page)
 
 
 @held

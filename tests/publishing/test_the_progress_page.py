@@ -513,13 +513,8 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
     held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
     call_command("edition", "call-back", str(held.issue_id))
     publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
-    waits = publish(
-        author.pk,
-        "k3",
-        letter("Swifts"),
-        hold_s=0,
-        at=moment_of(timezone.now() + timedelta(1), "UTC"),
-    ).edition
+    tomorrow = moment_of(timezone.now() + timedelta(1), "UTC")
+    waits = publish(author.pk, "k3", letter("Swifts"), hold_s=0, at=tomorrow).edition
     call_command("edition", "call-back", str(waits.issue_id))
     called_off = address(held, "?version=1")
 
@@ -530,6 +525,8 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
     assert words_of_states(window.get(ENDED)) == ["Called back"]
     receipt = window.get(address(held, "receipt/?version=1")).words
     assert re.search(r"Ended [^/]+ Called back Proof", receipt)
+    never = window.get(address(waits, "receipt/")).words
+    assert f"Scheduled {tomorrow.words} by Edith Marlow; it never went out First copy" in never
     window.get(address(held, "pause/?version=1"))
     assert "can be paused; it was called back." in window.get(called_off).words
     # To a script, and in what is signed, it is what it is for good.
