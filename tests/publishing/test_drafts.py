@@ -365,6 +365,11 @@ class TestThePages:
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
 
+        window.client.force_login(window.author)
+        for one in (draft, kept):
+            page = window.get(f"{DRAFTS}{one.pk}/?signed_out=")
+            assert "Your words were kept, in this draft." in page.words
+
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
