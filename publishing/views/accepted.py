@@ -47,9 +47,15 @@ def tag_of(edition: Edition) -> str:
     return f"{_TAG}{edition.issue_id.hex}"
 
 
-def tag_of_test(number: int) -> str:
-    """The tag of a message that is about this test letter."""
-    return f"{_TEST_TAG}{number}"
+def tag_of_test(number: int, draft: uuid.UUID | None = None) -> str:
+    """The tag of a message that is about this test letter, of that draft."""
+    return f"{_TEST_TAG}{number}{f'-{draft.hex}' if draft else ''}"
+
+
+def page_of_test(number: int, draft: uuid.UUID | None = None) -> str:
+    """Where it is told how a test letter stands; from there it goes back to that draft."""
+    address = reverse("desk:test_letter", args=[number])
+    return f"{address}?draft={draft}" if draft else address
 
 
 def tag_of_draft(draft: Draft) -> str:
@@ -90,7 +96,8 @@ def _note(message: Message) -> Note:
             leads_to = reverse("desk:progress", args=[uuid.UUID(tag.removeprefix(_TAG))])
             words = "See it go out"
         elif tag.startswith(_TEST_TAG):
-            leads_to = reverse("desk:test_letter", args=[int(tag.removeprefix(_TEST_TAG))])
+            number, _, draft = tag.removeprefix(_TEST_TAG).partition("-")
+            leads_to = page_of_test(int(number), uuid.UUID(draft) if draft else None)
             words = "See how it stands"
         elif tag.startswith(_DRAFT_TAG):
             leads_to = reverse("desk:draft", args=[uuid.UUID(tag.removeprefix(_DRAFT_TAG))])

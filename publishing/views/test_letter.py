@@ -8,25 +8,29 @@ test letter's own page.
 from __future__ import annotations
 
 import hashlib
+import uuid
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_safe
 
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
+from publishing import drafts
 from publishing.kept_form import signed_writer
+from publishing.models import Draft
 from publishing.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
 from publishing.test_letters import MarkedLetter, TooManyTestsError, marked_letter, send_test
-from publishing.views.accepted import tag_of_test
+from publishing.views.accepted import page_of_test, tag_of_test
 from publishing.views.composer import kept_when_signed_out, wants_json
 from publishing.views.desk import author_of, desk_page, may_write
 from subscribers.views.see_other import see_other
 
-NEXT = "next"
+NEXT, DRAFT = "next", "draft"
 ON_ITS_WAY = "The test letter is on its way."
 
 
@@ -61,7 +65,24 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
         answer = JsonResponse(_facts_of(letter))
         answer.headers["Cache-Control"] = "no-store"
         return answer
-    return desk_page(request, "publishing/test_letter.html", {"letter": letter})
+    return desk_page(
+        request,
+        "publishing/test_letter.html",
+        {
+            "letter": letter,
+            "draft": _draft_it_is_of(request),
+            # With the draft that it goes back to.
+            "again": request.get_full_path(),
+        },
+    )
+
+
+def _draft_it_is_of(request: HttpRequest) -> Draft | None:
+    """The draft that the address names, if it is still there."""
+    try:
+        return drafts.draft_of(uuid.UUID(request.GET.get(DRAFT, "")))
+    except ValueError:
+        return None
 
 
 def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
@@ -154,14 +175,24 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
 )
 def _posted(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
     number = send_test(author_of(request), form.content, form.to)
-    address = reverse("desk:test_letter", args=[number])
+    back = _where_from(request)
+    draft = _draft_at(back)
+    address = page_of_test(number, draft)
     # Not the address it goes to: the answer is kept for a while, and whoever has it may be erased.
     if wants_json(request):
         return JsonResponse({"test": number, "address": address, "sentence": ON_ITS_WAY})
-    back = _where_from(request)
     if back:
-        messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number))
+        messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number, draft))
     return see_other(back or address)
+
+
+def _draft_at(page: str) -> uuid.UUID | None:
+    """The draft whose composer that page of the desk is, if it is one."""
+    try:
+        found = resolve(urlsplit(page).path)
+    except Resolver404:
+        return None
+    return found.kwargs["draft"] if found.view_name == "desk:draft" else None
 
 
 def _where_from(request: HttpRequest) -> str:

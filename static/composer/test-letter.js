@@ -25,7 +25,9 @@ export function testLetter(form, saving) {
     if (send.ariaDisabled === "true") return;
     send.ariaDisabled = "true";
     said.textContent = "Sending…";
-    const fields = { ...saving.fields(wordsOf(form)), test_email: to.value };
+    // A letter that was never saved has no page to come back to.
+    const next = form.dataset.id ? form.getAttribute("action") : "";
+    const fields = { ...saving.fields(wordsOf(form)), test_email: to.value, next };
     const answer = await ask(form.dataset.testLetter, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     send.ariaDisabled = "false";

@@ -62,6 +62,8 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         expect(opened.value.get_by_role("status")).to_contain_text(
             "Postmark accepted it at", timeout=PATIENCE_MS
         )
+        opened.value.get_by_role("link", name="Back to the letter").click()
+        expect(opened.value.get_by_label("Title and subject")).to_have_value(TITLE)
         opened.value.close()
         page.get_by_role("button", name="Back to the letter").click()
         assert mail_to(provider, HERSELF) == [f"[Test] {TITLE}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from urllib.parse import unquote
@@ -20,13 +21,16 @@ from delivery.queue.audit import breaches_of
 from delivery.queue.books import all_books
 from delivery.queue.identity import declare_restored
 from delivery.test_letter import NOBODY, TEST_ISSUE
+from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from postmark_sandbox.server import SandboxServer
+from publishing import drafts
+from publishing.drafts import Wording
 from publishing.issue_list import held_back_on_request, newest_editions
 from publishing.models import Draft, KeptForm
 from publishing.publish import publish
 from publishing.test_letters import marked_letter
-from publishing.written import Written, content_of
+from publishing.written import MARKDOWN, Written, content_of
 from subscribers.erasing import erase
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from subscribers.readers import RegisteredReaders
@@ -372,6 +376,42 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
     home = window.get(FORM)
     assert "The test letter is on its way." in home.words
     assert f'href="{TEST}{sent_as_tests().get().version}/"' in home.html
+
+
+@pytest.mark.parametrize("is_a_script", [True, False])
+def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
+    words = Wording(Written("Swifts", "", MARKDOWN, "They have gone.", ""))
+    draft = drafts.begin(author.pk, fresh_key(), words).draft
+    composer = f"{FORM}drafts/{draft.pk}/"
+    posted = form(next=composer)
+    if is_a_script:
+        answer = window.client.post(TEST, posted, secure=True, headers=JSON)
+        address = answer.json()["address"]
+    else:
+        assert window.post(TEST, **posted).answer["Location"] == composer
+        (address,) = re.findall(rf'href="({TEST}[^"]+)"', window.get(composer).html)
+
+    page = window.get(address)
+
+    assert f'href="{composer}">Back to the letter</a>' in page.html
+    assert f'href="{address}">Look again</a>' in page.html
+    # Looked at later, when the draft is thrown away, it leads to nothing that is not there.
+    draft.delete()
+    page = window.get(address)
+    assert page.status == 200
+    assert composer not in page.html
+    assert "Your letter stands where you pressed the button" in page.words
+
+
+@pytest.mark.parametrize("named", ["", "x", "../../log/", str(uuid.UUID(int=7))])
+def test_its_page_leads_to_no_draft_that_is_not_there(window, named):
+    address = window.post(TEST, **form()).answer["Location"]
+
+    page = window.get(f"{address}?draft={named}")
+
+    assert page.status == 200
+    assert "Back to the letter" not in page.words
+    assert "Your letter stands where you pressed the button" in page.words
 
 
 @pytest.mark.parametrize(
