@@ -58,6 +58,9 @@ def add_options(parser: ArgumentParser) -> None:
         "--webhook-url",
         help="where to post what happens to mail; a user and password in it become Basic auth",
     )
+    parser.add_argument(
+        "--desk-url", default="", help="the page of whoever sends here that the inbox leads back to"
+    )
 
 
 def run(options: dict[str, Any]) -> int:
@@ -72,6 +75,7 @@ def run(options: dict[str, Any]) -> int:
             streams=dict(_stream(text) for text in options["stream"]),
             latency_s=options["latency_ms"] / 1000,
             webhook_url=options["webhook_url"],
+            desk_url=options["desk_url"],
         )
         for text in options["fault"]:
             server.sandbox.faults.set(read_fault(text, options["probability"]))

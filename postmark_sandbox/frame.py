@@ -34,7 +34,14 @@ def framed(sandbox: Sandbox, place: str, content: Markup, status: int = 200) -> 
         for name, href in PLACES.items()
     ]
     page = fill(
-        PAGE, title=place, links=joined(links), port=sandbox.url.rpartition(":")[2], content=content
+        PAGE,
+        title=place,
+        links=joined(links),
+        back=fill('<a href="{href}">Back to the desk</a> ', href=sandbox.desk_url)
+        if sandbox.desk_url
+        else Markup(""),
+        port=sandbox.url.rpartition(":")[2],
+        content=content,
     )
     headers = {
         "Content-Security-Policy": POLICY,
@@ -90,7 +97,7 @@ Nothing here leaves it; no reader gets any of this.</aside>
 Sandbox inbox</a>
 <nav aria-label="Sandbox"><ul>
 {links}
-</ul></nav><div class="who">Port {port}</div></header>
+</ul></nav><div class="who">{back}Port {port}</div></header>
 <main id="main">
 {content}
 </main>

@@ -28,7 +28,8 @@ class Sandbox:
 
     `tokens`: the only ones accepted, empty for any. `verified`: domains and addresses that may
     stand in From, None for any. `latency_s`: what every call to the API takes at least.
-    `webhook_waits_s`: the waits between the tries of a webhook.
+    `webhook_waits_s`: the waits between the tries of a webhook. `desk_url`: where its pages lead
+    back to, if anywhere.
     """
 
     def __init__(
@@ -42,7 +43,11 @@ class Sandbox:
         latency_s: float = 0.0,
         webhook_url: str | None = None,
         webhook_waits_s: Sequence[float] = WAITS_S,
+        desk_url: str = "",
     ) -> None:
+        if desk_url and not desk_url.startswith(("http://", "https://")):
+            raise ValueError(f"The address of the desk is '{desk_url}'; expected http://….")
+        self.desk_url = desk_url
         self.url = ""
         self.latency_s = latency_s
         self.tokens = frozenset(tokens)

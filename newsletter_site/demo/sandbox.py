@@ -83,13 +83,17 @@ class Sandbox:
 
 
 def start_sandbox(
-    children: Children, environment: Mapping[str, str], stopping: Stopping
+    children: Children, environment: Mapping[str, str], stopping: Stopping, desk_url: str
 ) -> Sandbox:
-    """Start the sandbox on its usual port, or on a free one if that is taken."""
-    child = _started(children, environment, DEFAULT_PORT, stopping)
+    """
+    Start the sandbox on its usual port, or on a free one if that is taken.
+
+    Its inbox leads back to `desk_url`.
+    """
+    child = _started(children, environment, DEFAULT_PORT, stopping, desk_url)
     if child.has_ended and f"Port {DEFAULT_PORT} is in use" in child.words():
         children.forget(child)
-        child = _started(children, environment, ANY_PORT, stopping)
+        child = _started(children, environment, ANY_PORT, stopping, desk_url)
     found = ADDRESS.search(child.words())
     if found is None:
         raise child.death()
@@ -97,11 +101,16 @@ def start_sandbox(
 
 
 def _started(
-    children: Children, environment: Mapping[str, str], port: int, stopping: Stopping
+    children: Children,
+    environment: Mapping[str, str],
+    port: int,
+    stopping: Stopping,
+    desk_url: str,
 ) -> Child:
     """Start it and wait until it says its address or ends."""
     child = children.start(
-        "sandbox", "postmark_sandbox", "--port", str(port), environment=environment
+        *("sandbox", "postmark_sandbox", "--port", str(port), "--desk-url", desk_url),
+        environment=environment,
     )
     while not child.has_ended and not ADDRESS.search(child.words()):
         stopping.pause()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 from django.db import connection
+from django.urls import reverse
 
 from newsletter_site.demo.author import Author, author_of_this_run
 from newsletter_site.demo.browser import Browser
@@ -63,13 +64,14 @@ def _home_of_the_data() -> Path:
 
 def set_up(screen: Screen, stopping: Stopping, children: Children, folder: Path) -> Stage:
     """The sandbox, the site, the workers and the author. Raises `DemoError`."""
-    sandbox = start_sandbox(children, childrens_environment(folder), stopping)
-    screen.step(
-        f"a sandbox that stands in for Postmark, at {sandbox.url}/"
-        + _because_taken(SANDBOX_PORT, sandbox.url)
-    )
     with listening_socket() as listener:
         site_url = address_of(listener)
+        desk_url = f"{site_url}{reverse('desk:issues')}"
+        sandbox = start_sandbox(children, childrens_environment(folder), stopping, desk_url)
+        screen.step(
+            f"a sandbox that stands in for Postmark, at {sandbox.url}/"
+            + _because_taken(SANDBOX_PORT, sandbox.url)
+        )
         password = secrets.token_urlsafe()
         environment = childrens_environment(
             folder,

@@ -238,6 +238,9 @@ def test_run_again_it_goes_the_whole_way_again_and_stays_up_until_ctrl_c(
         page = requests.get(address_after(label, said), allow_redirects=False, timeout=30)
         assert page.status_code == 200, label
     assert len(processes_of(folder)) > 4
+    every_mail = requests.get(address_after("every mail", said), timeout=30).text
+    desk = f"{address_after('front page', said)}admin/newsletters/issues/"
+    assert f'<a href="{desk}">Back to the desk</a>' in every_mail
 
     inbox, _, mail = address_after("one of them", said).partition("?message=")
     complaint = {"event": "SpamComplaint", "message": mail}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,7 @@ def test_a_port_in_use_is_told_in_one_sentence() -> None:
         (["--stream", "letters=Big"], "--stream is 'letters=Big'; expected ID=TYPE"),
         (["--webhook-url", "nowhere"], "The webhook URL must look like"),
         (["--port", "99999"], "99999"),
+        (["--desk-url", "javascript:alert(1)"], "The address of the desk is 'javascript:alert(1)'"),
     ],
 )
 def test_a_wrong_option_is_told_in_one_sentence(options: list[str], sentence: str) -> None:
@@ -130,6 +132,16 @@ def test_a_wrong_option_is_told_in_one_sentence(options: list[str], sentence: st
     assert sentence in errors
     assert "Traceback" not in errors
     assert errors.count("\n") == 1
+
+
+def test_every_page_leads_back_to_the_desk_that_is_named_and_to_none_otherwise() -> None:
+    desk = "http://127.0.0.1:8000/admin/newsletters/issues/?a=1&b=2"
+    link = f'<a href="{escape(desk)}">Back to the desk</a>'
+    with running("--desk-url", desk) as (_, caller):
+        for page in ("/", "/suppressions", "/faults", "/calls"):
+            assert link in caller.call("GET", page).text
+    with running() as (_, caller):
+        assert "Back to the desk" not in caller.call("GET", "/").text
 
 
 def test_options_set_faults_tokens_senders_and_streams() -> None:
