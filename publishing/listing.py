@@ -14,8 +14,8 @@ from django.db import transaction
 from publishing.audit_trail import record_listing
 from publishing.models import Issue
 
-IN_THE_ARCHIVE = "It stands in the archive."
-UNLISTED = "It stands in the archive for whoever has its address."
+IN_THE_ARCHIVE = "in the archive."
+UNLISTED = "in the archive for whoever has its address."
 
 _YES = {"on", "true", "yes", "1"}
 _NO = {"", "off", "false", "no", "0"}
@@ -36,9 +36,9 @@ def is_unlisted(posted: str) -> bool:
     )
 
 
-def where_it_stands(*, unlisted: bool) -> str:
+def where_it_stands(*, unlisted: bool, verb: str = "stands") -> str:
     """Where an issue that goes to nobody is read, in one sentence."""
-    return UNLISTED if unlisted else IN_THE_ARCHIVE
+    return f"It {verb} {UNLISTED if unlisted else IN_THE_ARCHIVE}"
 
 
 def choose_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:

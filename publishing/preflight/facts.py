@@ -59,6 +59,7 @@ class Facts:
     adds_unsubscribe_link: bool
 
     readers: int
+    would_stand: str
     nameless: int
 
     same_lately: tuple[Published, ...] = ()

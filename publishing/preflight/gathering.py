@@ -18,6 +18,7 @@ from delivery.queue.open_editions import open_newsletters
 from publishing import approval, versions
 from publishing.content import Content
 from publishing.drafts import written_of
+from publishing.listing import where_it_stands
 from publishing.looking_outside import keeping
 from publishing.looking_outside.domain_records import domain_of
 from publishing.looking_outside.keeping import Looked
@@ -97,6 +98,11 @@ def outside_of(content: Content) -> tuple[str, list[str]]:
     return ("" if is_for_examples(domain) else domain), links
 
 
+def is_to_be_unlisted(draft: Draft, place: Place | None) -> bool:
+    """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
+    return draft.unlisted or (place is not None and place.newest.issue.unlisted)
+
+
 def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     """Look at a draft on behalf of whoever may publish it. It reads; it changes nothing."""
     content = content_of(written_of(draft))
@@ -173,6 +179,7 @@ def _facts(
         postal_address=newsletter.postal_address,
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
+        would_stand=where_it_stands(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
         nameless=confirmed().filter(name="").count() if bare else 0,
         same_lately=_same_lately(draft, content, sending.now),
         going=_going(draft),

@@ -14,7 +14,7 @@ def of_the_moment(facts: Facts) -> Iterator[Finding]:
     if not facts.readers:
         yield advice(
             "This issue would go to nobody",
-            "No reader is confirmed, of those it is meant for. It would stand in the archive.",
+            f"No reader is confirmed, of those it is meant for. {facts.would_stand}",
             Where.READERS,
         )
     yield from _test(facts)

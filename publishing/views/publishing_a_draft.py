@@ -24,7 +24,7 @@ from publishing.content import Content
 from publishing.issue_list import plain_title
 from publishing.listing import where_it_stands
 from publishing.models import Draft
-from publishing.preflight.gathering import Checked, check
+from publishing.preflight.gathering import Checked, check, is_to_be_unlisted
 from publishing.publish_sheet_form import PublishSheetForm
 from publishing.publishing_a_draft import (
     ChangedMeanwhileError,
@@ -146,17 +146,11 @@ def _sheet_page(
             "moment": when.moment,
             "starts": starts,
             "posted": _posted(when),
-            "stands": where_it_stands(unlisted=_is_to_be_unlisted(checked)),
+            "stands": where_it_stands(unlisted=is_to_be_unlisted(checked.draft, checked.place)),
             "notes": notes_of(request),
             "refusal": refusal,
         },
     )
-
-
-def _is_to_be_unlisted(checked: Checked) -> bool:
-    """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
-    place = checked.place
-    return checked.draft.unlisted or (place is not None and place.newest.issue.unlisted)
 
 
 def _posted(when: WhenForm) -> list[tuple[str, str]]:

@@ -687,6 +687,7 @@ def test_where_it_stands_with_nobody_confirmed_is_said_as_it_will_be(window, aut
     asked = window.get(at(nxt, "publish"))
 
     there = "" if chosen == "nowhere" else " for whoever has its address"
+    assert f"It would stand in the archive{there}. " in window.get(at(nxt, "check")).words
     assert f"No reader is confirmed. It stands in the archive{there}. " in asked.words
     said = press(window, nxt, sheet(window, nxt)).answer["Location"]
     progress = window.get(said).words

@@ -305,6 +305,8 @@ def test_there_is_nothing_to_change_of_an_issue_that_is_not_there(window, unlist
 
 
 def test_with_nobody_confirmed_the_author_is_told_where_it_stands(window):
+    # Before the box is ticked nobody knows in which lists it will stand.
+    assert "no confirmed reader yet. Its page would be there all the same." in window.get().words
     window.publish(unlisted="on")
 
     assert "It stands in the archive for whoever has its address." in window.get().words
