@@ -139,6 +139,23 @@ def test_a_page_that_is_open_while_a_scheduled_issue_starts_tells_what_a_fresh_o
 
 
 @held
+def test_the_list_in_which_somebody_has_typed_stays_also_where_they_have_left_it(desk, site):
+    edition = publish(desk)
+    search = desk.get_by_label("Find a reader")
+    search.fill("ad")
+    desk.locator("h1").focus()
+
+    assert send_now(edition.pk)
+    site.deliver()
+
+    look_now(desk)
+    expect(desk.locator(".lede")).to_contain_text("Succeeded", timeout=PATIENCE_MS)
+    expect(desk.get_by_text("The hold ended")).to_be_visible()
+    expect(search).to_have_value("ad")
+    expect(desk.get_by_text("Copies have moved on since this list was read.")).to_be_visible()
+
+
+@held
 def test_the_list_that_somebody_is_at_work_in_stays_and_says_that_it_is_older(desk, site):
     edition = publish(desk)
     search = desk.get_by_label("Find a reader")
