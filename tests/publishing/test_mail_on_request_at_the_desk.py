@@ -56,6 +56,18 @@ def test_its_own_page_says_how_it_stands(window, stopped):
     assert "<dt>Archive</dt>" not in page
 
 
+def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
+    of_an_issue = publish(author.pk, "k", letter("Herons"), hold_s=0).edition.issue_id
+    way = "/admin/newsletters/write/?issue="
+
+    assert f'href="{way}{of_an_issue}"' in window.get(f"/admin/newsletters/{of_an_issue}/").html
+    page = window.get(f"/admin/newsletters/{CONFIRMATION_ISSUE}/")
+
+    assert page.status == 200
+    assert way not in page.html
+    assert "Write the next version" not in page.words
+
+
 def test_the_command_resumes_it_by_its_fixed_id(stopped, capsys):
     call_command("edition", "resume", str(CONFIRMATION_ISSUE))
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["audience"] == 1
