@@ -152,9 +152,14 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
 def _sum(books: Books) -> str:
     if not books.balanced:
         return "does not add up: run ./homing audit"
-    if not books.has_started:
+    if books.control == "scheduled":
         return "who is in it is settled when it goes out"
-    return "adds up; frozen when the issue was published"
+    return f"adds up; {who_was_in_it(books)}"
+
+
+def who_was_in_it(books: Books) -> str:
+    """When it was settled to whom an edition goes that waits for its time no more."""
+    return "frozen when the issue was published" if books.has_started else "it never went out"
 
 
 def _no_archive(books: Books) -> str:

@@ -16,7 +16,7 @@ from delivery.edition_state import EditionState
 from delivery.models import Edition, Newsletter
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.issue_list import plain_title
-from publishing.progress import OUTCOME_TONES, counts_of, reading_of
+from publishing.progress import OUTCOME_TONES, counts_of, reading_of, who_was_in_it
 from publishing.receipt_words import LONGEST, NotAReceiptError, Signed, read, what_differs
 from publishing.receipts import NoReceiptError, facts_today, receipt_of, signed_receipt
 from publishing.status import NoSuchEditionError, Status, edition_of, status_of
@@ -65,6 +65,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "facts": facts,
             "times": times,
             "ended_as": _ended_as(facts["state"], status),
+            "who_was_in_it": who_was_in_it(status.books),
             "took": _took(first, last),
             "bar": parts_of(counts),
             "label": label_of(counts, facts["counts"]["audience"]),

@@ -21,6 +21,7 @@ from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -142,6 +143,30 @@ def test_an_issue_that_went_to_nobody_has_one(author, window):
 
     assert (facts["counts"]["audience"], facts["first_copy_at"]) == (0, None)
     assert "it reached nobody" in window.get(address(alone)).words
+
+
+def test_of_one_that_was_called_back_before_its_time_it_says_scheduled_and_never_published(
+    author, window, three_readers
+):
+    moment = tomorrow()
+    waits = publish(author.pk, "k", letter(), hold_s=0, at=moment).edition
+    call_command("edition", "call-back", str(waits.issue_id))
+
+    page, issue = window.get(address(waits)), window.get(address(waits, ""))
+
+    assert f"Scheduled {moment.words} by Edith Marlow; it never went out" in page.words
+    assert "Audience 0 counted row by row; it never went out" in page.words
+    assert "Audience 0 adds up; it never went out" in issue.words
+    for words in (page.words, issue.words):
+        assert "ublished by" not in words
+        assert "was published" not in words
+        assert "settled when it goes out" not in words
+    # What is signed stays as in every receipt before: the time is that of the end.
+    given = downloaded(window, waits)
+    facts = json.loads(given)["receipt"]
+    assert facts["published_at"] == facts["ended_at"]
+    assert (facts["state"], facts["counts"]["audience"]) == ("cancelled", 0)
+    assert "say the same today, row by row" in window.post(CHECK, receipt=given).words
 
 
 def test_its_author_may_be_gone_by_then(new_author, done):
