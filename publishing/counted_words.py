@@ -15,6 +15,7 @@ from delivery import merge_fields
 _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
 _POSTMARKS_OWN = re.compile(r"\{\{\{[^{}]*\}\}\}")
+_TAG = re.compile(r"<[^<>]*>")
 _ADDRESSES = frozenset({"unsubscribe_url", "archive_url"})
 
 
@@ -23,6 +24,11 @@ def words_in(text: str) -> int:
     # Before addresses are looked for: they may have fields in them, with blanks.
     filled = merge_fields.FIELD.sub(_stand_in, _POSTMARKS_OWN.sub("", text))
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
+
+
+def about_words_in(letter: str) -> int:
+    """About how many there are in a letter as it is written, Markdown or HTML, not rendered."""
+    return words_in(_TAG.sub(" ", letter))
 
 
 def _stand_in(field: re.Match[str]) -> str:

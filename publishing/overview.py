@@ -32,6 +32,7 @@ from publishing import needs, readers_over_time, sender_domain, starting
 from publishing.approval import approved_among
 from publishing.chart import Chart, chart_of
 from publishing.content import Content
+from publishing.counted_words import about_words_in
 from publishing.going_out import GoingOut, going_out, here_of
 from publishing.how_things_stand import Standing, sentence_of
 from publishing.issue_list import Row, held_back_on_request, plain_title, rows_of
@@ -276,7 +277,7 @@ def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
         draft=draft,
         title=_title(draft),
         address=_address(draft),
-        words=len(draft.letter.split()),
+        words=about_words_in(draft.letter),
         is_approved=is_approved,
     )
 

@@ -266,7 +266,7 @@ def test_a_draft_counts_as_approved_as_long_as_its_giver_may_publish(
     draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
     approve(draft.pk, giver.pk, hash_to_approve(draft))
     page = window.get(DESK)
-    assert "2 words, approved" in section(page, "issues")
+    assert "about 2 words, approved" in section(page, "issues")
     assert section(page, "need") == ""
 
     giver.user_permissions.clear()
@@ -392,7 +392,9 @@ def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
     publish_one("A storm, and what it took")
     at = tomorrow()
     publish_one("Notes from a wet orchard", at=at)
-    Draft.objects.create(title="A moth at the lamp", letter="Dear all of you", saved_by=author)
+    Draft.objects.create(
+        title="A moth at the lamp", letter="<p>Dear <b>all</b> of you</p>", saved_by=author
+    )
     gone_out = publish_one("Swifts")
     Draft.objects.create(title="Swifts", letter="They left.", edition=gone_out)
 
@@ -405,7 +407,7 @@ def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
         "On the patience of herons",
     ]
     issues = section(page, "issues")
-    assert "by Edith Marlow Draft 4 words" in issues
+    assert "by Edith Marlow Draft about 4 words" in issues
     assert f"Goes out {at.words} Scheduled" in issues
     assert f"“Notes from a wet orchard” goes out {at.words}." in lede(page)
 
