@@ -98,7 +98,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
         text={
             "state": status.words.capitalize(),
             "sentence": sentence_of(status, zone),
-            "begun": "Published" if books.has_started else "Scheduled",
+            "begun": status.was_done.capitalize(),
             "begun_when": _begun_when(books, zone),
             **{f"count_{outcome}": f"{counts[outcome]:,}" for outcome in ORDER},
             "count_missed": f"{books.missed:,}",

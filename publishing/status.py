@@ -46,6 +46,16 @@ class Status:
         """
         return "called back" if self.books.is_called_back else self.state.words
 
+    @property
+    def was_done(self) -> str:
+        """What was done with it: it is scheduled, and published only when it starts."""
+        return "published" if self.books.has_started else "scheduled"
+
+    @property
+    def taken_back(self) -> str:
+        """“called back” or “cancelled”, where it was; empty otherwise."""
+        return self.words if self.state is EditionState.CANCELLED else ""
+
     def as_json(self) -> dict[str, Any]:
         """The keys of `issue_status` (SPEC 3.2)."""
         books = self.books

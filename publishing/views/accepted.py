@@ -15,6 +15,7 @@ from delivery.models import Edition
 from publishing.listing import where_it_stands
 from publishing.models import Draft
 from publishing.scheduling import moment_stored
+from publishing.status import status_of
 from publishing.versions import EVERYONE
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
@@ -73,9 +74,11 @@ def there_already(edition: Edition) -> str:
     """What is said to whoever publishes the same words as the same version again."""
     moment = moment_stored(edition)
     done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
+    taken_back = status_of(edition.pk).taken_back
     return (
         f"Version {edition.version} was {done} before, with these same words, {when}to "
-        f"{WORDS_FOR[edition.goes_to]}. Nothing was sent now and nothing was changed."
+        f"{WORDS_FOR[edition.goes_to]}{f', and {taken_back} since' if taken_back else ''}. "
+        "Nothing was sent now and nothing was changed."
     )
 
 

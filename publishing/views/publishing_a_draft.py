@@ -33,6 +33,7 @@ from publishing.publishing_a_draft import (
     publish_draft,
 )
 from publishing.scheduling import moment_stored
+from publishing.status import status_of
 from publishing.versions import still_going
 from publishing.views.accepted import ACCEPTED, notes_of, tag_of, to_nobody
 from publishing.views.desk import author_of, desk_page, may_publish
@@ -195,6 +196,7 @@ def _already_published(
             "edition": edition,
             "title": plain_title(edition) if edition else str(found),
             "moment": moment_stored(edition) if edition else None,
+            "stands": status_of(edition.pk) if edition else None,
         },
     )
 

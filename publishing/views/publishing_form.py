@@ -37,6 +37,7 @@ from publishing.publish import (
     has_words,
     publish,
 )
+from publishing.status import status_of
 from publishing.versions import EVERYONE, Place, place_of, still_going, versions_of
 from publishing.views.accepted import ACCEPTED, notes_of, tag_of, there_already, to_nobody
 from publishing.views.desk import author_of, desk_page, may_publish
@@ -204,6 +205,7 @@ def _already_published(request: HttpRequest, form: PublishForm, key: str) -> Htt
             "under_key": under_key,
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
+            "stands": status_of(earlier.pk) if earlier else None,
             "comparisons": comparisons,
             "only_blanks": earlier and all(comparison.now is None for comparison in comparisons),
             "elsewhere": earlier and _same_words_elsewhere(form, earlier),

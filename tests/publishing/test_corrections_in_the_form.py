@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from delivery.models import Delivery, Edition
@@ -277,6 +278,37 @@ def test_a_version_that_is_scheduled_meanwhile_is_said_to_wait_for_its_time(wind
     assert "0 readers" not in other.words + without.words + same.words
     for page in (other, without, same):
         assert "ublished version 2" not in page.words
+    assert Edition.objects.count() == 2
+
+
+@pytest.mark.parametrize("was", ["scheduled", "published"])
+def test_a_version_that_was_called_back_meanwhile_is_said_to_be(window, corrected, was):
+    at = tomorrow() if was == "scheduled" else None
+    fields = open_correction(window, corrected)
+    content = Content.written(
+        fields["title"], fields["html_content"], fields["text_content"], fields["preheader"]
+    )
+    publish(window.author.pk, "k2", content, hold_s=600, issue=corrected.issue_id, version=2, at=at)
+    call_command("edition", "call-back", str(corrected.issue_id))
+
+    other = window.post(**{**fields, "text_content": "Fifteen.\n"})
+    under_key = window.post(**{**fields, "idempotency_key": "k2", "text_content": "Fifteen.\n"})
+    fields["idempotency_key"] = fresh_key()
+    assert window.post(**fields).status == 303
+    same = window.get().words
+
+    assert f"Version 2 was already {was} with other content, and called back" in other.words
+    assert f"This form was already {was} with other content, and called back" in under_key.words
+    for page in (other, under_key):
+        assert page.status == 422
+        assert page.title.startswith(f"Already {was}")
+        assert "By now that version is called back." in page.words
+        assert "See how it stands" in page.words
+        assert page.form_with("title").fields["version"] == "3"
+    assert f"Version 2 was {was} before, with these same words" in same
+    assert "to everyone confirmed, and called back since. Nothing was sent now" in same
+    if at:
+        assert "ublished version 2" not in other.words + same
     assert Edition.objects.count() == 2
 
 

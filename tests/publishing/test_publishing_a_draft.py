@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 
@@ -457,6 +458,20 @@ def test_another_press_of_a_scheduled_draft_is_told_when_it_goes_out(window, dra
     assert f"You scheduled it for {moment.words}: Swifts leave , version 1." in page.words
     assert "ublished it" not in page.words
     assert Edition.objects.get().control == "scheduled"
+
+
+def test_another_press_of_a_draft_that_was_called_back_is_told_so(window, draft, three_readers):
+    moment = tomorrow("UTC")
+    fields = sheet(window, draft, f"?when=at&at={moment.local}&zone=UTC")
+    press(window, draft, fields)
+    call_command("edition", "call-back", str(Edition.objects.get().issue_id))
+
+    page = press(window, draft, {**fields, "content": "00" * 32})
+
+    assert page.status == 422
+    assert "This draft was already scheduled otherwise, and called back" in page.words
+    assert "By now that version is called back." in page.words
+    assert "ublished" not in page.words
 
 
 def test_the_sheet_says_that_the_same_is_scheduled_and_not_that_it_was_published(
