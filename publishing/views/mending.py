@@ -60,5 +60,5 @@ def _way(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str
         return reverse("readers:list"), "See the readers"
     issue = finding.subject or draft.issue_id
     if finding.where is Where.PROGRESS and issue:
-        return reverse("desk:progress", args=[issue]), "See it go out"
+        return reverse("desk:progress", args=[issue]), "See how it stands"
     return "", ""

@@ -479,10 +479,12 @@ def test_the_sheet_says_that_the_same_is_scheduled_and_not_that_it_was_published
 ):
     press(window, draft, sheet(window, draft, f"?when=at&at={tomorrow('UTC').local}&zone=UTC"))
 
-    words = window.get(at(begun(author), "check")).words
+    page = window.get(at(begun(author), "check"))
 
-    assert "These very words are scheduled for" in words
-    assert "These very words were published" not in words
+    assert "These very words are scheduled for" in page.words
+    assert "These very words were published" not in page.words
+    issue = Edition.objects.get().issue_id
+    assert f'href="/admin/newsletters/{issue}/">See how it stands</a>' in page.html
 
 
 @pytest.mark.parametrize("answer_expired", [False, True])
