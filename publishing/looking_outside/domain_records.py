@@ -59,8 +59,12 @@ class DomainRecords:
 
     @property
     def has_dkim_key(self) -> bool:
-        """Whether a key was found. That none was is not that there is none."""
-        return any("p=" in text and "p=;" not in text.replace(" ", "") for text in self.dkim.values)
+        """
+        Whether a key was found. That none was is not that there is none.
+
+        One without anything in it was revoked (RFC 6376, 3.6.1).
+        """
+        return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property
     def dmarc_records(self) -> tuple[str, ...]:

@@ -413,6 +413,21 @@ def test_a_key_that_cannot_be_found_is_not_a_key_that_is_missing():
     assert "cannot be guessed" in findings.not_known[0].detail
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["k=rsa; p=", "k=rsa; p=;", "k=rsa; p= ", "p = ; k=rsa", "v=DKIM1; p=\t;", "n=p=MIGf; p=", ""],
+)
+def test_a_key_with_nothing_in_it_was_revoked_and_is_none(text):
+    assert not domain(dkim=records(text)).has_dkim_key
+    findings = found(domain=domain(dkim=records(text)))
+    assert "could not be seen" in findings.not_known[0].sentence
+
+
+@pytest.mark.parametrize("text", ["p=MIGf", "v=DKIM1; k=rsa; p = MIGf ;", "k=rsa;p=MI Gf=="])
+def test_a_key_with_something_in_it_is_one(text):
+    assert domain(dkim=records("k=rsa; p=", text)).has_dkim_key
+
+
 def test_a_domain_for_examples_is_named_and_not_looked_up():
     findings = found(sender="Homing <letter@example.org>", domain=None, domain_looked_at=None)
 
