@@ -20,7 +20,7 @@ _CALLED = {"title": "title", "preheader": "preheader", "letter": "letter", "text
 
 
 def is_plain(posted: Mapping[str, str]) -> bool:
-    """Whether the plain form's fields were posted: no `letter`, but `html_content`."""
+    """Whether the plain form's fields were posted and not the composer's: there is no `letter`."""
     return "letter" not in posted
 
 

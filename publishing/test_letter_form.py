@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from publishing.content import Content, flaws_of
+from publishing.draft_form import is_plain
 from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
 from subscribers.address import Refusal, read_address
 
@@ -16,11 +17,7 @@ FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_conten
 
 
 class MarkedLetterForm(forms.Form):
-    """
-    Words as either form of the desk posts them; once it is valid, `content` and `to` stand.
-
-    Where `letter` or `format` is posted it is the composer's; else the plain form's.
-    """
+    """Words as either form of the desk posts them; once it is valid, `content` and `to` stand."""
 
     title = forms.CharField(required=False, strip=False, label="Title and subject")
     preheader = forms.CharField(required=False, strip=False, label="Preheader")
@@ -33,15 +30,11 @@ class MarkedLetterForm(forms.Form):
     content: Content
     to: str = ""
 
-    @property
-    def is_composers(self) -> bool:
-        """Whether the composer posted it, and not the plain form."""
-        return "letter" in self.data or "format" in self.data
-
     def clean(self) -> dict[str, Any]:
         """Every flaw stands at its field, in the words of the publishing form."""
         said = {name: self.data.get(name, "") for name in FIELDS}
-        kind = said["format"] or MARKDOWN if self.is_composers else HTML
+        plain = is_plain(self.data)
+        kind = HTML if plain else said["format"] or MARKDOWN
         if kind not in (MARKDOWN, HTML):
             self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
             kind = HTML
@@ -55,12 +48,12 @@ class MarkedLetterForm(forms.Form):
         if too_long:
             # Rendering it would take minutes, and no such letter can be published.
             return self.cleaned_data
-        letter = said["letter"] if self.is_composers else said["html_content"]
+        letter = said["html_content" if plain else "letter"]
         written = Written(said["title"], said["preheader"], kind, letter, said["text_content"])
-        self.content = content_of(written) if self.is_composers else finished(written)
+        self.content = finished(written) if plain else content_of(written)
         for flaw in flaws_of(self.content):
-            composed = self.is_composers and flaw.field == "html_content"
-            name = "letter" if composed else flaw.field
+            of_the_letter = flaw.field == "html_content" and not plain
+            name = "letter" if of_the_letter else flaw.field
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)
         address = read_address(said[EMAIL])

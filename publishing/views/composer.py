@@ -28,6 +28,7 @@ from publishing import drafts
 from publishing.beside_the_words import beside
 from publishing.compared import compared
 from publishing.draft_form import (
+    is_plain,
     issue_posted,
     revision_posted,
     why_too_long,
@@ -78,7 +79,7 @@ def kept_when_signed_out(view: View[P]) -> View[P]:
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.method != "POST" or request.user.is_authenticated or wants_json(request):
             return view(request, *args, **kwargs)
-        if "letter" not in request.POST:
+        if is_plain(request.POST.dict()):
             return view(request, *args, **kwargs)
         writer = writer_of(request.POST.get(WRITER_FIELD, ""))
         key = key_given(request.POST.getlist(FIELD), None)

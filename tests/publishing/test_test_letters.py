@@ -25,10 +25,12 @@ from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from postmark_sandbox.server import SandboxServer
 from publishing import drafts
+from publishing.draft_form import content_posted
 from publishing.drafts import Wording
 from publishing.issue_list import held_back_on_request, newest_editions
 from publishing.models import Draft, KeptForm
 from publishing.publish import publish
+from publishing.test_letter_form import MarkedLetterForm
 from publishing.test_letters import marked_letter
 from publishing.written import MARKDOWN, Written, content_of
 from subscribers.erasing import erase
@@ -364,6 +366,24 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
             "held_until = held_until - interval '1 hour'"
         )
     assert window.post(TEST, **form(idempotency_key="third")).status == 303
+
+
+@pytest.mark.parametrize(
+    "posted",
+    [
+        LETTER,
+        {**LETTER, "format": "markdown"},
+        {**LETTER, "preheader": "Gone", "format": ""},
+        COMPOSED,
+        {**LETTER, **COMPOSED},
+        {name: words for name, words in COMPOSED.items() if name != "format"},
+    ],
+)
+def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
+    test = MarkedLetterForm({**posted, "test_email": TO})
+
+    assert test.is_valid()
+    assert test.content == content_posted(posted)
 
 
 # --- Where it leads -------------------------------------------------------------------------------
