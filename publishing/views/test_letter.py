@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
 from publishing import drafts
-from publishing.kept_form import signed_writer
+from publishing.kept_form import PLACE, signed_writer
 from publishing.models import Draft
 from publishing.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
 from publishing.test_letters import MarkedLetter, TooManyTestsError, marked_letter, send_test
@@ -31,6 +31,8 @@ from publishing.views.desk import author_of, desk_page, may_write
 from subscribers.views.see_other import see_other
 
 NEXT, DRAFT = "next", "draft"
+# What no test letter says, and is kept with its words where its author was signed out meanwhile.
+BESIDE = (*PLACE, "unlisted")
 ON_ITS_WAY = "The test letter is on its way."
 
 
@@ -117,7 +119,7 @@ def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200)
             ],
             "words": [
                 (name, request.POST[name])
-                for name in FIELDS
+                for name in (*FIELDS, *BESIDE)
                 if name in request.POST and name != EMAIL
             ],
             "to": request.POST.get(EMAIL, ""),

@@ -804,6 +804,27 @@ def test_signed_out_over_what_is_wrong_the_letter_is_kept_too(window):
     assert KeptForm.objects.get().title == LETTER["title"]
 
 
+def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
+    window, author, three_readers
+):
+    issue = publish(author.pk, "k", letter(), hold_s=0).edition.issue_id
+    choices = {"goes_to": "reached", "unlisted": "on", "test_email": ""}
+    composers, plain = (
+        window.post(TEST, **{**window.get(address).form_with("text_content").fields, **choices})
+        for address in (f"{FORM}write/?issue={issue}", f"{FORM}?issue={issue}")
+    )
+    window.client.logout()
+
+    for refused in (composers, plain):
+        again = refused.form_with("test_email")
+        assert window.post(again.action, **again.fields).status == 302
+
+    draft, kept = Draft.objects.get(), KeptForm.objects.get()
+    assert (draft.issue_id, draft.goes_to, draft.unlisted) == (issue, "reached", True)
+    assert (kept.issue, kept.version, kept.goes_to) == (str(issue), "2", "reached")
+    assert kept.unlisted == "on"
+
+
 @pytest.mark.parametrize("words", [LETTER, COMPOSED])
 def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window, words):
     window.client.handler.enforce_csrf_checks = True
