@@ -129,14 +129,23 @@ def _of(kinds: Iterable[Kind]) -> QuerySet[LogEntry]:
 def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
     """Of the drafts that these are about those that are still there, for whoever may open them."""
     keys = {
-        entry.object_id or ""
+        key
         for entry in entries
         if entry.content_type
         and (entry.content_type.app_label, entry.content_type.model) == ("publishing", "draft")
+        and (key := _id_in(entry.object_id))
     }
     if not keys or not any(user.has_perm(one) for one in MAY_WRITE):  # type: ignore[union-attr]
         return ()
     return {str(pk) for pk in Draft.objects.filter(pk__in=keys).values_list("pk", flat=True)}
+
+
+def _id_in(key: str | None) -> uuid.UUID | None:
+    """The id that an entry names; None where it names none."""
+    try:
+        return uuid.UUID(key or "")
+    except ValueError:
+        return None
 
 
 def _deed(entry: LogEntry, user: User, drafts: Collection[str]) -> Deed:
@@ -188,6 +197,8 @@ def _named(
 
 
 def _address(name: str, key: str | None) -> str:
+    if not key:
+        return ""
     try:
         return reverse(name, args=[key])
     except NoReverseMatch:

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from publishing.audit_trail import record_action, record_draft_begun, record_listing
 from publishing.drafts import throw_away
 from publishing.logged import said
-from publishing.models import Draft
+from publishing.models import Draft, Issue
 from publishing.publish import publish
 from subscribers import audit_trail as of_readers
 from subscribers.importing import audit_trail as of_imports
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, SubscriberImport
 from tests.publishing.letters import letter
 from tests.publishing.window_of import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -99,10 +101,14 @@ def test_a_title_that_looks_like_one_of_our_sentences_is_only_a_title() -> None:
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+def rows(page: Page) -> list[str]:
+    """What was done, line by line, without the time, as HTML."""
+    return re.findall(r'<li><span class="quiet">.*?</span>(.*?)</li>', page.html, re.S)
+
+
 def lines(page: Page) -> list[str]:
-    """What was done, line by line, without the time."""
-    rows = re.findall(r'<li><span class="quiet">.*?</span>(.*?)</li>', page.html, re.S)
-    return [" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows]
+    """The same in words."""
+    return [" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows(page)]
 
 
 @pytest.fixture
@@ -161,6 +167,32 @@ def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
     operator = WindowOf(new_author("olaf", "operate_sending")).get(LOG)
     assert len(lines(operator)) == 3
     assert str(there.pk) not in operator.html
+
+
+@pytest.mark.parametrize("key", [None, "", "7", "no id"])
+@pytest.mark.parametrize("thing", [Draft, Issue, SubscriberImport, Subscriber, get_user_model()])
+def test_an_entry_that_names_no_id_is_shown_and_leads_nowhere(
+    operator: Any, author: Any, thing: Any, key: str | None
+) -> None:
+    there = Draft.objects.create(title="Swifts", saved_by=author)
+    record_draft_begun(author.pk, there)
+    LogEntry.objects.create(
+        user=author,
+        content_type=ContentType.objects.get_for_model(thing),
+        object_id=key,
+        object_repr="Moths",
+        action_flag=2,
+        change_message="Saved.",
+    )
+
+    page = WindowOf(operator).get(LOG)
+    assert page.status == 200
+    newest, other = lines(page)
+    assert newest.startswith("Edith Marlow saved")
+    assert "Swifts" in other
+    assert page.html.count(f'href="/admin/newsletters/drafts/{there.pk}/"') == 1
+    if not key:
+        assert "<a" not in rows(page)[0]
 
 
 @pytest.mark.parametrize(
