@@ -8,16 +8,16 @@ from urllib.parse import urljoin
 from publishing.preflight.address_in_a_letter import is_encrypted, is_from_outside, is_whole
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
-from publishing.preflight.reading_a_letter import Image, read_letter
+from publishing.preflight.reading_a_letter import Picture, read_letter
 from publishing.words_for_numbers import so_many
 
 
 def of_the_pictures(facts: Facts) -> Iterator[Finding]:
     """Everything about pictures; nothing where there are none."""
-    images = read_letter(facts.content.html).images
-    if not images:
+    pictures = read_letter(facts.content.html).pictures
+    if not pictures:
         return
-    silent = [image for image in images if _is_silent(image, facts)]
+    silent = [picture for picture in pictures if _is_silent(picture, facts)]
     if silent:
         yield advice(
             f"{so_many(len(silent), 'picture')} {_have(silent)} no alt text",
@@ -28,23 +28,25 @@ def of_the_pictures(facts: Facts) -> Iterator[Finding]:
     else:
         yield in_order(
             "The picture has its alt text."
-            if len(images) == 1
-            else f"All {len(images)} pictures have their alt text."
+            if len(pictures) == 1
+            else f"All {len(pictures)} pictures have their alt text."
         )
-    yield from _that_nobody_can_load(images, facts)
+    yield from _that_nobody_can_load(pictures, facts)
 
 
-def _is_silent(image: Image, facts: Facts) -> bool:
+def _is_silent(picture: Picture, facts: Facts) -> bool:
     # In HTML an empty alt says that a picture is but an ornament. Markdown cannot say that.
-    return image.alt is None or (facts.is_markdown and not image.alt)
+    return picture.alt is None or (facts.is_markdown and not picture.alt)
 
 
-def _that_nobody_can_load(images: tuple[Image, ...], facts: Facts) -> Iterator[Finding]:
+def _that_nobody_can_load(pictures: tuple[Picture, ...], facts: Facts) -> Iterator[Finding]:
     site = facts.site_url
     if not is_from_outside(site):
         # That the site cannot be reached is said of the site: the letter is as it should be.
-        images = tuple(image for image in images if not _is_ours(image, site))
-    out_of_reach = [image for image in images if not _can_be_loaded(_where_it_is(image, site))]
+        pictures = tuple(picture for picture in pictures if not _is_ours(picture, site))
+    out_of_reach = [
+        picture for picture in pictures if not _can_be_loaded(_where_it_is(picture, site))
+    ]
     if out_of_reach:
         yield advice(
             f"{so_many(len(out_of_reach), 'picture')} cannot be loaded by readers",
@@ -54,9 +56,9 @@ def _that_nobody_can_load(images: tuple[Image, ...], facts: Facts) -> Iterator[F
             examples=_addresses(out_of_reach, site),
         )
     open_ones = [
-        image
-        for image in images
-        if image not in out_of_reach and not is_encrypted(_where_it_is(image, site))
+        picture
+        for picture in pictures
+        if picture not in out_of_reach and not is_encrypted(_where_it_is(picture, site))
     ]
     if open_ones:
         yield advice(
@@ -71,24 +73,24 @@ def _can_be_loaded(address: str) -> bool:
     return is_whole(address) and is_from_outside(address)
 
 
-def _is_ours(image: Image, site_url: str) -> bool:
-    return _where_it_is(image, site_url).startswith(f"{site_url.rstrip('/')}/")
+def _is_ours(picture: Picture, site_url: str) -> bool:
+    return _where_it_is(picture, site_url).startswith(f"{site_url.rstrip('/')}/")
 
 
-def _have(images: list[Image]) -> str:
-    return "has" if len(images) == 1 else "have"
+def _have(pictures: list[Picture]) -> str:
+    return "has" if len(pictures) == 1 else "have"
 
 
-def _comes(images: list[Image]) -> str:
-    return "comes" if len(images) == 1 else "come"
+def _comes(pictures: list[Picture]) -> str:
+    return "comes" if len(pictures) == 1 else "come"
 
 
-def _addresses(images: list[Image], site_url: str) -> tuple[str, ...]:
-    addresses = (_where_it_is(image, site_url) or "(no address)" for image in images)
+def _addresses(pictures: list[Picture], site_url: str) -> tuple[str, ...]:
+    addresses = (_where_it_is(picture, site_url) or "(no address)" for picture in pictures)
     return tuple(dict.fromkeys(addresses))
 
 
-def _where_it_is(image: Image, site_url: str) -> str:
+def _where_it_is(picture: Picture, site_url: str) -> str:
     # As the mail is composed: what begins with a slash is on our own site.
-    rooted = image.address.startswith("/") and not image.address.startswith("//")
-    return urljoin(site_url, image.address) if rooted else image.address
+    rooted = picture.address.startswith("/") and not picture.address.startswith("//")
+    return urljoin(site_url, picture.address) if rooted else picture.address

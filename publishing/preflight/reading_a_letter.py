@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class Picture:
     """A picture; `alt` is None where nothing at all is said in its place."""
 
     address: str
@@ -52,7 +52,7 @@ class Letter:
 
     passages: tuple[Passage, ...]
     links: tuple[Link, ...]
-    images: tuple[Image, ...]
+    pictures: tuple[Picture, ...]
 
 
 def read_letter(html: str) -> Letter:
@@ -61,7 +61,7 @@ def read_letter(html: str) -> Letter:
     reader.feed(html)
     reader.close()
     reader.end_passage()
-    return Letter(tuple(reader.passages), tuple(reader.links), tuple(reader.images))
+    return Letter(tuple(reader.passages), tuple(reader.links), tuple(reader.pictures))
 
 
 def read_text(text: str) -> tuple[Passage, ...]:
@@ -78,7 +78,7 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.passages: list[Passage] = []
         self.links: list[Link] = []
-        self.images: list[Image] = []
+        self.pictures: list[Picture] = []
         self._paragraphs = 0
         self._kind = ""
         self._said: list[str] = []
@@ -98,7 +98,7 @@ class _Reader(HTMLParser):
             self._end_link()
             self._link = (given["href"], [])
         elif tag == "img":
-            self.images.append(Image(given.get("src", ""), given.get("alt")))
+            self.pictures.append(Picture(given.get("src", ""), given.get("alt")))
             if self._link:
                 self._link[1].append(given.get("alt") or "")
         elif tag == "br":
