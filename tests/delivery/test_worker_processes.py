@@ -235,7 +235,7 @@ def test_a_worker_frozen_past_its_lease_wakes_up_and_sends_nothing(
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         frozen = start_worker("--concurrency", "1")
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
-        frozen.signal(signal.SIGSTOP)
+        frozen.freeze()
     # Its statement goes through now, and its transaction stays open for as long as the server
     # has patience with a silent session. Then the lease is over and another worker takes over.
     rescuer = start_worker("--until-empty")

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.freezing import freeze
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -48,6 +50,10 @@ class WorkerProcess:
             if words in line:
                 return line
         raise AssertionError(f"The worker ended without saying {words!r}:\n{self.errors}")
+
+    def freeze(self) -> None:
+        """SIGSTOP, and wait until it stands still."""
+        freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""

@@ -51,7 +51,7 @@ def test_frozen_between_the_claim_and_the_record_of_the_call(
         other.execute("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE")
         frozen = workers("--concurrency", "1")
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        frozen.signal(signal.SIGSTOP)
+        frozen.freeze()
     taken_over(workers)
 
     # Its claim is lost and it says nothing about that; it goes on with what is in line next.
@@ -79,7 +79,7 @@ def test_frozen_in_the_middle_of_recording_the_call(
         other.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         frozen = workers("--concurrency", "1")
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
-        frozen.signal(signal.SIGSTOP)
+        frozen.freeze()
     # Its transaction holds the batch's row until the server has no more patience with it.
     taken_over(workers)
 
@@ -111,7 +111,7 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     line.stall_after(500_000)
     frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
-    frozen.signal(signal.SIGSTOP)
+    frozen.freeze()
     taken_over(workers)
     assert provider.sandbox.summary()["accepted"] == 200
 
@@ -135,7 +135,7 @@ def test_frozen_after_the_acceptance_and_before_it_is_written_down(
     provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
     frozen = workers("--concurrency", "1")
     held(provider)
-    frozen.signal(signal.SIGSTOP)
+    frozen.freeze()
     provider.sandbox.gate.release()
     taken_over(workers)
 
@@ -157,7 +157,7 @@ def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_dow
     provider.sandbox.set_fault("search_503", calls=None)
     frozen = workers("--concurrency", "1")
     held(provider)
-    frozen.signal(signal.SIGSTOP)
+    frozen.freeze()
     provider.sandbox.gate.release()
     other = workers("--concurrency", "1")
     eventually(lambda: newsroom.outcomes(edition) == ["unknown"] * READERS, "all were unknown")
@@ -188,7 +188,7 @@ def test_frozen_in_the_middle_of_settling(
         other.execute("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE")
         provider.sandbox.gate.release()
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        frozen.signal(signal.SIGSTOP)
+        frozen.freeze()
     taken_over(workers)
 
     # The server had ended its session; over a new one it learns that it is too late.
@@ -211,7 +211,7 @@ def test_frozen_during_a_look_up(
     line.stall_at(b"/messages/outbound")
     frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
-    frozen.signal(signal.SIGSTOP)
+    frozen.freeze()
     taken_over(workers)
 
     line.go_on()

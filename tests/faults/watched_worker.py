@@ -9,6 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+from tests.freezing import freeze
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Short enough that what is lost comes back within the test, long enough for a busy machine.
@@ -72,6 +74,10 @@ class WatchedWorker:
         with self._news:
             self._news.wait_for(lambda: heard() or not self._listener.is_alive(), timeout_s)
             assert heard(), f"It did not say {words!r} {times} times:\n{''.join(self._lines)}"
+
+    def freeze(self) -> None:
+        """SIGSTOP, and wait until it stands still."""
+        freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.freezing import freeze
 from tests.idempotency.onlooker import PATIENCE_S
 from tests.idempotency.printing_site import titles
 
@@ -117,7 +118,7 @@ def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
     first = web_process("idle")
     assert first.says() == "claimed"
-    first.send(signal.SIGSTOP)
+    freeze(first.process.pid)
 
     second = posts.start(window.another().post)
 

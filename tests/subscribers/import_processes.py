@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 
 from subscribers.importing.running import TAKE_TURN
+from tests.freezing import freeze
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60  # ends a test that hangs, and decides nothing else
@@ -39,6 +40,10 @@ class ImportProcess:
             # Tests that were started in the background hand an ignored Ctrl-C down.
             preexec_fn=_heed_ctrl_c,
         )
+
+    def freeze(self) -> None:
+        """SIGSTOP, and wait until it stands still."""
+        freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""

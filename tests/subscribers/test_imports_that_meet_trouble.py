@@ -236,7 +236,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     sign_up(somebody_else, f"reader{2 * PIECE + 500}@example.org")
     frozen = start(path, DELIVERY_LEASE_S="2")
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
-    frozen.signal(signal.SIGSTOP)
+    frozen.freeze()
     somebody_else.rollback()
     # It froze in the middle of a piece. The server ends that transaction when the lease ends.
     eventually(
