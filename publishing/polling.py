@@ -1,9 +1,10 @@
 """
 When an open progress page asks again. Pure.
 
-A page that shows something soon to happen asks every two seconds; one that heard nothing new, or
-that nobody looks at, asks less and less; one at rest not at all. The more pages are open, the less
-often each of them asks, so that watching never costs those who send.
+A page that shows something soon to happen asks every two seconds; one that heard nothing new asks
+less and less; one that nobody looks at once a minute, and at once when somebody does; one at rest
+not at all. The more pages are open, the less often each of them asks, so that watching never costs
+those who send.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from publishing.status import Status
 SOON_S = 2.0
 # Where nothing was new, and how that grows from one reading to the next.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
-HIDDEN_S = 30.0
 # A page follows a send in so many steps, within these bounds.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
 # So many readings a second are given to all pages together.
-READINGS_PER_S = 3
+READINGS_PER_S = 2
 # Without scripts the whole page is loaded again.
 RELOAD_AT_LEAST_S = 5
 
@@ -37,14 +37,7 @@ def ask_again_s(
     """
     if is_at_rest(status):
         return None
-    pause = _pause(status)
-    if unchanged > 0:
-        pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
-    if hidden:
-        pause = max(pause, HIDDEN_S)
-    else:
-        # What is known to happen is not slept over.
-        pause = min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
+    pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
     return round(max(pause, pages / READINGS_PER_S), 1)
 
 
@@ -52,6 +45,15 @@ def reload_s(status: Status) -> int | None:
     """Seconds until a page without scripts loads itself again."""
     pause = ask_again_s(status)
     return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
+
+
+def _pause_where_seen(status: Status, unchanged: int) -> float:
+    """How long nothing is missed, and longer where nothing is new."""
+    pause = _pause(status)
+    if unchanged > 0:
+        pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
+    # What is known to happen is not slept over.
+    return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
 
 
 def _pause(status: Status) -> float:

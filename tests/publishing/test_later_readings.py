@@ -91,7 +91,7 @@ def test_the_answer_says_when_to_ask_again_by_what_it_says_and_how_often_it_was_
     assert float(first["Homing-Ask-Again"]) == 2
     assert (pauses[0], pauses[-1]) == (10, 60)
     assert pauses == sorted(pauses)
-    assert float(hidden["Homing-Ask-Again"]) == 30
+    assert float(hidden["Homing-Ask-Again"]) == 60
 
 
 def test_at_rest_it_says_that_nothing_more_comes(window, edition):
