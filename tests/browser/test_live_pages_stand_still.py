@@ -78,6 +78,12 @@ def test_what_is_pushed_about_is_counted(new_page: Callable[..., Page]) -> None:
     assert not stood_still(page)
 
 
+def come_to_watch(page: Page, edition: Edition) -> None:
+    """Open the progress page of an edition, and watch its layout from there on."""
+    page.goto(f"/admin/newsletters/{edition.issue_id}/")
+    watch_the_layout(page)
+
+
 @WINDOWS
 def test_an_issue_is_watched_to_its_end_without_anything_moving(
     new_page: Callable[..., Page],
@@ -88,8 +94,7 @@ def test_an_issue_is_watched_to_its_end_without_anything_moving(
 ) -> None:
     edition = publish(author.pk, "key", content_of(PLAIN), hold_s=0).edition
     page = signed_in(new_page(viewport=viewport), site, author)
-    page.goto(f"/admin/newsletters/{edition.issue_id}/")
-    watch_the_layout(page)
+    come_to_watch(page, edition)
 
     with site.worker(DELIVERY_RATE_PER_S="20"):
         expect(page.locator(".lede")).to_contain_text("Succeeded.", timeout=PATIENCE_MS)
@@ -110,8 +115,7 @@ def test_a_scheduled_issue_starts_without_anything_moving(
     tomorrow = moment_of(timezone.now() + timedelta(1), "Europe/Lisbon")
     edition = publish(author.pk, "key", content_of(PLAIN), hold_s=0, at=tomorrow).edition
     page = signed_in(new_page(viewport=viewport), site, author)
-    page.goto(f"/admin/newsletters/{edition.issue_id}/")
-    watch_the_layout(page)
+    come_to_watch(page, edition)
 
     its_time_came(edition)
     assert start_due()
