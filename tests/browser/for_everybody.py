@@ -22,6 +22,7 @@ SEALED_MOMENT = re.compile(r'(name="shown" value=")[^"]*')
 
 def faults_found_by_axe(page: Page) -> list[str]:
     """Each fault with the rule, how grave it is, and the element; empty if there is none."""
+    page.wait_for_load_state()
     found = Axe().run(page, options=AXE).response["violations"]
     return [
         f"{fault['id']} ({fault['impact']}): {node['html'][:200]}"
@@ -41,6 +42,7 @@ def out_of_reach_of_the_keyboard(page: Page, *, in_frames: int = 0) -> list[str]
 
     On the way it may stop so often within frames.
     """
+    page.wait_for_load_state()
     wanted = page.locator(FOCUSABLE).evaluate_all(
         """elements => elements.filter(e => e.checkVisibility() && !e.disabled)
                .map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) })"""
@@ -60,5 +62,10 @@ def out_of_reach_of_the_keyboard(page: Page, *, in_frames: int = 0) -> list[str]
 
 
 def content_without_tokens(page: Page) -> str:
-    """The document as it stands, without what differs from one answer to the next by nature."""
+    """
+    The document as it stands, without what differs from one answer to the next by nature.
+
+    It is awaited whole: what a click led to may be looked at while its end is still on the way.
+    """
+    page.wait_for_load_state()
     return SEALED_MOMENT.sub(r"\1", TOKEN.sub(r"\1", page.content()))

@@ -28,7 +28,7 @@ from tests.browser.for_everybody import (
     scrolls_sideways,
 )
 from tests.browser.test_every_page_of_the_desk_is_for_everybody import PLAIN
-from tests.browser.test_publishing_in_a_browser import press, write
+from tests.browser.test_publishing_in_a_browser import press, see_it_go_out, write
 from tests.publishing.ledger import in_doubt, sent
 from tests.publishing.scheduling_desk import its_time_came
 
@@ -42,7 +42,7 @@ def publish(page: Page) -> Edition:
     """Publish a letter, come to its page, and leave its hold as it is."""
     write(page)
     press(page)
-    page.get_by_role("link", name="See it go out").click()
+    see_it_go_out(page)
     return Edition.objects.filter(kind="newsletter").get()
 
 

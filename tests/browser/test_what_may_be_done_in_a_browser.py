@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from tests.browser.conftest import READERS, sign_in
-from tests.browser.test_publishing_in_a_browser import press, write
+from tests.browser.test_publishing_in_a_browser import press, see_it_go_out, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def publish(page: Page) -> None:
     """Publish a letter and come to its page."""
     write(page)
     press(page)
-    page.get_by_role("link", name="See it go out").click()
+    see_it_go_out(page)
 
 
 def choose(page: Page, action: str) -> None:
