@@ -22,6 +22,7 @@ from publishing.content import Content
 from publishing.models import Draft
 from publishing.named import named
 from publishing.permissions import PUBLISH, may
+from publishing.status import status_of
 from publishing.written import Written, content_of
 
 TAKES_TWO = (
@@ -82,7 +83,8 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if found is None:
             raise CannotApproveError("This draft is gone; there is nothing to approve.")
         if found.edition_id is not None:
-            raise CannotApproveError("This draft was published meanwhile.")
+            done = status_of(found.edition_id).was_done
+            raise CannotApproveError(f"This draft was {done} meanwhile.")
         content = _content_of(found)
         if hash_to_approve(found, content) != seen:
             raise CannotApproveError(

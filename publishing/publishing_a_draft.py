@@ -20,6 +20,7 @@ from publishing.models import Draft
 from publishing.named import named
 from publishing.publish import KeyUsedForOtherContentError, is_for, publish
 from publishing.scheduling import Moment
+from publishing.status import status_of
 from publishing.versions import VersionRefusedError
 from publishing.written import content_of
 
@@ -45,12 +46,12 @@ class PublishedOtherwiseError(Exception):
 
 
 class PublishedBySomebodyElseError(Exception):
-    """The draft was published before, by somebody else; nothing more is done."""
+    """The draft was published or scheduled before, by somebody else; nothing more is done."""
 
     def __init__(self, edition: Edition) -> None:
         super().__init__(
-            f"{named(edition.author_id)} published “{plain_title(edition)}” before you pressed. "
-            "Nothing was sent now; it goes out once."
+            f"{named(edition.author_id)} {status_of(edition.pk).was_done} "
+            f"“{plain_title(edition)}” before you pressed. Nothing was sent now; it goes out once."
         )
         self.edition = edition
 
@@ -99,8 +100,9 @@ def publish_draft(
         raise PublishedOtherwiseError from None
     edition = published.edition
     if (edition.author_id, edition.idempotency_key) != (author, held.key):
+        done = status_of(edition.pk).was_done
         raise ChangedMeanwhileError(
-            f"Version {edition.version} of this issue was published meanwhile by "
+            f"Version {edition.version} of this issue was {done} meanwhile by "
             f"{named(edition.author_id)}. Nothing was published now; look again."
         )
     held.edition = edition

@@ -29,7 +29,7 @@ const STATES = {
   signed_out: ["doubt", "attention", "Not saved: you are signed out"],
   not_allowed: ["doubt", "attention", "Not saved"],
   conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
-  published: ["doubt", "attention", "Not saved: the draft was published"],
+  published: ["doubt", "attention", "Not saved: the draft is an issue now"],
   gone: ["doubt", "attention", "Not saved: the draft was thrown away"],
   refused: ["fault", "failed", "Not saved"],
 };

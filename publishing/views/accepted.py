@@ -97,7 +97,7 @@ def _note(message: Message) -> Note:
     for tag in (message.extra_tags or "").split():
         if tag.startswith(_TAG):
             leads_to = reverse("desk:progress", args=[uuid.UUID(tag.removeprefix(_TAG))])
-            words = "See it go out"
+            words = "See it go out" if message.message == ACCEPTED else "See the issue"
         elif tag.startswith(_TEST_TAG):
             number, _, draft = tag.removeprefix(_TEST_TAG).partition("-")
             leads_to = page_of_test(int(number), uuid.UUID(draft) if draft else None)

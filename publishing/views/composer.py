@@ -48,6 +48,7 @@ from publishing.markdown import html_of
 from publishing.models import Draft, Issue
 from publishing.naming_editions import issue_id
 from publishing.permissions import may
+from publishing.status import status_of
 from publishing.versions import Place, place_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, WRITE, author_of, desk_page, may_write
@@ -330,6 +331,7 @@ def _met_others(request: HttpRequest, draft: Draft, wording: Wording) -> HttpRes
             "draft": draft,
             "sentence": _sentence(draft),
             "published": published,
+            "was_done": status_of(published.pk).was_done if published else "",
             "progress": progress,
             "parts": compared(drafts.wording_of(draft), wording),
             "fields": _as_posted(wording),
@@ -400,8 +402,9 @@ def _not_theirs() -> HttpResponse:
 def _sentence(draft: Draft) -> str:
     at = _clock(draft)[:5]
     if draft.edition is not None:
+        done = status_of(draft.edition.pk).was_done
         return (
-            f"This draft was published meanwhile, as version {draft.edition.version} of its issue. "
+            f"This draft was {done} meanwhile, as version {draft.edition.version} of its issue. "
             "What you wrote since is not in it. It is still here; save it as a copy."
         )
     return (

@@ -100,6 +100,8 @@ export class Saving {
 
   async post(words, options) {
     this.since = null;
+    // Who cleared the cookies is signed out with them.
+    if (!token()) return this.wait("signed_out");
     let answer;
     try {
       answer = await ask(this.form.getAttribute("action"), this.fields(words), options);

@@ -343,6 +343,16 @@ def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writ
     assert Draft.objects.get().letter == "Written signed out."
 
 
+def test_whose_cookies_were_cleared_is_signed_out_and_told_the_way_back(writing):
+    writing.context.clear_cookies()
+
+    letter(writing).fill("Written without a cookie.")
+
+    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    expect(writing.get_by_role("link", name="Sign in in a new tab")).to_be_visible()
+    assert Draft.objects.get().letter == LETTER
+
+
 def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
     get_user_model().objects.create_superuser("willa", password="a long password")
     other = writing.context.new_page()

@@ -275,6 +275,8 @@ def test_a_version_that_is_scheduled_meanwhile_is_said_to_wait_for_its_time(wind
     assert "See how it stands" in other.words
     assert "was scheduled meanwhile by Edith Marlow, for " + moment.words in without.words
     assert f"before, with these same words, for {moment.words}, to everyone" in same.words
+    assert "See the issue" in same.words
+    assert "See it go out" not in same.words
     assert "0 readers" not in other.words + without.words + same.words
     for page in (other, without, same):
         assert "ublished version 2" not in page.words

@@ -17,6 +17,7 @@ from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
 from tests.publishing import ledger
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -259,16 +260,19 @@ class TestThePages:
         assert (told["revision"], told["present"]["letter"]) == (1, "They have gone.")
         assert Draft.objects.get().revision == 1
 
-    def test_a_published_draft_leads_to_its_issue(self, window, author):
+    @pytest.mark.parametrize("done", ["published", "scheduled"])
+    def test_a_draft_that_is_an_issue_by_now_leads_to_it(self, window, author, done):
         draft = begun(author)
-        edition = publish(author.pk, draft.key, letter(), hold_s=0).edition
+        at = tomorrow() if done == "scheduled" else None
+        edition = publish(author.pk, draft.key, letter(), hold_s=0, at=at).edition
         Draft.objects.update(edition=edition)
         address = f"{DRAFTS}{draft.pk}/"
 
         assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
         page = window.post(address, revision="1", title="Swifts", letter="Since then.")
         assert page.status == 409
-        assert "published meanwhile" in page.words
+        assert f"{done.capitalize()} meanwhile" in page.words
+        assert f"This draft was {done} meanwhile, as version 1 of its issue." in page.words
         assert "Since then." in page.words
 
     def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):

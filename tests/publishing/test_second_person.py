@@ -27,6 +27,7 @@ from publishing.models import Draft, KeptForm
 from publishing.publish import publish
 from publishing.written import Written, content_of
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -359,11 +360,13 @@ def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft,
     assert why_not(draft, author.pk)
 
 
-def test_what_was_published_is_not_approved_any_more(two, author, basil, draft):
-    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk).edition
+@pytest.mark.parametrize("done", ["published", "scheduled"])
+def test_what_is_an_issue_by_now_is_not_approved_any_more(two, author, basil, draft, done):
+    at = tomorrow() if done == "scheduled" else None
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, at=at).edition
     Draft.objects.filter(pk=draft.pk).update(edition=edition)
 
-    with pytest.raises(CannotApproveError, match="published meanwhile"):
+    with pytest.raises(CannotApproveError, match=f"was {done} meanwhile"):
         approve(draft.pk, basil.pk, hash_to_approve(draft))
 
 
