@@ -9,6 +9,8 @@ from django import forms
 
 from publishing.scheduling import Moment, MomentRefusedError, clock_change, read_moment, zones
 
+TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time”, or take the time away."
+
 
 class WhenForm(forms.Form):
     """
@@ -53,6 +55,9 @@ class WhenForm(forms.Form):
         """One sentence at the field that has to be said differently."""
         found = self.cleaned_data
         if found.get("when") != "at":
+            if found.get("at"):
+                # Which of the two was meant is not guessed: now cannot be taken back.
+                self.add_error("at", TIME_AND_NOW)
             return found
         try:
             self.moment = read_moment(

@@ -21,7 +21,12 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     field[field.type === "checkbox" ? "checked" : "value"] = words;
   };
 
-  const kept = history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
+  // What was typed before this script came is as good as what is typed now.
+  const delivered = (field) => (field.type === "checkbox" ? field.defaultChecked : field.defaultValue);
+  const isTyped = written
+    .filter((name) => !(form.elements[name] instanceof RadioNodeList))
+    .some((name) => said(form.elements[name]) !== delivered(form.elements[name]));
+  const kept = !isTyped && history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
     const words = JSON.parse(kept);
@@ -49,11 +54,13 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   }
   sayTheNumber();
 
-  form.addEventListener("input", () => {
+  function touch() {
     sayTheNumber();
     touched = true;
     keep();
-  });
+  }
+  form.addEventListener("input", touch);
+  if (isTyped) touch();
   form.addEventListener("submit", (event) => {
     // A test letter opens in a window of its own, and the words stay here to be published.
     if (event.submitter?.hasAttribute("formaction")) return;

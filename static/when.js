@@ -111,13 +111,23 @@ for (const part of document.querySelectorAll("[data-when]")) {
     }
   }
 
+  // Who names a time means it. Who means now after all names none: it waits until they change back.
+  let named = "";
+  function choose(field) {
+    if (field === at && at.value) form.elements.when.value = "at";
+    if (field.name !== "when") return;
+    if (field.value === "at") at.value ||= named;
+    else if (at.value) [named, at.value] = [at.value, ""];
+  }
+
   for (const name of ["input", "change"]) {
     part.addEventListener(name, (event) => {
-      // Who names a time means it.
-      if (event.target === at) form.elements.when.value = "at";
+      choose(event.target);
       say();
     });
   }
+  // It may have been typed before this script came.
+  if (at.value !== at.defaultValue) choose(at);
   say();
   // The page begins above what was found wrong here.
   const wrong = part.querySelector(".error");

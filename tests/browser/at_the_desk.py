@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from delivery.models import Edition
 
 WRITE = "/admin/newsletters/write/"
+FORM = "/admin/newsletters/"
 TITLE = "Swifts leave without saying goodbye"
 LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
@@ -16,13 +17,14 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 PATIENCE_MS = 60_000
 
 
-def come_to(page: Page, address: str = WRITE) -> Page:
-    """Ask for a page and be led to it by signing in."""
+def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
+    """Ask for a page and be led to it by signing in; it is loaded, with its scripts begun."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
-    page.get_by_label("User name").fill("edith")
+    page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/login/" not in url)
     return page
 
 
@@ -41,6 +43,7 @@ def check(page: Page) -> None:
     """Go on to the sheet before publishing."""
     page.get_by_role("button", name="Check and publish").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
+    page.wait_for_load_state()
 
 
 def ask(page: Page, readers: int) -> None:

@@ -9,15 +9,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
+from tests.browser.at_the_desk import FORM, come_to
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 READERS = 40
+# As patient as the pages themselves: a machine may have more to do than this.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -121,13 +124,4 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
 @pytest.fixture
 def desk(new_page: Callable[..., Page], author: Any, readers: list[Subscriber]) -> Page:
     """A window in which Edith, who has readers, has come to the publishing form by signing in."""
-    return sign_in(new_page())
-
-
-def sign_in(page: Page) -> Page:
-    """Come to the publishing form the way an author does who is not signed in yet."""
-    page.goto("/admin/newsletters/")
-    page.get_by_label("User name").fill("edith")
-    page.get_by_label("Password").fill("a long password")
-    page.get_by_role("button", name="Sign in").click()
-    return page
+    return come_to(new_page(), FORM)

@@ -12,7 +12,8 @@ from delivery.models import Delivery, Edition
 from idempotency.claim import seats
 from publishing.kept_form import WORDS
 from publishing.models import KeptForm
-from tests.browser.conftest import READERS, sign_in
+from tests.browser.at_the_desk import FORM, come_to
+from tests.browser.conftest import READERS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -110,7 +111,7 @@ def test_the_back_button_with_other_words_keeps_the_words_and_publishes_nothing_
 def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_key(
     new_page, author, readers
 ):
-    page = sign_in(new_page(java_script_enabled=False))
+    page = come_to(new_page(java_script_enabled=False), FORM)
     write(page)
     key = page.locator("[name=idempotency_key]").input_value()
     press(page)
@@ -244,7 +245,7 @@ def test_a_page_that_has_to_wait_looks_again_by_itself_until_it_has_the_answer(
 
 
 def test_everything_works_without_scripts(new_page, author, site, readers):
-    page = sign_in(new_page(java_script_enabled=False))
+    page = come_to(new_page(java_script_enabled=False), FORM)
     write(page)
     press(page)
     expect(page.get_by_text(ACCEPTED)).to_be_visible()
@@ -261,6 +262,7 @@ def test_no_bar_lies_over_words_that_came_back_as_already_published(desk):
     press(desk)
     expect(desk.get_by_text(ACCEPTED)).to_be_visible()
     write(desk, text="Dear {{ name|reader }}, they came back.")
+    desk.wait_for_load_state()
     assert desk.locator(".dock").evaluate("bar => getComputedStyle(bar).position") == "sticky"
     desk.locator("[name=idempotency_key]").evaluate("(field, key) => field.value = key", key)
     press(desk)
@@ -285,7 +287,9 @@ def test_a_letter_in_the_dark_keeps_the_rule_under_the_name_of_the_newsletter(ne
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 def test_no_page_scrolls_sideways_on_the_smallest_phone(new_page, author, readers, colour_scheme):
-    page = sign_in(new_page(viewport={"width": 320, "height": 640}, color_scheme=colour_scheme))
+    page = come_to(
+        new_page(viewport={"width": 320, "height": 640}, color_scheme=colour_scheme), FORM
+    )
     write(page, text="a" * 500)
     page.get_by_label("HTML").fill(
         "<table><tr><th>Where</th><th>Swallow</th><th>House-martin</th><th>Swift</th></tr>"

@@ -15,6 +15,7 @@ from publishing.drafts import Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import MARKDOWN, Written, content_of
+from tests.browser.at_the_desk import LETTER, TITLE, WRITE, come_to
 from tests.browser.for_everybody import (
     NARROWEST,
     faults_found_by_axe,
@@ -25,26 +26,17 @@ from tests.browser.web_site import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# As patient as the pages themselves: a machine may have more to do than this.
-expect.set_options(timeout=20_000)
-
-WRITE = "/admin/newsletters/write/"
-TITLE = "Swifts leave without saying goodbye"
 SWIFTS = ROOT / "static" / "demo" / "swifts.png"
-LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
 OFFLINE = (
     "You are offline. Every word is kept on this device and will be saved when the connection "
     "returns."
 )
 
 
-def sign_in_to(page: Page, address: str, name: str = "edith") -> Page:
-    """Come to a page of the desk the way an author does who is not signed in yet."""
-    page.goto(address)
-    page.get_by_label("User name").fill(name)
-    page.get_by_label("Password").fill("a long password")
-    page.get_by_role("button", name="Sign in").click()
-    return page
+def sign_out(page: Page) -> None:
+    """Press the button of the desk's head, and be signed out."""
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/logout/")
 
 
 @pytest.fixture
@@ -57,7 +49,7 @@ def draft(author) -> Draft:
 @pytest.fixture
 def composer(new_page, author, readers) -> Page:
     """A window before a fresh composer."""
-    return ready(sign_in_to(new_page(), WRITE))
+    return ready(come_to(new_page(), WRITE))
 
 
 @pytest.fixture
@@ -65,7 +57,7 @@ def writing(new_page, author, readers, draft) -> Page:
     """A window before her draft."""
     # Without a scheme that is forced upon every frame, as no browser of a reader has it.
     window = new_page(color_scheme="null")
-    return ready(sign_in_to(window, f"/admin/newsletters/drafts/{draft.pk}/"))
+    return ready(come_to(window, f"/admin/newsletters/drafts/{draft.pk}/"))
 
 
 def letter(page: Page):
@@ -130,7 +122,7 @@ def test_it_counts_words_while_one_writes_as_the_check_does_afterwards(writing):
 def test_a_correction_is_shown_before_its_first_change(new_page, author, readers):
     words = Written(TITLE, "", MARKDOWN, LETTER, "")
     first = publish(author.pk, fresh_key(), content_of(words), hold_s=0).edition
-    page = ready(sign_in_to(new_page(), f"{WRITE}?issue={first.issue_id}"))
+    page = ready(come_to(new_page(), f"{WRITE}?issue={first.issue_id}"))
 
     expect(shown(page).get_by_text("they have gone.")).to_be_visible()
     page.get_by_role("button", name="Text", exact=True).click()
@@ -324,7 +316,7 @@ def _only_reading(route) -> None:
 def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writing):
     other = writing.context.new_page()
     other.goto("/admin/newsletters/issues/")
-    other.get_by_role("button", name="Sign out").click()
+    sign_out(other)
     letter(writing).fill("Written signed out.")
     expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
@@ -357,8 +349,8 @@ def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
     get_user_model().objects.create_superuser("willa", password="a long password")
     other = writing.context.new_page()
     other.goto("/admin/newsletters/issues/")
-    other.get_by_role("button", name="Sign out").click()
-    sign_in_to(other, "/admin/newsletters/issues/", "willa")
+    sign_out(other)
+    come_to(other, "/admin/newsletters/issues/", "willa")
     expect(other.get_by_role("heading", level=1)).to_be_visible()
 
     letter(writing).fill("Written by Edith.")
@@ -366,8 +358,8 @@ def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
     expect(writing.get_by_text("Somebody else is signed in by now.")).to_be_visible()
     expect(writing.get_by_role("status")).to_have_text("Not saved")
     assert Draft.objects.get().letter == LETTER
-    other.get_by_role("button", name="Sign out").click()
-    sign_in_to(other, "/admin/newsletters/issues/")
+    sign_out(other)
+    come_to(other, "/admin/newsletters/issues/")
     expect(other.get_by_role("heading", level=1)).to_be_visible()
     writing.get_by_role("button", name="Save now").click()
 
@@ -514,7 +506,7 @@ def test_the_pages_beside_it_are_for_everybody(writing, draft):
 
 
 def test_without_scripts_it_is_written_saved_and_looked_at(new_page, author, readers):
-    page = sign_in_to(new_page(java_script_enabled=False), WRITE)
+    page = come_to(new_page(java_script_enabled=False), WRITE)
     page.get_by_label("Title and subject").fill(TITLE)
     letter(page).fill(LETTER)
     page.get_by_role("button", name="Save and preview").click()
@@ -526,7 +518,7 @@ def test_without_scripts_it_is_written_saved_and_looked_at(new_page, author, rea
     expect(shown(page).locator("pre")).to_contain_text("My own words.")
     page.get_by_role("button", name="Save", exact=True).first.click()
     assert Draft.objects.get().text == "My own words."
-    assert not page.get_by_role("button", name="Bold").is_visible()
+    expect(page.get_by_role("button", name="Bold")).to_be_hidden()
 
 
 def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):

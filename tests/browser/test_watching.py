@@ -19,7 +19,8 @@ from publishing.publish import publish as publish_letter
 from publishing.scheduling import moment_of
 from publishing.starting import start_due
 from publishing.written import content_of
-from tests.browser.conftest import READERS, sign_in
+from tests.browser.at_the_desk import FORM, come_to
+from tests.browser.conftest import READERS
 from tests.browser.desk_of_readers import signed_in
 from tests.browser.for_everybody import (
     NARROWEST,
@@ -324,7 +325,7 @@ def test_the_missed_are_downloaded_and_readers_are_found(desk, tmp_path):
 def test_without_scripts_it_loads_itself_again_and_keeps_its_filter(
     new_page, author, readers, site
 ):
-    page = sign_in(new_page(java_script_enabled=False))
+    page = come_to(new_page(java_script_enabled=False), FORM)
     edition = publish(page)
     page.get_by_role("link", name=re.compile("^Waiting")).click()
     expect(page.get_by_role("rowheader").first).to_be_visible()
@@ -338,7 +339,7 @@ def test_without_scripts_it_loads_itself_again_and_keeps_its_filter(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_state_is_for_everybody(new_page, author, readers, scheme):
-    page = sign_in(new_page(color_scheme=scheme, viewport=NARROWEST))
+    page = come_to(new_page(color_scheme=scheme, viewport=NARROWEST), FORM)
     edition = publish(page)
     copies = list(Delivery.objects.filter(issue=edition.issue_id).values_list("name", flat=True))
     assert copies

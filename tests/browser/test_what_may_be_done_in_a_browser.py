@@ -9,7 +9,8 @@ from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
-from tests.browser.conftest import READERS, sign_in
+from tests.browser.at_the_desk import FORM, come_to
+from tests.browser.conftest import READERS
 from tests.browser.test_publishing_in_a_browser import press, see_it_go_out, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -120,7 +121,7 @@ def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk):
 
 
 def test_cancelling_works_without_scripts(new_page, author, site, readers):
-    page = sign_in(new_page(java_script_enabled=False))
+    page = come_to(new_page(java_script_enabled=False), FORM)
     publish(page)
     choose(page, "Cancel")
     expect(page.get_by_text("This cannot be undone.")).to_be_visible()
@@ -137,7 +138,7 @@ def test_cancelling_works_without_scripts(new_page, author, site, readers):
 
 @held
 def test_no_sheet_scrolls_sideways_on_the_smallest_phone(new_page, author, readers):
-    page = sign_in(new_page(viewport={"width": 320, "height": 640}))
+    page = come_to(new_page(viewport={"width": 320, "height": 640}), FORM)
     publish(page)
     addresses = page.locator(".head .acts .btn:visible").evaluate_all(
         "links => links.map(link => link.href)"

@@ -25,6 +25,13 @@ GUARDS = [
         f"{ISSUES}test_two_workers_start_it_once",
     ),
     guard(
+        "a time beside now is asked about",
+        "publishing/when_form.py",
+        'if found.get("at"):',
+        "if False:",
+        f"{TIMES}test_a_time_beside_now_is_asked_about_and_not_passed_over",
+    ),
+    guard(
         "the start and its audience are one transaction",
         STARTING,
         "    with short_transaction() as cursor:\n"

@@ -21,7 +21,7 @@ from publishing.scheduling import (
     which_of,
     zones,
 )
-from publishing.when_form import WhenForm
+from publishing.when_form import TIME_AND_NOW, WhenForm
 
 LISBON, NEW_YORK = "Europe/Lisbon", "America/New_York"
 LORD_HOWE, APIA = "Australia/Lord_Howe", "Pacific/Apia"
@@ -415,10 +415,18 @@ def form(**posted: str) -> WhenForm:
 
 
 def test_without_a_word_it_means_now() -> None:
-    for posted in ({}, {"when": "now"}, {"when": "now", "at": "rubbish", "zone": "rubbish"}):
+    for posted in ({}, {"when": "now"}, {"when": "now", "at": "", "zone": "rubbish"}):
         form_of_now = form(**posted)
         assert form_of_now.is_valid()
         assert form_of_now.moment is None
+
+
+@pytest.mark.parametrize("when", [{}, {"when": "now"}])
+def test_a_time_beside_now_is_asked_about_and_not_passed_over(when: dict[str, str]) -> None:
+    both = form(**when, at="2026-09-24T07:00", zone=LISBON)
+    assert not both.is_valid()
+    assert both.errors == {"at": [TIME_AND_NOW]}
+    assert both.moment is None
 
 
 def test_a_form_with_a_time_has_its_moment_and_says_it() -> None:
