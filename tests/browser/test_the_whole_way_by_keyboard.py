@@ -23,6 +23,7 @@ NAME = """() => {
 
 def tab_to(page: Page, name: str) -> None:
     """Go on from where one is, stop by stop, until this one has the focus and shows it."""
+    page.wait_for_load_state()
     for _ in range(FARTHEST):
         page.keyboard.press("Tab")
         if page.evaluate(NAME) == name:
@@ -66,7 +67,6 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
 
     press(page, "Check and publish")
     expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
-    page.wait_for_load_state()
     press(page, f"Publish to {READERS}…")
     dialog = page.get_by_role("dialog", name=f"Publish to {READERS} readers?")
     expect(dialog.get_by_role("heading")).to_be_focused()

@@ -38,6 +38,7 @@ def offered(page: Page) -> list[str]:
 
 def tab_to(page: Page, name: str) -> None:
     """Go from stop to stop with the tabulator until this one has the focus."""
+    page.wait_for_load_state()
     for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.textContent.trim()") == name:
