@@ -19,6 +19,7 @@ class WhenForm(forms.Form):
     Once it is valid, `moment` is when it goes out, or None for now. `own_zone` is the newsletter's.
     `now` is the database's time, by which a time is past; None judges no time, for a form under
     whose key something stands already. A post without `when` means now: forms of scripts have none.
+    A time beside now is refused, because now cannot be taken back.
     `choices` are the two moments that a time may mean, once it was found to mean two.
     """
 

@@ -12,13 +12,11 @@ from delivery.models import Delivery, Edition
 from idempotency.claim import seats
 from publishing.kept_form import WORDS
 from publishing.models import KeptForm
-from tests.browser.at_the_desk import FORM, come_to
+from tests.browser.at_the_desk import ACCEPTED, FORM, TITLE, come_to
 from tests.browser.conftest import READERS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-TITLE = "Swifts leave without saying goodbye"
 PROGRESS = re.compile(r"/admin/newsletters/[0-9a-f-]{36}/")
 
 

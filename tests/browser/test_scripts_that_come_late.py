@@ -13,10 +13,10 @@ from publishing import drafts
 from publishing.drafts import Wording
 from publishing.models import Draft
 from publishing.written import MARKDOWN, Written
-from tests.browser.at_the_desk import ask, is_saved
+from tests.browser.at_the_desk import TITLE, ask, is_saved
 from tests.browser.conftest import READERS
 from tests.browser.desk_of_readers import signed_in
-from tests.browser.test_publishing_in_a_browser import TITLE, write
+from tests.browser.test_publishing_in_a_browser import write
 from tests.browser.web_site import WebSite
 from tests.publishing.scheduling_desk import tomorrow
 

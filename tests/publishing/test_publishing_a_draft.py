@@ -361,6 +361,21 @@ def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_who
     assert "before you pressed. Nothing was sent now; it goes out once." in said
 
 
+def test_who_presses_after_somebody_else_scheduled_it_is_told_that_it_waits(
+    window, new_author, draft, three_readers
+):
+    other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
+    mine, theirs = sheet(window, draft), sheet(other, draft)
+    press(other, draft, {**theirs, "when": "at", "at": tomorrow("UTC").local, "zone": "UTC"})
+
+    assert press(window, draft, mine).status == 303
+
+    edition = Edition.objects.get()
+    said = window.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "Tomás Vale scheduled “Swifts leave" in said
+    assert "before you pressed. Nothing was sent now; it goes out once." in said
+
+
 def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
     window, author, draft, three_readers
 ):
