@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as Advice
 
@@ -34,4 +35,15 @@ def webhooks_can_come_in(**kwargs: Any) -> Iterable[CheckMessage]:
             "Only one of POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD is set.",
             hint="Set both, or neither; with one of them every webhook is refused.",
             id="homing.W001",
+        )
+
+
+@register("homing", deploy=True)
+def static_files_are_collected(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Without it every page works, and every browser asks for its style sheet again."""
+    if not getattr(staticfiles_storage, "is_collected", True):
+        yield Advice(
+            f"No static files are collected in STATIC_ROOT ({settings.STATIC_ROOT}).",
+            hint="Run ./homing collectstatic --noinput, so that browsers may keep them.",
+            id="homing.W002",
         )

@@ -200,7 +200,13 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Served from where they stand: no step between a checkout and a running site.
+# Where `collectstatic` puts them, for browsers to keep; also served from where they stand, so that
+# no step is needed between a checkout and a running site.
+STATIC_ROOT = env.folder("STATIC_ROOT", BASE_DIR / "staticfiles")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "newsletter_site.static_files.CollectedFiles"},
+}
 WHITENOISE_USE_FINDERS = True
 
 # --- Postmark --------------------------------------------------------------------------------

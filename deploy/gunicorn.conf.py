@@ -1,0 +1,36 @@
+"""
+The web server's settings, the same in a container, under systemd and on a platform.
+
+    gunicorn --config deploy/gunicorn.conf.py newsletter_site.wsgi
+
+gunicorn itself reads two variables: `WEB_CONCURRENCY`, how many processes (2 if it is not set),
+and `PORT`, on which it listens on every address; `--bind` says something else.
+"""
+
+import os
+
+wsgi_app = "newsletter_site.wsgi"
+
+# Threads, because a request mostly waits for PostgreSQL. Each keeps a connection of its own:
+# processes × threads of them for the site.
+worker_class = "gthread"
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = 8
+
+# A form waits for its twin for IDEMPOTENCY_WAIT_S (10 s) at most, and publishing to a million
+# readers takes a few seconds.
+timeout = 60
+# Who is being answered when the server is told to stop gets the answer.
+graceful_timeout = 30
+keepalive = 5
+
+# The heartbeat of a process is a file that is touched; on a disk that is busy it would seem dead.
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
+
+# Addresses of pages hold tokens, which a log must not: the site writes a line for each request.
+accesslog = None
+# What a header or a line may hold at most; the longest address of ours is a few hundred bytes.
+limit_request_line = 4094
+limit_request_fields = 100
+limit_request_field_size = 8190
+control_socket_disable = True

@@ -1,0 +1,142 @@
+"""
+The image without a container engine: what the Dockerfile and the compose file say, done by hand.
+
+The files that `COPY . .` would take, a virtual environment from the lock that is named, the
+commands of the RUN lines; then a process on a root file system that is read-only but for /tmp,
+under the user of the USER line. What an engine adds to that (its network, its limits) is not here.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+# One that every user may run: somebody's own may lie where nobody else can go.
+PYTHON = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or sys.executable
+CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin") or "chroot"
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile, an instruction at a time: its word and the rest, on one line."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").splitlines()
+    split = (line.partition(" ") for line in lines if line)
+    return [(word, " ".join(rest.split())) for word, _, rest in split]
+
+
+class Image:
+    """A folder that holds what the image would hold in its working directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "homing"
+        self.root.mkdir()
+        self.venv = folder / "venv"
+        self._folder = folder
+        self._copy()
+        self._run_lines()
+        folder.chmod(0o755)
+
+    @property
+    def user(self) -> str:
+        """Who its processes run as, such as `10001:10001`."""
+        return next(rest for word, rest in instructions() if word == "USER")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its ENV lines set, and where its programs are."""
+        variables = " ".join(rest for word, rest in instructions() if word == "ENV")
+        pairs = dict(pair.split("=", 1) for pair in shlex.split(variables))
+        return {**pairs, "PATH": f"{self.venv}/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
+
+    @property
+    def command(self) -> list[str]:
+        """What it runs if nothing else is said."""
+        [said] = [rest for word, rest in instructions() if word == "CMD"]
+        return [str(part) for part in yaml.safe_load(said)]
+
+    def _copy(self) -> None:
+        ignored = [
+            line.rstrip("/")
+            for line in (ROOT / ".dockerignore").read_text().splitlines()
+            if line and not line.startswith("#")
+        ]
+        tracked = subprocess.run(
+            ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split("\0")
+        for name in filter(None, tracked):
+            if any(fnmatch.fnmatch(name.split("/")[0], pattern) for pattern in ignored):
+                continue
+            if (ROOT / name).exists():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, self.root / name)
+
+    def _run_lines(self) -> None:
+        subprocess.run([PYTHON, "-m", "venv", self.venv], check=True)
+        for word, line in instructions():
+            if word == "RUN":
+                # The user is made by its number alone; this machine's list of users stays as it is.
+                self._run(re.sub(r"&& useradd .*?nologin homing", "", line))
+
+    def _run(self, line: str) -> None:
+        done = subprocess.run(
+            ["sh", "-ec", line],
+            cwd=self.root,
+            env={**way_to_packages(), **self.environment, "HOME": str(self._folder)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+    def start(
+        self, *command: str, settings: dict[str, str], **options: Any
+    ) -> subprocess.Popen[str]:
+        """
+        Start a process as a container would: read-only but for /tmp, its user without rights.
+
+        Needs root, who alone may mount.
+        """
+        if os.geteuid() != 0:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(
+                "This test mounts a read-only file system, which only root may: run it as root."
+            )
+        uid, gid = self.user.split(":")
+        script = (
+            f"mount --bind / {self._folder}/root && mount -o remount,bind,ro {self._folder}/root\n"
+            f"mount -t tmpfs tmpfs {self._folder}/root/tmp\n"
+            f"mkdir -p {self._folder}/root{self._folder}\n"
+            f"mount --rbind {self._folder} {self._folder}/root{self._folder}\n"
+            f"mount -o remount,bind,ro {self._folder}/root{self._folder}\n"
+            f"mount --rbind /dev {self._folder}/root/dev\n"
+            f"mount --rbind /proc {self._folder}/root/proc\n"
+            f"exec {CHROOT} --userspec={uid}:{gid} {self._folder}/root "
+            f'sh -c \'cd {self.root} && exec "$@"\' sh "$@"\n'
+        )
+        (self._folder / "root").mkdir(exist_ok=True)
+        return subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", *command],
+            env={**self.environment, **settings},
+            text=True,
+            **options,
+        )
+
+
+def way_to_packages() -> dict[str, str]:
+    """The variables, if any, by which this machine reaches a package index."""
+    names = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE")
+    return {k: v for k, v in os.environ.items() if k.startswith("PIP_") or k in names}

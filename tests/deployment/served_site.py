@@ -1,0 +1,59 @@
+"""The site under the web server's own settings (deploy/gunicorn.conf.py), outside debug."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import requests
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60
+# What the proxy in front of it says of every request.
+FROM_THE_PROXY = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
+
+
+class ServedSite:
+    """A running site; `get` asks it as the proxy does."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def get(self, path: str, **headers: str) -> requests.Response:
+        """The answer to one GET; a redirect is an answer."""
+        return requests.get(
+            self.url + path,
+            headers={**FROM_THE_PROXY, **headers},
+            timeout=PATIENCE_S,
+            allow_redirects=False,
+        )
+
+
+@contextmanager
+def served_site(database_url: str, **settings: str) -> Iterator[ServedSite]:
+    """
+    Start it, with these settings beside those of every test, and stop it again.
+
+    The socket is bound here and handed over: whoever connects early stands in its queue.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
+                *("--bind", f"fd://{listener.fileno()}", "--workers", "1"),
+                *("--log-level", "warning"),
+            ],
+            cwd=ROOT,
+            env={**os.environ, "DATABASE_URL": database_url, "TRUST_PROXY": "on", **settings},
+            pass_fds=[listener.fileno()],
+        )
+        try:
+            yield ServedSite(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        finally:
+            process.terminate()
+            process.wait(timeout=PATIENCE_S)
