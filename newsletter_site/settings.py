@@ -99,6 +99,7 @@ AUTHENTICATION_BACKENDS = ["newsletter_site.user_with_permissions.UserWithPermis
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    "newsletter_site.operating.doors.OperatorsDoors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.content_security_policy.ContentSecurityPolicy",

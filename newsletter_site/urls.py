@@ -8,6 +8,7 @@ from publishing.views.home import home
 from publishing.views.pictures import show_picture
 
 urlpatterns = [
+    path("", include("newsletter_site.operating.urls")),
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     path("admin/", admin.site.urls),

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 # A worker that was killed cannot say good-bye; its row goes after a day.
 FORGET_AFTER = "1 day"
-HEARD_FROM_WITHIN = "60 seconds"
+HEARD_FROM_WITHIN_S = 60
+HEARD_FROM_WITHIN = f"{HEARD_FROM_WITHIN_S} seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How many workers were heard from `lately`, when one was last (`at`), and how long ago."""
+
+    lately: int
+    at: datetime | None
+    ago_s: float | None
 
 
 def arrive(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
@@ -30,6 +43,20 @@ def heard_from(worker: uuid.UUID) -> None:
     """A worker is still there."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = clock_timestamp() WHERE id = %s", [worker])
+
+
+def heard(cursor: CursorWrapper, *, host: str = "") -> Heard:
+    """What was heard of the workers, or of those of one host. A few rows, whatever was sent."""
+    cursor.execute(
+        """
+        SELECT count(*) FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval),
+               max(heard_at),
+               extract(epoch FROM clock_timestamp() - max(heard_at))::float8
+        FROM worker WHERE %(host)s = '' OR host = %(host)s
+        """,
+        {"within": HEARD_FROM_WITHIN, "host": host},
+    )
+    return Heard(*cursor.fetchone())
 
 
 def warnings() -> list[str]:

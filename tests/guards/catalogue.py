@@ -11,6 +11,7 @@ from tests.guards import (
     on_imports,
     on_leaving_and_erasing,
     on_mail_on_request,
+    on_operating,
     on_pace,
     on_publishing,
     on_restored_backups,
@@ -43,4 +44,5 @@ GUARDS: tuple[Guard, ...] = (
     *on_told.GUARDS,
     *on_test_letters.GUARDS,
     *on_rights.GUARDS,
+    *on_operating.GUARDS,
 )

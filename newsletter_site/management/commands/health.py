@@ -1,0 +1,49 @@
+"""`manage.py health`: the checks of /health/ from a shell, for containers and units."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from newsletter_site.operating import probes
+
+
+class Command(BaseCommand):
+    """Asks one check, prints its verdict as one JSON line, ends with 0 or 1."""
+
+    help = (
+        "Say whether this Homing is well: `live` (the program and its settings), `ready` (the "
+        "database and its migrations), `workers` (one was heard from in the last 60 seconds). "
+        "The last line is JSON; exit 0 if it is well, 1 if not."
+    )
+    # They would ask the database, and a check must end within its bound.
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("check", choices=list(probes.CHECKS))
+        parser.add_argument(
+            "--here",
+            action="store_true",
+            help="count only workers of this host: for the check of one container or unit",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        check = options["check"]
+        if options["here"] and check != "workers":
+            raise CommandError(f"--here is for `health workers`; found `health {check}`.")
+        if options["here"]:
+            # As a worker names it (delivery/worker.py).
+            verdict = probes.workers_of(socket.gethostname()[:255])
+        else:
+            verdict = probes.CHECKS[check]()
+        for said in (*verdict.reasons, *verdict.details):
+            self.stderr.write(said)
+        self.stdout.write(json.dumps(verdict.as_json(with_details=True)))
+        self.stdout.flush()
+        if not verdict.is_well:
+            sys.exit(1)

@@ -1,0 +1,36 @@
+"""
+Answers operators' machines before any other middleware looks at the request.
+
+A load balancer asks by an address and not by a name, without TLS and without a cookie. So these few
+addresses are answered whatever `Host` says: ALLOWED_HOSTS is there because a name that was sent can
+end in a link, a redirect or a cache, and here it ends nowhere. Nothing is redirected, no session is
+read, and every other address goes the ordinary way, with all its checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.urls import Resolver404, resolve
+
+OPERATORS = "newsletter_site.operating.urls"
+
+
+class OperatorsDoors:
+    """Middleware; the first of all, so that nothing before it redirects or refuses."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            match = resolve(request.path_info, urlconf=OPERATORS)
+        except Resolver404:
+            return self.get_response(request)
+        # For whoever writes down which route was asked for.
+        request.resolver_match = match
+        if request.method not in {"GET", "HEAD"}:
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        answer: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        return answer

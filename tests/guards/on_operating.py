@@ -1,0 +1,56 @@
+"""Guards of what operators and their machines ask: probes, metrics, the database that is away."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+CHECKS = "tests/newsletter_site/test_health_checks.py::"
+AWAY = "tests/faults/test_health_without_a_database.py::"
+ASKED = "newsletter_site/operating/asked_in_time.py"
+
+GUARDS = [
+    guard(
+        "a database that hangs hangs no probe",
+        ASKED,
+        "if not asked.is_over.wait(max(0.0, left_s)):",
+        "if not asked.is_over.wait(60):",
+        f"{AWAY}test_a_database_that_hangs_hangs_no_probe",
+    ),
+    guard(
+        "one question is on its way at a time",
+        ASKED,
+        "            if asked is None:\n",
+        "            if True:\n",
+        f"{AWAY}test_probes_that_come_at_once_put_one_question",
+    ),
+    guard(
+        "the server ends a question that takes too long",
+        ASKED,
+        'f"{int(self._within_s * 1000)}ms"',
+        '"0"',
+        f"{AWAY}test_the_server_itself_ends_what_takes_too_long",
+    ),
+    guard(
+        "a migration that lacks makes a site not ready",
+        "newsletter_site/operating/verdict.py",
+        "    if not missing:\n",
+        "    if True:\n",
+        f"{CHECKS}test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which",
+    ),
+    guard(
+        "a worker that fell silent does not count",
+        "delivery/queue/presence.py",
+        "count(*) FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval),",
+        "count(*),",
+        f"{CHECKS}"
+        "test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when",
+    ),
+    guard(
+        "only the doors of operators are open whatever name is asked for",
+        "newsletter_site/operating/doors.py",
+        "            return self.get_response(request)\n",
+        "            request.META['HTTP_HOST'] = 'localhost'\n"
+        "            return self.get_response(request)\n",
+        f"{CHECKS}test_every_other_address_still_looks_at_the_name",
+    ),
+]

@@ -1,0 +1,210 @@
+"""/health/ and `manage.py health`: what is well, what is not, and who may ask."""
+
+from __future__ import annotations
+
+import json
+import socket
+import uuid
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from delivery.queue import presence
+
+CHECKS = ("live", "ready", "workers")
+# What a load balancer sends, and names that are not this site's.
+HOSTS = ("10.0.0.7", "[fd00::7]:8000", "somebody.else.example", "not a host")
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def ask(client: Client, check: str, **headers: str) -> tuple[int, dict[str, Any]]:
+    answer = client.get(f"/health/{check}/", headers=headers)
+    return answer.status_code, json.loads(answer.content)
+
+
+def a_worker(*, host: str = "mail-1", silent_for_s: float = 0) -> uuid.UUID:
+    worker = uuid.uuid4()
+    presence.arrive(worker, host=host, pid=7)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE worker SET heard_at = clock_timestamp() - make_interval(secs => %s) "
+            "WHERE id = %s",
+            [silent_for_s, worker],
+        )
+    return worker
+
+
+def command(*arguments: str) -> tuple[int, dict[str, Any]]:
+    out = StringIO()
+    try:
+        call_command("health", *arguments, stdout=out, stderr=StringIO())
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    return code, json.loads(out.getvalue().splitlines()[-1])
+
+
+# --- What is well ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_what_is_well_is_answered_200_in_one_shape(client: Client, check: str) -> None:
+    a_worker()
+    assert ask(client, check) == (200, {"status": "ok", "reasons": []})
+
+
+def test_one_worker_of_many_is_enough(client: Client) -> None:
+    a_worker(silent_for_s=3600)
+    a_worker()
+    assert ask(client, "workers")[0] == 200
+
+
+# --- What is not ----------------------------------------------------------------------------------
+
+
+def test_where_no_worker_ever_was_that_is_said(client: Client) -> None:
+    status, said = ask(client, "workers")
+    assert (status, said["status"]) == (503, "unavailable")
+    assert said["reasons"][0].startswith("No worker is known: none was started")
+
+
+def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when(
+    client: Client,
+) -> None:
+    worker = a_worker(silent_for_s=59)
+    assert ask(client, "workers")[0] == 200
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE worker SET heard_at = '2026-09-17 06:15:35+00' WHERE id = %s", [worker]
+        )
+    assert ask(client, "workers") == (
+        503,
+        {
+            "status": "unavailable",
+            "reasons": [
+                (
+                    "No worker was heard from in the last 60 seconds; the last time was "
+                    "2026-09-17 06:15:35 UTC."
+                )
+            ],
+        },
+    )
+
+
+@pytest.fixture
+def one_migration_less() -> Any:
+    """The database as it was before the code's last migration of an app."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations "
+            "WHERE app = 'delivery') RETURNING app, name, applied"
+        )
+        row = cursor.fetchone()
+        yield row[1]
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", row
+        )
+
+
+def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which(
+    client: Client, one_migration_less: str
+) -> None:
+    status, said = ask(client, "ready")
+    assert (status, said["status"]) == (503, "unavailable")
+    assert said["reasons"][0].startswith("1 migration is not applied yet")
+    assert one_migration_less not in json.dumps(said)
+    assert ask(client, "live")[0] == 200
+    assert command("ready")[1]["details"] == [f"not applied: delivery.{one_migration_less}"]
+
+
+def test_a_database_that_is_further_than_the_code_is_ready(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('delivery', '9999_of_tomorrow', clock_timestamp()) RETURNING id"
+        )
+        (row,) = cursor.fetchone()
+        assert ask(client, "ready")[0] == 200
+        cursor.execute("DELETE FROM django_migrations WHERE id = %s", [row])
+
+
+# --- Who may ask, and how -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_probe_is_answered_whatever_name_it_asks_for(
+    client: Client, check: str, host: str
+) -> None:
+    a_worker()
+    assert ask(client, check, host=host)[0] == 200
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/health/", "/health/live", "/healthy/"])
+def test_every_other_address_still_looks_at_the_name(client: Client, path: str, host: str) -> None:
+    assert client.get(path, headers={"host": host}, secure=True).status_code == 400
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_answer_is_not_redirected_not_stored_and_sets_no_cookie(
+    client: Client, check: str
+) -> None:
+    a_worker()
+    answer = client.get(f"/health/{check}/")  # without TLS
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "no-store"
+    assert not answer.cookies
+    assert "Vary" not in answer
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_nothing_can_be_posted_there(client: Client, check: str) -> None:
+    answer = client.post(f"/health/{check}/")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+
+
+def test_prometheus_is_answered_in_its_own_format(client: Client) -> None:
+    accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+    answer = client.get("/health/live/", headers={"accept": accept})
+    assert answer.content == b'homing_health{check="live"} 1\n'
+    assert client.get("/health/workers/", headers={"accept": accept}).status_code == 503
+
+
+def test_a_live_process_asks_nobody(client: Client, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        assert ask(client, "live")[0] == 200
+
+
+# --- From a shell ---------------------------------------------------------------------------------
+
+
+def test_the_command_says_the_same_and_ends_with_it(client: Client) -> None:
+    assert command("ready") == (0, {"status": "ok", "reasons": [], "details": []})
+    code, said = command("workers")
+    assert (code, said["reasons"]) == (1, ask(client, "workers")[1]["reasons"])
+
+
+def test_here_counts_the_workers_of_this_host_alone() -> None:
+    a_worker(host="another-machine")
+    assert command("workers")[0] == 0
+    code, said = command("workers", "--here")
+    assert code == 1
+    assert said["reasons"][0].startswith("No worker on this host is known")
+    a_worker(host=socket.gethostname()[:255])
+    assert command("workers", "--here")[0] == 0
+
+
+def test_here_is_for_workers() -> None:
+    with pytest.raises(CommandError, match="--here is for `health workers`; found `health ready`"):
+        call_command("health", "ready", "--here")
