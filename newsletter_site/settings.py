@@ -284,6 +284,10 @@ IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
 
+# --- Changing the tables beside workers ------------------------------------------------------
+MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 1, least=0.01)
+MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
+
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 
 # --- Logs ------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ ENVIRONMENT: dict[str, str | None] = {
     "IMPORT_EXPIRES_DAYS": None,
     "IMPORT_MAX_MB": None,
     "METRICS_TOKEN": None,
+    "MIGRATE_LOCK_TIMEOUT_S": None,
+    "MIGRATE_PATIENCE_S": None,
     "PENDING_EXPIRES_DAYS": None,
     "POSTMARK_BASE_URL": "http://127.0.0.1:9",  # The discard port: nothing answers there.
     "POSTMARK_BROADCAST_STREAM": None,

@@ -1,0 +1,219 @@
+"""
+What a migration may do while workers and pages of the release before go on: only add.
+
+Pure functions of migrations and the state before them. Old code goes on reading and writing every
+table there was, so nothing of it may go, change its name or its meaning, or be refused to it; and
+no statement may keep a table from others for longer than its catalogue entry takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.postgres import operations as postgres
+from django.db.migrations import Migration
+from django.db.migrations import operations as django
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from django.db.models import Field, GeneratedField, Value
+from django.db.models.fields import NOT_PROVIDED
+from django.db.models.functions import Now
+
+LATER = "take it away a release later"
+
+# Nothing in the database, or only what is there in an instant and hurts nobody's old code.
+HARMLESS = (
+    django.AlterModelOptions,
+    django.AlterModelManagers,
+    django.AlterModelTableComment,
+    django.RemoveConstraint,
+    postgres.AddConstraintNotValid,
+)
+CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
+
+WHAT_TO_DO: Mapping[type[Operation], str] = {
+    django.RemoveField: f"old code still reads that column; {LATER}",
+    django.DeleteModel: f"old code still reads that table; {LATER}",
+    django.RenameField: f"add a column with the new name; {LATER} the old one",
+    django.RenameModel: f"add a table with the new name; {LATER} the old one",
+    django.AlterModelTable: f"add a table with the new name; {LATER} the old one",
+    django.AddIndex: "use AddIndexConcurrently in a migration with atomic = False",
+    django.RemoveIndex: "use RemoveIndexConcurrently in a migration with atomic = False",
+    django.RenameIndex: "add the new index, and remove the old one, concurrently",
+    django.AddConstraint: "use AddConstraintNotValid, and ValidateConstraint in a later migration",
+    django.AlterUniqueTogether: "build a unique index concurrently",
+    django.AlterIndexTogether: "use AddIndexConcurrently",
+    django.RunSQL: "say in EXCEPTIONS why it takes no long lock and no long time",
+    django.RunPython: "say in EXCEPTIONS why it takes no long lock and no long time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that old code or busy tables would feel, and what to do instead."""
+
+    migration: str
+    operation: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.migration}: {self.operation}: {self.instead}"
+
+
+# Why it may stand: (migration, operation) as in a Fault → reason. A line that excuses nothing any
+# more fails the test.
+EXCEPTIONS: Mapping[tuple[str, str], str] = {}
+
+
+def faults_of_all(
+    plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
+) -> list[Fault]:
+    """
+    The faults of every migration of `ours` in `plan`, in order, from the state `before` on.
+
+    A table that is made on the way is nobody's yet: with it anything may be done.
+    """
+    fresh: set[tuple[str, str]] = set()
+    faults: list[Fault] = []
+    state = before.clone()
+    known = set(ours)
+    for migration in plan:
+        if migration.app_label in known:
+            faults += faults_of(migration, state, fresh)
+        state = migration.mutate_state(state, preserve=True)
+    return faults
+
+
+def faults_of(
+    migration: Migration, state: ProjectState, fresh: set[tuple[str, str]]
+) -> list[Fault]:
+    """The faults of one migration; `fresh` are tables that no old code knows, and it adds to it."""
+    faults = []
+    locked: set[tuple[str, str]] = set()
+    not_valid: set[str] = set()
+    name = f"{migration.app_label}.{migration.name}"
+
+    def fault(operation: Operation, instead: str) -> None:
+        faults.append(Fault(name, str(operation.describe()), instead))
+
+    for operation in _in_the_database(migration.operations):
+        table = _table_of(operation, migration.app_label)
+        if isinstance(operation, django.CreateModel):
+            fresh.add(table)
+            locked |= _tied_to(operation.fields, migration.app_label) - fresh
+        elif table in fresh:
+            pass
+        elif instead := _fault_in(operation, migration, state, not_valid):
+            fault(operation, instead)
+        elif not isinstance(operation, (django.AlterModelOptions, django.AlterModelManagers)):
+            locked.add(table)
+        if isinstance(operation, postgres.AddConstraintNotValid):
+            not_valid.add(operation.constraint.name)
+        operation_state = state.clone()
+        operation.state_forwards(migration.app_label, operation_state)
+        state = operation_state
+    if len(locked) > 1:
+        tables = ", ".join(sorted(f"{app}.{model}" for app, model in locked))
+        faults.append(
+            Fault(
+                name,
+                f"locks {tables}",
+                "one migration for each table: while it waits for the second lock, everybody "
+                "waits behind the first",
+            )
+        )
+    return faults
+
+
+def _in_the_database(operations: Iterable[Operation]) -> Iterator[Operation]:
+    for operation in operations:
+        if isinstance(operation, django.SeparateDatabaseAndState):
+            yield from _in_the_database(operation.database_operations)
+        else:
+            yield operation
+
+
+def _table_of(operation: Operation, app: str) -> tuple[str, str]:
+    named = getattr(operation, "model_name", None) or getattr(operation, "name", None) or ""
+    return app, str(named).lower()
+
+
+def _tied_to(fields: Iterable[tuple[str, Field[Any, Any]]], app: str) -> set[tuple[str, str]]:
+    """The tables that are locked because a constraint of these fields leads to them."""
+    tied = set()
+    for _, field in fields:
+        remote = getattr(field, "remote_field", None)
+        if remote is not None and getattr(field, "db_constraint", False):
+            label = getattr(remote.model, "_meta", None)
+            target = label.label_lower if label else str(remote.model).lower()
+            tied.add((app, target) if "." not in target else tuple(target.split(".", 1)))
+    return tied
+
+
+def _fault_in(
+    operation: Operation, migration: Migration, state: ProjectState, not_valid: set[str]
+) -> str:
+    """What to do instead of `operation` on a table that old code uses; empty if it may stand."""
+    if isinstance(operation, CONCURRENT):
+        return "" if not migration.atomic else "set atomic = False for a migration with it alone"
+    if not migration.atomic:
+        return "a migration without a transaction is for what is built concurrently alone"
+    if isinstance(operation, HARMLESS):
+        return ""
+    if isinstance(operation, postgres.ValidateConstraint):
+        return "" if operation.name not in not_valid else "validate it in a later migration"
+    if isinstance(operation, django.AddField):
+        return _fault_in_new(operation.field)
+    if isinstance(operation, django.AlterField):
+        model = state.models[migration.app_label, operation.model_name_lower]
+        return _fault_in_change(model.get_field(operation.name), operation.field)
+    return next(
+        (what for kind, what in WHAT_TO_DO.items() if type(operation) is kind),
+        "it is not known to be safe beside workers",
+    )
+
+
+def _fault_in_new(field: Field[Any, Any]) -> str:
+    if field.many_to_many:
+        return ""  # A table of its own.
+    if isinstance(field, GeneratedField):
+        return "the whole table is written anew; fill an ordinary column"
+    if field.unique or field.db_index:
+        return "an index is built under the lock; add the column bare, the index concurrently"
+    if getattr(field, "db_constraint", False):
+        return "every row is looked at under the lock; use db_constraint=False"
+    if field.db_default is not NOT_PROVIDED and not _is_steady(field.db_default):
+        return "the whole table is written anew; only a fixed value or Now() costs nothing"
+    if not field.null and field.db_default is NOT_PROVIDED:
+        return "old code does not know that column; let it be null or give it a db_default"
+    return ""
+
+
+def _is_steady(default: Any) -> bool:
+    return isinstance(default, (Value, Now)) or not hasattr(default, "resolve_expression")
+
+
+def _fault_in_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
+    """Wider is safe: room for more characters, or for nothing; a default where there was none."""
+    before, after = _in_columns(old), _in_columns(new)
+    if before == after:
+        return ""
+    if before.pop("null", False) and not after.pop("null", False):
+        return "old code still writes nothing there; add a rule with AddConstraintNotValid"
+    after.pop("null", None)
+    least, most = before.pop("max_length", None), after.pop("max_length", None)
+    if least != most and (least is None or (most is not None and most < least)):
+        return "what is longer would be refused to old code"
+    before.pop("db_default", None)
+    if "db_default" in after and not _is_steady(after.pop("db_default")):
+        return "only a fixed value or Now() is known to cost nothing"
+    return "" if before == after else "add a new column, and fill it beside the old one"
+
+
+def _in_columns(field: Field[Any, Any]) -> dict[str, Any]:
+    """What of a field is in the database."""
+    _, path, args, options = field.deconstruct()
+    bare = {name: value for name, value in options.items() if name not in field.non_db_attrs}
+    return {"path": path, "args": args, "null": field.null, **bare}

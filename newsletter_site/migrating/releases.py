@@ -1,0 +1,26 @@
+"""The states of the tables that were released, from which an upgrade may begin."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).resolve().parents[2] / "migrations" / "released.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release: its name, its commit, and the last migration of each app of ours in it."""
+
+    name: str
+    commit: str
+    last_migrations: tuple[tuple[str, str], ...]
+
+
+def releases(file: Path = FILE) -> tuple[Release, ...]:
+    """All releases, oldest first."""
+    return tuple(
+        Release(name, found["commit"], tuple(sorted(found["last_migrations"].items())))
+        for name, found in json.loads(file.read_text()).items()
+    )

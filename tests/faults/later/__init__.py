@@ -1,0 +1,1 @@
+"""A Homing of some later release, for tests: what its migrations will look like."""

@@ -1,0 +1,8 @@
+"""Delivery's migrations of today, and after them those of a release that is still to come."""
+
+from pathlib import Path
+
+TODAY = Path(__file__).resolve().parents[4] / "migrations" / "delivery"
+__path__ = [str(Path(__file__).parent), str(TODAY)]
+
+LAST_OF_TODAY = max(path.stem for path in TODAY.glob("[0-9]*.py"))

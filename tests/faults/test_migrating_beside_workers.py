@@ -1,0 +1,294 @@
+"""The tables are changed while workers send: nobody waits long, and nothing is half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+from tests.faults.own_server import OwnServer
+from tests.faults.pooler import Pooler
+from tests.faults.waiting_for import eventually, held
+from tests.faults.watched_migrate import WatchedMigrate
+from tests.faults.watched_worker import WatchedWorker
+
+Workers = Callable[..., WatchedWorker]
+Migrates = Callable[..., WatchedMigrate]
+AllGotOne = Callable[[Any, int], None]
+
+READERS = 200
+LATER = ("later_1", "later_2", "later_3", "later_4")
+
+
+@pytest.fixture
+def migrates(server: OwnServer, database: str) -> Iterator[Migrates]:
+    """Starts a migrate of the later release on the test's database."""
+    with ExitStack() as stack:
+
+        def begin(*options: str, url: str = "", **settings: str) -> WatchedMigrate:
+            run = WatchedMigrate(url or server.url(database), *options, **settings)
+            stack.callback(run.kill)
+            return run
+
+        yield begin
+
+
+class Onlooker:
+    """A session beside all others."""
+
+    def __init__(self, session: psycopg.Connection) -> None:
+        self._session = session
+
+    def one(self, question: str, *values: object) -> Any:
+        """The only value of the answer."""
+        row = self._session.execute(question, values).fetchone()
+        assert row is not None
+        return row[0]
+
+    def do(self, statement: str) -> None:
+        """Run a statement."""
+        self._session.execute(statement)
+
+    @property
+    def applied(self) -> list[str]:
+        """Later migrations that are on record, in order."""
+        return [
+            name
+            for (name,) in self._session.execute(
+                "SELECT name FROM django_migrations WHERE name LIKE 'later%' ORDER BY id"
+            )
+        ]
+
+    @property
+    def index(self) -> str:
+        """What became of the index: 'valid', 'invalid' or 'none'."""
+        row = self._session.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('by_address')"
+        ).fetchone()
+        return "none" if row is None else "valid" if row[0] else "invalid"
+
+
+@pytest.fixture
+def onlooker(server: OwnServer, database: str) -> Iterator[Onlooker]:
+    with psycopg.connect(server.url(database), autocommit=True) as session:
+        yield Onlooker(session)
+
+
+@pytest.fixture
+def holder(server: OwnServer, database: str) -> Iterator[Callable[[str], Any]]:
+    """Opens a session that has done something in a transaction which stays open."""
+
+    @contextmanager
+    def hold(statement: str) -> Iterator[psycopg.Connection]:
+        with psycopg.connect(server.url(database)) as session:
+            session.execute(statement)
+            yield session
+            session.rollback()
+
+    return hold
+
+
+def everything_is_there(onlooker: Onlooker) -> bool:
+    """The four later migrations, once each, and the index whole."""
+    return (
+        [name[:7] for name in onlooker.applied] == list(LATER)
+        and onlooker.index == "valid"
+        and onlooker.one(
+            "SELECT convalidated FROM pg_constraint WHERE conname = %s", "a_delivery_has_an_address"
+        )
+    )
+
+
+# --- Beside workers -------------------------------------------------------------------------------
+
+
+def test_a_column_an_index_and_a_rule_come_while_workers_send(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    workers: Workers,
+    migrates: Migrates,
+    onlooker: Onlooker,
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(READERS)
+    # Two calls are in the air from before the first change until after the last.
+    provider.sandbox.set_fault("hold", moment="after_accept", calls=2)
+    working = [workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60") for _ in range(2)]
+    held(provider, 2)
+    run = migrates()
+    run.end()
+    assert everything_is_there(onlooker)
+    provider.sandbox.gate.release("answer")
+    assert [worker.end() for worker in working] == [0, 0]
+    all_got_one(edition, READERS)
+
+
+def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    workers: Workers,
+    migrates: Migrates,
+    onlooker: Onlooker,
+    holder: Callable[[str], Any],
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(READERS)
+    # Whoever has read a table keeps it from being changed, and whoever comes after the change
+    # that waits would wait with it.
+    with holder("SELECT count(*) FROM batch"):
+        run = migrates()
+        run.wait_for("Waits for a lock on table")
+        worker = workers("--until-empty")
+        assert worker.end() == 0
+        all_got_one(edition, READERS)
+        run.wait_for("Waits for a lock on table", times=2)
+        assert onlooker.applied == []
+    run.end()
+    assert everything_is_there(onlooker)
+
+
+def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statement(
+    newsroom: Newsroom, migrates: Migrates, holder: Callable[[str], Any]
+) -> None:
+    with holder("SELECT 'swift@example.net' FROM batch") as session:
+        pid = session.info.backend_pid
+        run = migrates()
+        run.wait_for("Tries again in")
+    run.end()
+    (first, *_) = (line for line in run.said.splitlines() if line.startswith("Waits for"))
+    assert f'Waits for a lock on table "batch": session {pid} (its transaction open for ' in first
+    assert " s, idle after SELECT). Tries again in 0.25 s, for " in first
+    assert "swift@example.net" not in run.said
+    assert "Traceback" not in run.said
+
+
+def test_when_patience_ends_one_sentence_says_what_was_waited_for_and_nothing_is_half_done(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("SELECT FROM batch"):
+        run = migrates("--patience", "2", "--lock-timeout", "0.5")
+        run.end(exit_code=1)
+    assert 'of waiting for a lock on table "batch": session' in run.said
+    assert "What was applied stays, nothing is half done" in run.said
+    assert "Traceback" not in run.said
+    assert onlooker.applied == []
+    run = migrates()
+    run.end()
+    assert everything_is_there(onlooker)
+
+
+def test_what_is_set_for_a_migration_ends_with_it(
+    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
+) -> None:
+    # One session is the guard's; all else goes over the other.
+    pooler = Pooler(server, pool_size=2)
+    try:
+        migrates(url=pooler.url(database)).end()
+        with (
+            psycopg.connect(pooler.url(database), prepare_threshold=None) as one,
+            psycopg.connect(pooler.url(database), prepare_threshold=None) as other,
+        ):
+            for session in (one, other):
+                left = session.execute(
+                    "SELECT name FROM pg_settings WHERE source = 'session' AND name LIKE '%timeout'"
+                ).fetchall()
+                assert left == []
+                locks = session.execute("SELECT FROM pg_locks WHERE locktype = 'advisory'")
+                assert locks.fetchall() == []
+    finally:
+        pooler.remove()
+
+
+# --- Two at once ----------------------------------------------------------------------------------
+
+
+def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("SELECT FROM batch"):
+        one = migrates()
+        one.wait_for('Waits for a lock on table "batch"')
+        other = migrates()
+        other.wait_for("Waits for ")
+    one.end()
+    other.end()
+    assert everything_is_there(onlooker)
+    assert (one.said + other.said).count("later_1_a_column... OK") == 1
+
+
+def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applied_again(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    # As where the guard of a whole run was lost with its connection: it is not waited for.
+    with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
+        run = migrates()
+        run.wait_for("Waits for another migrate that is at work")
+        other.execute("ALTER TABLE batch ADD colour text DEFAULT '' NOT NULL")
+        other.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('delivery', 'later_1_a_column', now())"
+        )
+        other.commit()
+    run.end()
+    assert everything_is_there(onlooker)
+
+
+# --- What is built concurrently -------------------------------------------------------------------
+
+
+def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    workers: Workers,
+    migrates: Migrates,
+    onlooker: Onlooker,
+    holder: Callable[[str], Any],
+    all_got_one: AllGotOne,
+) -> None:
+    edition = newsroom.publish(READERS)
+    # Whoever has written to the table has to end before an index of it is whole.
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        run = migrates("--patience", "3")
+        run.wait_for("Nobody queues behind it.")
+        worker = workers("--until-empty")
+        assert worker.end() == 0
+        run.end(exit_code=1)
+        all_got_one(edition, READERS)
+        eventually(lambda: onlooker.index != "valid", "the build was cut")
+    assert [name[:7] for name in onlooker.applied] == ["later_1"]
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        cut = migrates()
+        cut.wait_for("Nobody queues behind it.")
+        cut.kill()
+        onlooker.do(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
+        )
+        eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        cut = migrates()
+        cut.wait_for("Nobody queues behind it.")
+        cut.kill()
+        run = migrates()
+        run.wait_for('the index "by_address", which the server still builds')
+    run.end()
+    assert everything_is_there(onlooker)

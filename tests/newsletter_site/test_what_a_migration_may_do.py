@@ -1,0 +1,241 @@
+"""Migrations since the last release only add, so that old workers finish on the new tables."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.postgres import operations as postgres
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ModelState, ProjectState
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.db.models.functions.comparison import Coalesce
+
+from newsletter_site.migrating.additive import EXCEPTIONS, Fault, faults_of_all
+from newsletter_site.migrating.releases import releases
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# --- Every migration of ours ----------------------------------------------------------------------
+
+
+def faults_since_the_last_release() -> list[Fault]:
+    loader = MigrationLoader(None)
+    released = set()
+    for last in releases()[-1].last_migrations:
+        released.update(loader.graph.forwards_plan(last))
+    plan = loader.graph._generate_plan(loader.graph.leaf_nodes(), at_end=True)
+    before = loader.project_state(list(releases()[-1].last_migrations))
+    later = [loader.graph.nodes[node] for node in plan if node not in released]
+    return faults_of_all(later, before, settings.OUR_APPS)
+
+
+def test_every_migration_since_the_last_release_only_adds() -> None:
+    faults = faults_since_the_last_release()
+    assert [str(one) for one in faults if (one.migration, one.operation) not in EXCEPTIONS] == []
+
+
+def test_every_exception_excuses_something() -> None:
+    faults = {(one.migration, one.operation) for one in faults_since_the_last_release()}
+    assert [one for one in EXCEPTIONS if one not in faults] == []
+
+
+@pytest.mark.parametrize("release", releases(), ids=lambda release: release.name)
+def test_what_was_released_is_still_there_unchanged(release: Any) -> None:
+    for app, name in release.last_migrations:
+        assert (ROOT / "migrations" / app / f"{name}.py").is_file()
+    changed = git("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations")
+    assert changed == []
+
+
+@pytest.mark.parametrize("release", releases(), ids=lambda release: release.name)
+def test_a_release_names_the_last_migrations_of_its_commit(release: Any) -> None:
+    last = {}
+    for path in sorted(git("ls-tree", "-r", "--name-only", release.commit, "migrations")):
+        _, app, *file = path.split("/")
+        if file and file[0][0].isdigit():
+            last[app] = file[0].removesuffix(".py")
+    assert dict(release.last_migrations) == last
+
+
+def git(*arguments: str) -> list[str]:
+    done = subprocess.run(
+        ["git", "-c", "safe.directory=*", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "The history of this checkout is not there, and what was released is read from it: "
+            f"clone all of it to run this too ({done.stderr.strip()})."
+        )
+    return done.stdout.split()
+
+
+# --- The rule itself ------------------------------------------------------------------------------
+
+
+def before() -> ProjectState:
+    """Two tables that old code uses."""
+    state = ProjectState()
+    for name in ("Batch", "Edition"):
+        state.add_model(
+            ModelState(
+                "delivery",
+                name,
+                [
+                    ("id", models.BigAutoField(primary_key=True)),
+                    ("state", models.CharField(max_length=10, null=True)),
+                    ("reason", models.TextField(help_text="Why.")),
+                    ("size", models.IntegerField()),
+                ],
+                options={"indexes": [models.Index(fields=["size"], name=f"{name.lower()}_size")]},
+            )
+        )
+    return state
+
+
+def faults_in(*operations: Any, atomic: bool = True) -> Sequence[str]:
+    migration = migrations.Migration("0002_later", "delivery")
+    migration.operations = list(operations)
+    migration.atomic = atomic
+    return [one.instead for one in faults_of_all([migration], before(), ["delivery"])]
+
+
+def add(field: models.Field[Any, Any], to: str = "batch") -> migrations.AddField:
+    return migrations.AddField(to, "new", field)
+
+
+def alter(name: str, field: models.Field[Any, Any]) -> migrations.AlterField:
+    return migrations.AlterField("batch", name, field)
+
+
+A_TABLE = migrations.CreateModel("Tally", [("id", models.BigAutoField(primary_key=True))])
+SIZE_IS_SOUND = models.CheckConstraint(condition=Q(size__gte=0), name="size_is_sound")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        A_TABLE,
+        add(models.TextField(null=True)),
+        add(models.TextField(db_default="")),
+        add(models.DateTimeField(db_default=Now())),
+        alter("reason", models.TextField(help_text="Why, in a sentence.")),
+        alter("reason", models.TextField(null=True)),
+        alter("reason", models.TextField(db_default="")),
+        alter("state", models.CharField(max_length=20, null=True)),
+        postgres.AddConstraintNotValid("batch", SIZE_IS_SOUND),
+        postgres.ValidateConstraint("batch", "batch_is_sound"),
+        migrations.AlterModelOptions("batch", {"verbose_name": "bundle"}),
+    ],
+    ids=str,
+)
+def test_what_only_adds_may_stand(operation: Any) -> None:
+    assert faults_in(operation) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "instead"),
+    [
+        (migrations.RemoveField("batch", "size"), "a release later"),
+        (migrations.DeleteModel("Batch"), "a release later"),
+        (migrations.RenameField("batch", "size", "copies"), "a release later"),
+        (migrations.RenameModel("Batch", "Bundle"), "a release later"),
+        (migrations.AlterModelTable("batch", "bundle"), "a release later"),
+        (add(models.TextField()), "null or give it a db_default"),
+        (add(models.TextField(default="")), "null or give it a db_default"),
+        (add(models.TextField(null=True, unique=True)), "the index concurrently"),
+        (add(models.TextField(null=True, db_index=True)), "the index concurrently"),
+        (add(models.TextField(db_default=Coalesce("reason", "state"))), "written anew"),
+        (
+            add(models.ForeignKey("edition", models.CASCADE, null=True, db_index=False)),
+            "db_constraint=False",
+        ),
+        (
+            add(
+                models.GeneratedField(
+                    expression=models.F("size"),
+                    output_field=models.IntegerField(),
+                    db_persist=True,
+                )
+            ),
+            "written anew",
+        ),
+        (alter("state", models.CharField(max_length=10)), "still writes nothing"),
+        (alter("state", models.CharField(max_length=5, null=True)), "longer would be refused"),
+        (alter("reason", models.CharField(max_length=5)), "longer would be refused"),
+        (alter("size", models.BigIntegerField()), "add a new column"),
+        (alter("size", models.IntegerField(unique=True)), "add a new column"),
+        (
+            migrations.AddIndex("batch", models.Index(fields=["size"], name="by_size")),
+            "AddIndexConcurrently",
+        ),
+        (migrations.RemoveIndex("batch", "batch_size"), "RemoveIndexConcurrently"),
+        (
+            postgres.AddIndexConcurrently("batch", models.Index(fields=["size"], name="by_size")),
+            "atomic = False",
+        ),
+        (migrations.AddConstraint("batch", SIZE_IS_SOUND), "AddConstraintNotValid"),
+        (migrations.AlterUniqueTogether("batch", {("size", "state")}), "concurrently"),
+        (migrations.RunSQL("UPDATE batch SET size = 1"), "EXCEPTIONS"),
+        (migrations.RunPython(migrations.RunPython.noop), "EXCEPTIONS"),
+        (
+            migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")]),
+            "EXCEPTIONS",
+        ),
+        (postgres.TrigramExtension(), "not known to be safe"),
+    ],
+    ids=str,
+)
+def test_what_old_code_or_a_busy_table_would_feel_is_a_fault(operation: Any, instead: str) -> None:
+    (fault,) = faults_in(operation)
+    assert instead in fault
+
+
+def test_an_index_is_built_concurrently_outside_of_a_transaction_and_alone() -> None:
+    index = models.Index(fields=["size"], name="by_size")
+    concurrently = postgres.AddIndexConcurrently("batch", index)
+    assert faults_in(concurrently, atomic=False) == []
+    (fault,) = faults_in(concurrently, add(models.TextField(null=True)), atomic=False)
+    assert "concurrently alone" in fault
+
+
+def test_a_constraint_is_validated_in_a_later_migration() -> None:
+    (fault,) = faults_in(
+        postgres.AddConstraintNotValid("batch", SIZE_IS_SOUND),
+        postgres.ValidateConstraint("batch", "size_is_sound"),
+    )
+    assert "later migration" in fault
+
+
+def test_one_migration_locks_one_table_of_before() -> None:
+    one, other = (add(models.TextField(null=True), to=table) for table in ("batch", "edition"))
+    assert faults_in(one) == faults_in(other) == []
+    (fault,) = faults_in(one, other)
+    assert "one migration for each table" in fault
+
+
+def test_a_new_table_that_points_at_another_locks_that_one() -> None:
+    points = models.ForeignKey("delivery.edition", models.CASCADE)
+    key = ("id", models.BigAutoField(primary_key=True))
+    pointing = migrations.CreateModel("Tally", [key, ("edition", points)])
+    assert faults_in(pointing) == []
+    (fault,) = faults_in(pointing, add(models.TextField(null=True)))
+    assert "one migration for each table" in fault
+
+
+def test_with_a_table_of_its_own_a_migration_may_do_anything() -> None:
+    index = models.Index(fields=["id"], name="by_id")
+    assert faults_in(A_TABLE, migrations.AddIndex("tally", index)) == []
+    assert faults_in(A_TABLE, migrations.DeleteModel("Tally")) == []
