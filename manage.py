@@ -11,6 +11,10 @@ def main() -> None:
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, ProgrammingError
 
+    if "--traceback" not in sys.argv:
+        from newsletter_site.logs.uncaught import log_what_nothing_catches
+
+        log_what_nothing_catches()
     try:
         execute_from_command_line(sys.argv)
     except OperationalError as error:

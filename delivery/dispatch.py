@@ -18,7 +18,7 @@ import orjson
 from django.conf import settings
 from django.db import Error
 
-from delivery import readers, retries
+from delivery import log_ids, readers, retries
 from delivery.look_up import look_up
 from delivery.mail_on_request import values_of
 from delivery.message import Envelope, OnRequestRenderer, Renderer
@@ -126,6 +126,8 @@ class Dispatcher:
             doubtful = claim_look_up(self._worker, lease_s=lease_s)
             if doubtful is None:
                 return False
+            bind_claim(doubtful)
+            log_ids.bind(attempt=doubtful.attempt)
             look_up(doubtful, self._postmark, self._policy, jitter=self._roll())
             return True
         finally:
@@ -142,6 +144,8 @@ class Dispatcher:
     def deliver(self, claimed: Claim, is_stopping: Callable[[], bool] = lambda: False) -> None:
         """Take one claimed batch through its call."""
         attempt = uuid.uuid4()
+        bind_claim(claimed)
+        log_ids.bind(attempt=attempt)
         timing = self._timing
         claimed_until_s = now_s() + timing.lease_s
         try:
@@ -250,6 +254,11 @@ class Dispatcher:
         if len(self._renderers) > RENDERERS_KEPT:
             self._renderers.popitem(last=False)
         return renderer
+
+
+def bind_claim(claimed: Claim) -> None:
+    """From here on every line of the log says which batch is in hand, and of which issue."""
+    log_ids.bind(issue=claimed.issue, version=claimed.version, batch=claimed.batch)
 
 
 def renderer_for(edition: Edition) -> Renderer | OnRequestRenderer:

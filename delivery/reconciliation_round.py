@@ -15,7 +15,7 @@ from datetime import datetime
 
 from django.db import DatabaseError, OperationalError
 
-from delivery import starting
+from delivery import log_ids, starting
 from delivery.delivery_key import DeliveryKey, read
 from delivery.mail_on_request import tag_of
 from delivery.outcomes import Listed
@@ -130,6 +130,7 @@ class Round:
         """
         if walked.edition in self.report.obstacles:
             return False
+        log_ids.bind(version=walked.version)
         try:
             do(walked, *what)
         except OperationalError:

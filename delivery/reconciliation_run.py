@@ -12,6 +12,7 @@ from itertools import groupby
 
 from django.conf import settings
 
+from delivery import log_ids
 from delivery.dispatch import policy_from_settings, postmark_from_settings
 from delivery.mail_on_request import KINDS
 from delivery.queue import reconcile
@@ -73,7 +74,9 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
         for group, members in groupby(sorted(to_walk, key=_group), key=_group):
             walked = list(members)
             first_of.setdefault(group, walked[0])
-            report = reports[group] = _round(walked, tell)
+            with log_ids.scope():
+                log_ids.bind(issue=walked[0].issue)
+                report = reports[group] = _round(walked, tell)
             recorded += report.recorded
             reconciled += len(report.reconciled)
             for one in walked:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import connection
 
-from delivery import chores, retries
+from delivery import chores, log_ids, retries
 from delivery.dispatch import (
     Dispatcher,
     Timing,
@@ -90,16 +90,21 @@ class Worker:
 
         Returns when every call in the air has been settled.
         """
+        log_ids.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._recognise()
         host = socket.gethostname()[:255]
         presence.arrive(self.id, host=host, pid=os.getpid(), warning=self.warning)
         threads = [
-            threading.Thread(target=self._work, name=f"call-{number}", daemon=True)
+            threading.Thread(
+                target=log_ids.inherited(self._work), name=f"call-{number}", daemon=True
+            )
             for number in range(self._concurrency)
         ]
         threads += [
-            threading.Thread(target=self._toil, args=[chore], name=chore.name, daemon=True)
+            threading.Thread(
+                target=log_ids.inherited(self._toil), args=[chore], name=chore.name, daemon=True
+            )
             for chore in chores.long_chores()
         ]
         for thread in threads:
@@ -149,12 +154,13 @@ class Worker:
 
     def _guarded(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Do a duty of the watch; say whether it went well, and what it returned."""
-        try:
-            return True, duty()
-        except Exception:
-            logger.exception("a duty of the watch failed")
-            _forget_connection()
-            return False, None
+        with log_ids.scope():
+            try:
+                return True, duty()
+            except Exception:
+                logger.exception("a duty of the watch failed")
+                _forget_connection()
+                return False, None
 
     def _work(self) -> None:
         """Repeat one step; sleep only when nothing is due."""
@@ -170,15 +176,16 @@ class Worker:
         failures = 0
         try:
             while not self._stopping.is_set():
-                try:
-                    did_something = dispatcher.step(self._stopping.is_set)
-                    failures = 0
-                    if did_something:
-                        continue
-                except Exception:
-                    failures += 1
-                    logger.exception("a step failed; what it held comes back by its lease")
-                    _forget_connection()
+                with log_ids.scope():
+                    try:
+                        did_something = dispatcher.step(self._stopping.is_set)
+                        failures = 0
+                        if did_something:
+                            continue
+                    except Exception:
+                        failures += 1
+                        logger.exception("a step failed; what it held comes back by its lease")
+                        _forget_connection()
                 self._stopping.wait(self._pause(failures))
         finally:
             postmark.close()
@@ -189,15 +196,16 @@ class Worker:
         failures = 0
         try:
             while not self._stopping.is_set():
-                try:
-                    did_something = chore.work(self._stopping.is_set)
-                    failures = 0
-                    if did_something:
-                        continue
-                except Exception:
-                    failures += 1
-                    logger.exception("the chore “%s” failed; it is tried again", chore.name)
-                    _forget_connection()
+                with log_ids.scope():
+                    try:
+                        did_something = chore.work(self._stopping.is_set)
+                        failures = 0
+                        if did_something:
+                            continue
+                    except Exception:
+                        failures += 1
+                        logger.exception("the chore “%s” failed; it is tried again", chore.name)
+                        _forget_connection()
                 self._stopping.wait(self._pause(failures))
         finally:
             connection.close()

@@ -9,6 +9,9 @@ and `PORT`, on which it listens on every address; `--bind` says something else.
 
 import os
 
+from newsletter_site.logs.this_process import name_this_process
+from newsletter_site.settings import LOGGING
+
 wsgi_app = "newsletter_site.wsgi"
 
 # Threads, because a request mostly waits for PostgreSQL. Each keeps a connection of its own:
@@ -27,7 +30,10 @@ keepalive = 5
 # The heartbeat of a process is a file that is touched; on a disk that is busy it would seem dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
-# Addresses of pages hold tokens, which a log must not: the site writes a line for each request.
+# Its own lines look like all others (docs/logs.md). Addresses of pages hold tokens, which no log
+# may hold: the site writes a line for each request.
+name_this_process("web")
+logconfig_dict = LOGGING
 accesslog = None
 # What a header or a line may hold at most; the longest address of ours is a few hundred bytes.
 limit_request_line = 4094

@@ -11,5 +11,7 @@ class NewsletterSiteConfig(AppConfig):
 
     def ready(self) -> None:
         from newsletter_site import checks, wiring  # noqa: F401
+        from newsletter_site.logs import requests
 
         wiring.join()
+        requests.listen()

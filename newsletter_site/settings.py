@@ -18,6 +18,7 @@ from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
 from newsletter_site.environment import Environment, is_mailbox, stop
+from newsletter_site.logs.net import basic_credentials
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
@@ -99,6 +100,7 @@ AUTHENTICATION_BACKENDS = ["newsletter_site.user_with_permissions.UserWithPermis
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    "newsletter_site.logs.requests.RequestLines",
     "newsletter_site.operating.doors.OperatorsDoors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -108,6 +110,7 @@ MIDDLEWARE = [
     "newsletter_site.too_large_forms.TooLargeForms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "newsletter_site.logs.requests.AuthorOfRequest",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -291,26 +294,40 @@ MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 
 # --- Logs ------------------------------------------------------------------------------------
+LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
+LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-        "fault": {"()": "newsletter_site.fault_log.FaultFormatter"},
-    },
-    "filters": {"outside_debug": {"()": "django.utils.log.RequireDebugFalse"}},
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
-        "faults": {
-            "class": "logging.StreamHandler",
-            "formatter": "fault",
-            "level": "ERROR",
-            "filters": ["outside_debug"],
+        "line": {
+            "()": "newsletter_site.logs.lines.LineFormatter",
+            "shape": LOG_FORMAT,
+            "words": DEBUG,
+            # Values that are taken out of every line, whoever wrote it.
+            "secrets": [
+                SECRET_KEY,
+                *SECRET_KEY_FALLBACKS,
+                *([] if _IN_SANDBOX else [POSTMARK_SERVER_TOKEN]),
+                POSTMARK_WEBHOOK_PASSWORD,
+                basic_credentials(POSTMARK_WEBHOOK_USER, POSTMARK_WEBHOOK_PASSWORD),
+                METRICS_TOKEN,
+                str(DATABASES["default"].get("PASSWORD", "")),
+            ],
         },
     },
+    "handlers": {
+        "stderr": {"class": "newsletter_site.logs.lines.StandardError", "formatter": "line"},
+    },
+    # Libraries say at `info` and below what they were given: questions to the database, addresses.
+    "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
     "loggers": {
-        # Outside debug Django itself would only mail them, to nobody.
-        "django.request": {"handlers": ["faults"], "propagate": True},
-        **{name: {"handlers": ["stderr"], "level": "INFO", "propagate": True} for name in OUR_APPS},
+        **{name: {"level": LOG_LEVEL} for name in OUR_APPS},
+        # Django's own handlers go: one would mail faults to nobody.
+        "django": {"handlers": [], "level": "NOTSET", "propagate": True},
+        # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
+        "django.request": {"level": "ERROR"},
+        "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
+        "gunicorn.error": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
     },
 }

@@ -8,6 +8,7 @@ import uuid
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth import get_user_model
 
+from delivery import log_ids
 from delivery.books import WORDS_FOR
 from delivery.models import Edition
 from delivery.moment import Moment
@@ -114,9 +115,8 @@ def record_action_from_the_command_line(edition: Edition, action: str) -> None:
     An operator did something to an edition. Nobody is signed in there: it stands under the only
     superuser where there is one, as publishing from a script does, and in the program's log always.
     """
-    logger.info(
-        "edition %d was %s from the command line", edition.pk, action, extra={"edition": edition.pk}
-    )
+    log_ids.bind(issue=edition.issue_id, version=edition.version)
+    logger.info("edition %d was %s from the command line", edition.pk, action)
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
         record_action(superusers[0].pk, edition, f"{action} from the command line")

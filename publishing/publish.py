@@ -7,6 +7,7 @@ two unique constraints decide, whoever comes at the same time. Knows nothing of 
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.text import slugify
 
+from delivery import log_ids
 from delivery.books import WORDS_FOR
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
@@ -34,6 +36,9 @@ from publishing.versions import (
     versions_of,
     why_not,
 )
+from publishing.words_for_numbers import counted_readers
+
+logger = logging.getLogger(__name__)
 
 ONE_PER_KEY = "an_author_publishes_once_per_key"
 ONE_PER_VERSION = "one_edition_per_issue_and_version"
@@ -227,6 +232,7 @@ def _publish_new(
         issue.unlisted = True  # whoever tells where it stands has this object
     if asked.at:
         record_scheduling(author, edition, asked.at, unlisted=asked.unlisted)
+        _log_once_it_stands(edition, "scheduled")
         return edition
     edition.refresh_from_db(fields=["published_at", "held_until"])
     audience = audience_of(issue.pk, edition.version, asked.goes_to)
@@ -234,7 +240,18 @@ def _publish_new(
     if edition.version > 1:
         Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition, unlisted=asked.unlisted)
+    _log_once_it_stands(edition, f"published to {counted_readers(edition.audience)}")
     return edition
+
+
+def _log_once_it_stands(edition: Edition, what: str) -> None:
+    """A line of the log, and the ids on all that follow it; neither of what is rolled back."""
+
+    def log() -> None:
+        log_ids.bind(issue=edition.issue_id, version=edition.version)
+        logger.info("version %d of an issue was %s", edition.version, what)
+
+    transaction.on_commit(log)
 
 
 def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:

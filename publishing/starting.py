@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
+from delivery import log_ids
 from delivery.books import WORDS_FOR
 from delivery.chores import LongChore
 from delivery.models import Edition
@@ -49,11 +50,12 @@ def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     for edition in scheduled.due():
         if is_stopping():
             break
-        try:
-            started |= _start_in_time(edition)
-        except Exception as error:
-            logger.exception("edition %d was to start and could not", edition)
-            fault = error
+        with log_ids.scope():
+            try:
+                started |= _start_in_time(edition)
+            except Exception as error:
+                logger.exception("edition %d was to start and could not", edition)
+                fault = error
     if fault is not None:
         raise fault
     return started
@@ -80,7 +82,8 @@ def _start_in_time(edition: int) -> bool:
             return False
         filled = _fill(edition)
         _hold_back_if_late(cursor, filled, begun)
-    logger.info("edition %d started by itself", edition, extra={"edition": edition})
+        log_ids.bind(issue=filled.issue_id, version=filled.version)
+    logger.info("edition %d started by itself", edition)
     return True
 
 

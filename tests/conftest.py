@@ -35,6 +35,8 @@ ENVIRONMENT: dict[str, str | None] = {
     "IDEMPOTENCY_WAIT_S": None,
     "IMPORT_EXPIRES_DAYS": None,
     "IMPORT_MAX_MB": None,
+    "LOG_FORMAT": None,
+    "LOG_LEVEL": None,
     "METRICS_TOKEN": None,
     "MIGRATE_LOCK_TIMEOUT_S": None,
     "MIGRATE_PATIENCE_S": None,

@@ -20,6 +20,8 @@ class Claim:
     batch: int
     epoch: int
     edition: int
+    issue: UUID
+    version: int
     tries: int
     setbacks: int
     blocked: int
@@ -31,7 +33,10 @@ class Claim:
 
 
 _COLUMNS = (
-    "batch.id, batch.epoch, edition_id, tries, setbacks, blocked, crashes, lookups, attempt, "
+    "batch.id, batch.epoch, edition_id, "
+    "(SELECT issue_id FROM edition WHERE edition.id = edition_id), "
+    "(SELECT version FROM edition WHERE edition.id = edition_id), "
+    "tries, setbacks, blocked, crashes, lookups, attempt, "
     "waiting, (SELECT probing FROM edition WHERE edition.id = edition_id)"
 )
 

@@ -19,7 +19,7 @@ from datetime import datetime
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery import readers, webhook_event
+from delivery import log_ids, readers, webhook_event
 from delivery.delivery_key import DeliveryKey
 from delivery.models import Evidence
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
@@ -121,13 +121,14 @@ def apply(event: int) -> bool:
 
     Raises `OperationalError` if the database was not there or kept it waiting.
     """
-    try:
-        return _apply(event)
-    except OperationalError:
-        raise
-    except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
-        _count_failure(event, error)
-        return False
+    with log_ids.scope():
+        try:
+            return _apply(event)
+        except OperationalError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
+            _count_failure(event, error)
+            return False
 
 
 def _apply(event: int) -> bool:
@@ -136,6 +137,7 @@ def _apply(event: int) -> bool:
         if told is None:
             return False
         said, received_at = told
+        _bind_copy(said)
         if said.accepted is not None:
             _apply_acceptance(cursor, said.accepted.told_at(received_at))
         fact = _fact(cursor, said, received_at)
@@ -180,6 +182,15 @@ def _copy_told_of(said: WebhookEvent) -> DeliveryKey | None:
     if said.fact is not None:
         return said.fact.delivery
     return said.accepted.delivery if said.accepted is not None else None
+
+
+def _bind_copy(said: WebhookEvent) -> None:
+    """From here on every line of the log says which copy the event is about, never whose."""
+    key = _copy_told_of(said)
+    if key is not None:
+        log_ids.bind(issue=key.issue, version=key.version)
+    if said.accepted is not None:
+        log_ids.bind(attempt=said.accepted.attempt)
 
 
 def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey) -> None:

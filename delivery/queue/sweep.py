@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery import log_ids
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import heed, unheeded_in
 from delivery.queue.fates import counts_changed_by, write_fates
@@ -34,6 +36,9 @@ class _Lost:
     edition: int
     epoch: int
     state: str
+    attempt: UUID | None
+    issue: UUID | None
+    version: int | None
 
 
 def sweep(*, first_lookup_after_s: float) -> int:
@@ -46,7 +51,8 @@ def sweep(*, first_lookup_after_s: float) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT id, edition_id, epoch, state FROM batch
+            SELECT batch.id, edition_id, epoch, state, attempt, issue_id, version
+            FROM batch LEFT JOIN edition ON edition.id = edition_id
             WHERE state IN ('claimed', 'sending', 'looking_up')
               AND lease_until <= clock_timestamp()
             ORDER BY lease_until LIMIT %s
@@ -56,18 +62,25 @@ def sweep(*, first_lookup_after_s: float) -> int:
         expired = [_Lost(*row) for row in cursor.fetchall()]
     brought_back = 0
     for lost in expired:
-        try:
-            back = _bring_back(lost, first_lookup_after_s)
-        except DatabaseError:
-            # One that cannot be brought back must not keep the others from coming back.
-            logger.exception("batch %d could not be swept; it is tried again", lost.batch)
-            continue
-        if back:
-            brought_back += 1
-            logger.warning(
-                "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
-            )
+        with log_ids.scope():
+            log_ids.bind(issue=lost.issue, version=lost.version, batch=lost.batch)
+            log_ids.bind(attempt=lost.attempt)
+            brought_back += _swept(lost, first_lookup_after_s)
     return brought_back
+
+
+def _swept(lost: _Lost, first_lookup_after_s: float) -> bool:
+    """Whether it is back. One that cannot be brought back must not keep the others."""
+    try:
+        back = _bring_back(lost, first_lookup_after_s)
+    except DatabaseError:
+        logger.exception("batch %d could not be swept; it is tried again", lost.batch)
+        return False
+    if back:
+        logger.warning(
+            "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
+        )
+    return back
 
 
 def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:

@@ -18,7 +18,7 @@ OPERATORS = "newsletter_site.operating.urls"
 
 
 class OperatorsDoors:
-    """Middleware; the first of all, so that nothing before it redirects or refuses."""
+    """Middleware before any that redirects or refuses; only the log's comes before it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

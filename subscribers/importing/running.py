@@ -17,6 +17,7 @@ from itertools import islice
 
 from django.db import connection, reset_queries, transaction
 
+from delivery import log_ids
 from delivery.queue.forget import MAKE_COPIES
 from subscribers.importing import content
 from subscribers.importing.applying import Terms, apply, keep_left_out
@@ -47,6 +48,14 @@ def run(
 
     A file that turns out to be none that can be imported is refused; that is an end too.
     """
+    with log_ids.scope():
+        log_ids.bind(**{"import": hold.import_id})
+        _run_or_refuse(hold, is_stopping, on_progress)
+
+
+def _run_or_refuse(
+    hold: Hold, is_stopping: Callable[[], bool], on_progress: Callable[[Progress], None]
+) -> None:
     try:
         try:
             if hold.setbacks > MOST_SETBACKS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 import sys
 from argparse import ArgumentParser
@@ -11,13 +12,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery import until_empty
+from delivery import log_ids, until_empty
 from delivery.dispatch import postmark_from_settings
 from delivery.postmark import now_s
 from delivery.standing_back import stand_back
 from delivery.stream_check import disagreement
 from delivery.worker import worker_from_settings
 from delivery.write_down import write_down
+
+logger = logging.getLogger(__name__)
 
 NEEDS_A_PERSON = 3
 LAST_LINE_WITHIN_S = 10.0
@@ -59,15 +62,18 @@ class Command(BaseCommand):
         # Before the provider is asked for anything: from here on a signal ends it in good order.
         worker.stop_on_signals()
         worker.warning = disagreement(postmark_from_settings())
+        log_ids.bind(worker=worker.id)
         if worker.warning:
-            self.stderr.write(self.style.WARNING(worker.warning))
+            logger.warning(worker.warning)
         if not options["until_empty"]:
-            self.stderr.write(
-                f"Worker {worker.id.hex[:8]} is running, {concurrency} calls at most. "
-                "Ctrl-C ends it."
+            # Lines of the log and not of a command: whoever reads it wants to know since when.
+            logger.info(
+                "Worker %s is running, %d calls at most. Ctrl-C ends it.",
+                worker.id.hex[:8],
+                concurrency,
             )
             worker.run()
-            self.stderr.write("The worker has ended; nothing is left half-way.")
+            logger.info("The worker has ended; nothing is left half-way.")
             return
         watch = until_empty.Watch(self.stderr, is_terminal=self.stderr.isatty())
         worker.run(until=watch.nothing_more_will_happen)

@@ -1,0 +1,30 @@
+"""Which process writes: the only place that names it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# Commands that are known by what they are, not by how they are started.
+_CALLED = {"deliver": "worker", "runserver": "web"}
+
+_given: list[str] = []
+
+
+def name_this_process(name: str) -> None:
+    """Called by what cannot be told from its arguments: a web server names itself `web`."""
+    _given[:] = [name]
+
+
+def process_name() -> str:
+    """`web`, `worker`, or the command that runs."""
+    return _given[0] if _given else name_from(sys.argv)
+
+
+def name_from(arguments: Sequence[str]) -> str:
+    """The name of a process that was started with these arguments."""
+    program, *rest = arguments or [""]
+    if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
+        return _CALLED.get(rest[0], rest[0])
+    return Path(program).stem or "python"
