@@ -283,6 +283,9 @@ PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)
 IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
 
+# --- What is kept how long -------------------------------------------------------------------
+DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
+
 # --- Readers ---------------------------------------------------------------------------------
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from delivery import chores, readers, starting
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
+from newsletter_site import daily_prune
 from publishing.starting import CHORE, RegisteredStarter
 from subscribers import expiring
 from subscribers.importing import background, expiring_files
@@ -24,4 +25,5 @@ def join() -> None:
     chores.register("files that nobody imported", expiring_files.expire_file)
     chores.register_long(ERRANDS)
     chores.register_long(CHORE)
+    chores.register_long(daily_prune.CHORE)
     starting.register(RegisteredStarter())

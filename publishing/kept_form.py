@@ -2,9 +2,9 @@
 Keeps what an author posted when their session had ended meanwhile, until they need it no longer.
 
 The words stand in a table, for their author alone: no session that ends and nobody else who signs
-in touches them. They go when they are published or when the author deletes them. Only a form that
-was shown to somebody signed in is kept: it carries a signed note of whose it is, so that nobody
-else can fill the table.
+in touches them. They go when they are published, when the author deletes them, or with time. Only a
+form that was shown to somebody signed in is kept: it carries a signed note of whose it is, so that
+nobody else can fill the table.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest
 
+from delivery.queue.pieces import OldRows
 from idempotency.key import FIELD, BadKey, key_given
 from publishing.models import KeptForm
 
@@ -98,6 +99,11 @@ def forget(writer: uuid.UUID, key: str) -> bool:
     """The form was published, or its author deleted it. Whether there was one."""
     gone, _ = KeptForm.objects.filter(writer_id=writer, key=key).delete()
     return bool(gone)
+
+
+def old_forms(days: float) -> OldRows:
+    """The forms that lie here longer than so many days, neither published nor deleted."""
+    return OldRows("kept_form", ["kept_at", "id"], "kept_at", days)
 
 
 def _posted(request: HttpRequest) -> dict[str, str]:

@@ -11,18 +11,20 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from delivery.queue.forget import forget_who_never_confirmed
+from delivery.queue.pieces import LONGEST_WAIT_S
 
 AT_ONCE = 1000
 
-# Whoever is being dealt with at this moment is looked at another time.
-TOO_OLD = """
-    SELECT id FROM subscriber
-     WHERE state = 'pending' AND created_at < now() - make_interval(days => %s)
-       AND NOT EXISTS (SELECT FROM consent_record AS asked
-                        WHERE asked.subscriber_id = subscriber.id
-                          AND asked.at >= now() - make_interval(days => %s))
-     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+IS_TOO_OLD = """
+    state = 'pending' AND created_at < now() - make_interval(days => %s)
+    AND NOT EXISTS (SELECT FROM consent_record AS asked
+                     WHERE asked.subscriber_id = subscriber.id
+                       AND asked.at >= now() - make_interval(days => %s))
 """
+# Whoever is being dealt with at this moment is looked at another time.
+TOO_OLD = f"""
+    SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 -- a constant
 # Asked once more under the lock: they may have signed up again just before it was taken.
 FORGET = """
     DELETE FROM subscriber
@@ -43,6 +45,8 @@ def expire_pending(at_once: int = AT_ONCE) -> int:
     """
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
+        # Whoever holds what was told of them for long is not waited for.
+        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
         cursor.execute(TOO_OLD, [days, days, at_once])
         found = [reader for (reader,) in cursor]
         if not found:
@@ -54,3 +58,11 @@ def expire_pending(at_once: int = AT_ONCE) -> int:
         cursor.execute("DELETE FROM consent_record WHERE subscriber_id = ANY(%s)", whose)
         forget_who_never_confirmed(forgotten)
     return len(forgotten)
+
+
+def count_expired() -> int:
+    """How many people never confirmed for so long that they are to be forgotten."""
+    days = settings.PENDING_EXPIRES_DAYS
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM subscriber WHERE {IS_TOO_OLD}", [days, days])  # noqa: S608
+        return int(cursor.fetchone()[0])

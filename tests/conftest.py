@@ -30,6 +30,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "DELIVERY_RETRY_BASE_S": None,
     "DELIVERY_RETRY_CAP_S": None,
     "DELIVERY_UNKNOWN_POLICY": None,
+    "DETAILS_KEEP_DAYS": None,
     "FROM_EMAIL": None,
     "IDEMPOTENCY_TTL_DAYS": None,
     "IDEMPOTENCY_WAIT_S": None,

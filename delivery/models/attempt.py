@@ -51,6 +51,8 @@ class Attempt(models.Model):
         indexes = [
             models.Index(name="attempt_of_edition", fields=["edition", "finished_at"]),
             models.Index(name="attempt_of_batch", fields=["batch_id"]),
+            # The way of those that go with time.
+            models.Index(name="attempt_by_age", fields=["started_at", "id"]),
             # Asked when a look-up's silence is weighed: what was accepted later on this stream?
             models.Index(
                 name="attempt_accepted_later",

@@ -1,5 +1,5 @@
 """
-Lets one worker at a time go on an errand to the provider, and says when it is due again.
+Lets one worker at a time go on an errand, mostly to the provider, and says when it is due again.
 
 The lease is longer than the errand's calls may take. Whoever loses it does no harm: errands can be
 done twice.
@@ -50,11 +50,16 @@ def take(
     return Errand(name, owner, *row) if row else None
 
 
-def have_a_row(name: str) -> None:
-    """See to it that the errand is known."""
+def have_a_row(name: str, *, due_in_s: float = 0.0) -> None:
+    """See to it that the errand is known; a new one is due in so many seconds."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO errand (name) VALUES (%s) ON CONFLICT (name) DO NOTHING", [name]
+            """
+            INSERT INTO errand (name, due_at)
+            VALUES (%s, clock_timestamp() + make_interval(secs => %s))
+            ON CONFLICT (name) DO NOTHING
+            """,
+            [name, due_in_s],
         )
 
 

@@ -7,31 +7,16 @@ from typing import Any
 
 from django.db import connection
 
+from delivery.queue.pieces import OldRows
 
-def prune_applied(*, older_than_days: float, at_a_time: int = 10_000) -> int:
-    """
-    Delete events that were applied and came longer ago than so many days; how many went.
 
-    What was set aside stays until a person has looked. A piece at a time, so that no transaction
-    is long.
+def applied_events(days: float) -> OldRows:
     """
-    gone = 0
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                DELETE FROM provider_event WHERE id IN (
-                    SELECT id FROM provider_event
-                    WHERE applied_at IS NOT NULL
-                      AND received_at < clock_timestamp() - make_interval(secs => %s)
-                    ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED)
-                """,
-                [older_than_days * 86400, at_a_time],
-            )
-            deleted = int(cursor.rowcount)
-        gone += deleted
-        if deleted < at_a_time:
-            return gone
+    The events that were applied and came longer ago than so many days.
+
+    What was set aside stays until a person has looked.
+    """
+    return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
 def events_about(address: str) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models.functions import Now
 from psycopg.types.json import Jsonb
 
+from delivery.queue.pieces import OldRows
 from publishing.looking_outside.domain_records import DomainRecords
 from publishing.looking_outside.link_answer import LinkAnswer
 from publishing.models import OutsideLook
@@ -65,6 +66,12 @@ def fresh(domain: str, links: Sequence[str]) -> Looked:
         {address: LinkAnswer.from_json(found) for address, (found, _) in answers.items()},
         min((at for _, at in answers.values()), default=None),
     )
+
+
+def old_looks() -> OldRows:
+    """What was found so long ago that nobody is shown it any more."""
+    days = _KEPT_FOR.total_seconds() / 86400
+    return OldRows("outside_look", ["looked_at", "id"], "looked_at", days)
 
 
 def _keep(kind: str, found: Mapping[str, dict[str, Any]]) -> None:

@@ -227,7 +227,11 @@ def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) ->
     ProviderEvent.objects.filter(pk__in=[first.pk, second.pk]).update(received_at=old)
     ProviderEvent.objects.filter(pk=second.pk).update(applied_at=None)
 
-    assert kept_events.prune_applied(older_than_days=30, at_a_time=1) == 1
+    old_events = kept_events.applied_events(30)
+
+    assert old_events.count() == 1
+    assert sum(old_events.delete(at_once=1)) == 1
+    assert old_events.count() == 0
     assert [event.pk for event in ProviderEvent.objects.order_by("id")] == [second.pk, third.pk]
 
 

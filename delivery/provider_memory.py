@@ -1,0 +1,23 @@
+"""
+How long the provider remembers, and how long we therefore keep what we may have to ask it about.
+
+While Postmark shows a message, its search can answer a doubt about it; until then and a while after
+nothing of ours goes that such an answer needs.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+# Clocks differ, days begin elsewhere, and somebody comes back from a holiday.
+MARGIN_DAYS = 7
+
+
+def days_until_forgotten() -> int:
+    """Days after which surely nothing can be asked of the provider any more."""
+    return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
+
+
+def days_of_details() -> int:
+    """Days that the details of sending are kept: DETAILS_KEEP_DAYS, or longer if need be."""
+    return max(int(settings.DETAILS_KEEP_DAYS), days_until_forgotten())

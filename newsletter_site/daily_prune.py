@@ -1,0 +1,74 @@
+"""
+The worker's daily errand: what goes with time goes also where nobody has set up a timer.
+
+One worker at a time, under a lease that is held on to after every piece. Whoever loses it stops;
+two at once would do no harm.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+
+from django.db import connection
+
+from delivery.chores import LongChore
+from delivery.queue import errand
+from newsletter_site.retention import prune
+
+logger = logging.getLogger(__name__)
+
+NAME = "prune"
+EVERY_S = 86_400.0
+# A worker that has just been deployed has better things to do.
+FIRST_AFTER_S = 3_600.0
+AGAIN_AFTER_S = 3_600.0
+# Much longer than a piece and the rest after it.
+LEASE_S = 120.0
+LOOKS_EVERY_S = 60.0
+
+
+class DailyPrune:
+    """Looks now and then whether it is due, and holds no connection in between."""
+
+    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._looks_at_s = 0.0
+
+    def work(self, is_stopping: Callable[[], bool]) -> bool:
+        """Prune if it is due and nobody else does. Never says that there is more of it."""
+        if self._clock_s() >= self._looks_at_s:
+            self._looks_at_s = self._clock_s() + LOOKS_EVERY_S
+            prune_if_due(is_stopping)
+            connection.close()
+        return False
+
+
+def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
+    """Whether it was due, and nobody on it."""
+    errand.have_a_row(NAME, due_in_s=FIRST_AFTER_S)
+    mine = errand.take(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    if mine is None:
+        return False
+    try:
+        done = prune(may_go_on=lambda: not is_stopping() and errand.hold_on(mine, lease_s=LEASE_S))
+    except BaseException:
+        errand.failed(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
+        raise
+    gone = {each.kind.name: each.number for each in done if each.number}
+    if gone:
+        logger.info("what is older than it is kept went: %s", gone)
+    trouble = next((each for each in done if each.trouble), None)
+    if trouble is not None:
+        errand.failed(mine, f"{trouble.kind.what}: {trouble.trouble}", again_in_s=AGAIN_AFTER_S)
+    elif all(each.is_whole for each in done):
+        errand.done(mine, again_in_s=EVERY_S)
+    else:
+        errand.put_off(mine)
+    return True
+
+
+# Nobody waits for it: a worker that is to end when nothing is left does.
+CHORE = LongChore("what goes with time", DailyPrune().work, lambda: False)

@@ -1,0 +1,212 @@
+"""
+What goes with time: the one list of it, and the one function that goes through it.
+
+`manage.py prune` and the worker's daily errand (daily_prune.py) are both `prune`. Each kind is
+deleted where it belongs, in pieces that are transactions of their own; here is only which there
+are, how long each is kept, and the pause between two pieces.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from django.apps import apps
+from django.conf import settings
+from django.db import OperationalError, transaction
+
+from delivery.provider_memory import days_of_details
+from delivery.queue import kept_events, old_work, presence
+from delivery.queue.pieces import OldRows
+from idempotency import expiry
+from publishing import kept_form
+from publishing.looking_outside import keeping
+from subscribers import expiring
+from subscribers.importing import expiring_files
+
+logger = logging.getLogger(__name__)
+
+# Between two pieces it rests as long as the last one took, so that it never has more than half of
+# what one connection can do; the longest rest is short, so that it is stopped soon.
+LONGEST_REST_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """
+    One kind of what goes: `name` for scripts, `what` and `kept` for people.
+
+    `count()` says how many would go now. `pieces()` deletes them, a transaction at a time, and says
+    of each how many went.
+    """
+
+    name: str
+    what: str
+    kept: str
+    count: Callable[[], int]
+    pieces: Callable[[], Iterator[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """
+    How many went of one kind, or would. `is_whole`: nothing is left that could go; `trouble` says
+    why it was left where it was not asked to stop.
+    """
+
+    kind: Kind
+    number: int
+    is_whole: bool = True
+    trouble: str = ""
+
+
+def kinds() -> list[Kind]:
+    """Everything that goes with time, by the settings of this moment."""
+    details = f"{_days(settings.DETAILS_KEEP_DAYS)} (DETAILS_KEEP_DAYS)"
+    of_sending = days_of_details()
+    if of_sending > settings.DETAILS_KEEP_DAYS:
+        asked = f"{_days(of_sending)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
+    else:
+        asked = details
+    listed = [
+        Kind(
+            "answers",
+            "saved answers to posted forms",
+            f"{_days(settings.IDEMPOTENCY_TTL_DAYS)} (IDEMPOTENCY_TTL_DAYS)",
+            expiry.count_expired,
+            expiry.expire_in_pieces,
+        ),
+        Kind(
+            "pending",
+            "people who never confirmed, with all that is on record about them",
+            f"{_days(settings.PENDING_EXPIRES_DAYS)} (PENDING_EXPIRES_DAYS)",
+            expiring.count_expired,
+            partial(_until_nothing, expiring.expire_pending),
+        ),
+        Kind(
+            "files",
+            "files of readers that nobody imported",
+            f"{_days(settings.IMPORT_EXPIRES_DAYS)} (IMPORT_EXPIRES_DAYS)",
+            expiring_files.count_expired,
+            partial(_until_nothing, expiring_files.expire_file),
+        ),
+        _rows("calls", "calls to Postmark", asked, old_work.calls(of_sending)),
+        _rows(
+            "events",
+            "what Postmark's webhooks told, and was applied",
+            asked,
+            kept_events.applied_events(of_sending),
+        ),
+        Kind(
+            "test_letters",
+            "test letters, with the address they went to",
+            asked,
+            partial(old_work.count_test_letters, of_sending),
+            partial(old_work.delete_test_letters, of_sending),
+        ),
+        _rows(
+            "kept_forms",
+            "forms that were posted signed out and never published",
+            details,
+            kept_form.old_forms(settings.DETAILS_KEEP_DAYS),
+        ),
+        _rows("looks", "looks at domains and links", "1 day", keeping.old_looks()),
+        _rows(
+            "sessions",
+            "sessions that have ended",
+            "until they end",
+            OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0),
+        ),
+        Kind(
+            "workers",
+            "workers that were killed",
+            presence.FORGET_AFTER,
+            old_work.count_workers,
+            old_work.delete_workers,
+        ),
+    ]
+    if apps.is_installed("axes"):
+        listed += [
+            _rows(
+                name,
+                what,
+                details,
+                OldRows(table, ["attempt_time", "id"], "attempt_time", settings.DETAILS_KEEP_DAYS),
+            )
+            for name, what, table in (
+                ("wrong_sign_ins", "wrong sign-ins", "axes_accessattempt"),
+                ("refused_sign_ins", "sign-ins that were refused", "axes_accessfailurelog"),
+                ("sign_ins", "sign-ins on record", "axes_accesslog"),
+            )
+        ]
+    return listed
+
+
+def prune(
+    *,
+    may_go_on: Callable[[], bool] = lambda: True,
+    tell: Callable[[Kind, int], None] | None = None,
+    rest: Callable[[float], object] = time.sleep,
+) -> list[Gone]:
+    """
+    Let everything go that is older than it is kept; what became of each kind.
+
+    After each piece `tell` hears how many of its kind have gone, `rest` is given the seconds to
+    wait, and `may_go_on` is asked. Must not be called in a transaction. A kind that the database
+    keeps waiting is left to another time and does not keep the others from theirs.
+    """
+    if transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("Pieces are transactions of their own.")
+    done = []
+    for kind in kinds():
+        if not may_go_on():
+            done.append(Gone(kind, 0, is_whole=False))
+            continue
+        done.append(_let_go(kind, may_go_on, tell, rest))
+    return done
+
+
+def would_go() -> list[Gone]:
+    """What `prune` would let go now. Changes nothing and holds nothing."""
+    return [Gone(kind, kind.count()) for kind in kinds()]
+
+
+def _let_go(
+    kind: Kind,
+    may_go_on: Callable[[], bool],
+    tell: Callable[[Kind, int], None] | None,
+    rest: Callable[[float], object],
+) -> Gone:
+    number = 0
+    began = time.monotonic()
+    try:
+        for gone in kind.pieces():
+            number += gone
+            if tell is not None:
+                tell(kind, number)
+            rest(min(LONGEST_REST_S, time.monotonic() - began))
+            if not may_go_on():
+                return Gone(kind, number, is_whole=False)
+            began = time.monotonic()
+    except OperationalError as error:
+        # Its words may repeat a row; its kind says enough.
+        trouble = f"the database did not let it through ({type(error.__cause__ or error).__name__})"
+        logger.warning("%s: %s; the rest goes another time", kind.what, trouble)
+        return Gone(kind, number, is_whole=False, trouble=trouble)
+    return Gone(kind, number)
+
+
+def _rows(name: str, what: str, kept: str, old: OldRows) -> Kind:
+    return Kind(name, what, kept, old.count, old.delete)
+
+
+def _until_nothing(a_piece: Callable[[], int]) -> Iterator[int]:
+    while gone := int(a_piece()):
+        yield gone
+
+
+def _days(number: int) -> str:
+    return f"{number:,} day{'s' * (number != 1)}"

@@ -1,0 +1,51 @@
+"""What the tests of retention stand on: a newsroom, a provider, and rows that are made older."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from tests.delivery.conftest import newsroom, provider, small_batches
+
+__all__ = ["newsroom", "provider", "small_batches"]
+
+# Every column of time that says how old a row is.
+AGES = {
+    "attempt": ("started_at", "deadline_at", "finished_at"),
+    "consent_record": ("at",),
+    "delivery": ("sent_at",),
+    "django_session": ("expire_date",),
+    "edition": ("published_at", "held_until", "control_at"),
+    "errand": ("due_at",),
+    "idempotency": ("created_at",),
+    "kept_form": ("kept_at",),
+    "outside_look": ("looked_at",),
+    "provider_event": ("received_at",),
+    "subscriber": ("created_at",),
+    "subscriber_import": ("started_at", "checked_at"),
+    "worker": ("heard_at",),
+}
+
+
+@pytest.fixture
+def make_older(transactional_db: None) -> Callable[..., None]:
+    """Move the times of all rows of some tables, or of all, so many days into the past."""
+
+    def move(days: float, *tables: str) -> None:
+        with connection.cursor() as cursor:
+            for table in tables or AGES:
+                moved = ", ".join(f"{at} = {at} - interval '{days} days'" for at in AGES[table])
+                cursor.execute(f"UPDATE {table} SET {moved}")
+
+    return move
+
+
+@pytest.fixture
+def onlooker(database_url: str, transactional_db: None) -> Iterator[psycopg.Connection[Any]]:
+    """A connection of its own that holds what it is told to."""
+    with psycopg.connect(database_url, autocommit=True) as db:
+        yield db

@@ -1,0 +1,398 @@
+"""`prune`: what is older than it is kept goes, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
+from delivery.queue.audit import breaches_of
+from delivery.queue.old_work import calls
+from delivery.queue.presence import arrive
+from idempotency.models import PostedForm
+from newsletter_site import daily_prune, retention
+from newsletter_site.retention import kinds, prune, would_go
+from postmark_sandbox.server import SandboxServer
+from publishing.content import Content
+from publishing.models import KeptForm, OutsideLook
+from publishing.test_letters import send_test
+from subscribers.models import Subscriber, SubscriberImport
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.worker_process import ROOT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeOlder = Callable[..., None]
+
+
+def one_of_each(newsroom: Newsroom) -> None:
+    """A row of every kind that goes with time, made now."""
+    author = newsroom.author
+    PostedForm.objects.create(user=author, idempotency_key="a-key", request_fingerprint=b"")
+    Subscriber.objects.create(email="nobody@example.net", state="pending")
+    SubscriberImport.objects.create(
+        content_hash=b"1", filename="a.csv", confirmed=False, state="checked", checked_at=Now()
+    )
+    ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=Now())
+    KeptForm.objects.create(
+        writer=author, key="a-key", title="Swifts", html_content="", text_content=""
+    )
+    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
+    arrive(uuid.uuid4(), host="here", pid=1)
+    send_test(author.pk, Content.written("A test", "<p>Words</p>", ""), "me@example.net")
+    newsroom.publish(readers=2)
+    newsroom.deliver_all()
+
+
+def gone() -> dict[str, int]:
+    return {each.kind.name: each.number for each in prune(rest=float)}
+
+
+@pytest.fixture
+def six_newsletters(newsroom: Newsroom, provider: SandboxServer, small_batches: None) -> Edition:
+    """Six that are over, each with two calls; the first of them. Of the newest five all stays."""
+    newsroom.confirm(3)
+    editions = [newsroom.publish() for _ in range(6)]
+    newsroom.deliver_all()
+    return editions[0]
+
+
+class TestWhatGoes:
+    def test_nothing_that_is_young(
+        self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
+    ) -> None:
+        one_of_each(newsroom)
+        Session.objects.update(expire_date=Now() + timedelta(days=1))
+
+        assert set(gone().values()) == {0}
+
+    def test_one_of_each_kind_that_is_old_and_a_dry_run_says_so_before(
+        self,
+        newsroom: Newsroom,
+        provider: SandboxServer,
+        six_newsletters: Edition,
+        make_older: MakeOlder,
+    ) -> None:
+        one_of_each(newsroom)
+        make_older(400)
+
+        expected = {each.kind.name: each.number for each in would_go()}
+        assert all(expected[kind.name] for kind in kinds() if "sign_ins" not in kind.name)
+        assert {each.kind.name: each.number for each in would_go()} == expected
+
+        assert gone() == expected
+        assert set(gone().values()) == {0}
+        for table in (PostedForm, ProviderEvent, KeptForm, OutsideLook, Session, Worker):
+            assert not table.objects.exists()
+        assert not SubscriberImport.objects.exclude(state="expired").exists()
+        assert not Subscriber.objects.filter(state="pending").exists()
+
+    def test_what_is_set_aside_or_not_ended_stays_however_old(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
+        ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
+        send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
+        make_older(400)
+
+        assert set(gone().values()) == {0}
+
+    def test_a_test_letter_goes_with_its_address_and_leaves_the_books_whole(
+        self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
+    ) -> None:
+        send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
+        newsroom.deliver_all()
+        make_older(400)
+
+        assert gone()["test_letters"] == 1
+
+        assert not Delivery.objects.filter(address="me@example.net").exists()
+        assert not Edition.objects.filter(kind="test").exists()
+        assert not Batch.objects.exists()
+        assert not Attempt.objects.exists()
+
+    def test_details_outlast_what_the_provider_remembers(
+        self,
+        newsroom: Newsroom,
+        six_newsletters: Edition,
+        make_older: MakeOlder,
+        settings: Any,
+    ) -> None:
+        settings.DETAILS_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 45
+        make_older(51)
+        assert gone()["calls"] == 0
+
+        make_older(2)
+        assert gone()["calls"] == 1
+
+
+class TestCalls:
+    def test_the_last_of_an_edition_stays_and_so_does_its_end(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        make_older(400)
+        last = newsroom.attempts(six_newsletters)[-1]
+
+        assert gone()["calls"] == 1
+
+        assert newsroom.attempts(six_newsletters) == [last]
+        assert breaches_of([six_newsletters.pk]) == []
+
+    def test_all_of_the_newest_newsletters_stay(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        make_older(400)
+        gone()
+
+        assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
+
+    @pytest.mark.parametrize(
+        ("state", "control"), [("unknown", "running"), ("parked", "closed"), ("paused", "paused")]
+    )
+    def test_of_an_edition_that_is_not_over_all_stay(
+        self,
+        newsroom: Newsroom,
+        six_newsletters: Edition,
+        make_older: MakeOlder,
+        state: str,
+        control: str,
+    ) -> None:
+        Batch.objects.filter(pk=newsroom.batches(six_newsletters)[0].pk).update(
+            state=state, doubt_since=Now()
+        )
+        Edition.objects.filter(pk=six_newsletters.pk).update(control=control)
+        make_older(400)
+
+        assert gone()["calls"] == 0
+
+    def test_of_an_edition_with_readers_who_were_missed_all_stay_until_it_is_closed(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        Batch.objects.filter(edition=six_newsletters, sent=2).update(sent=1, failed=1, missed=1)
+        make_older(400)
+        assert gone()["calls"] == 0
+
+        Edition.objects.filter(pk=six_newsletters.pk).update(control="closed")
+        assert gone()["calls"] == 1
+
+    def test_of_an_edition_that_is_not_reconciled_all_stay(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        Edition.objects.filter(pk=six_newsletters.pk).update(
+            control="stopped", control_reason="Restored.", unreconciled_since=Now()
+        )
+        make_older(400)
+
+        assert gone()["calls"] == 0
+
+    def test_they_go_in_pieces_and_what_stays_between_does_not_stop_them(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        make_older(400)
+        call = newsroom.attempts(six_newsletters)[0]
+        for _ in range(9):
+            call.pk = uuid.uuid4()
+            call.save(force_insert=True)
+        old = next(kind for kind in kinds() if kind.name == "calls")
+
+        assert old.count() == 10
+        assert sum(calls(90).delete(at_once=3)) == 10
+
+
+class TestBesideOthers:
+    def test_a_row_that_somebody_holds_is_left_to_another_time(
+        self, newsroom: Newsroom, make_older: MakeOlder, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        for number in (1, 2):
+            ProviderEvent.objects.create(
+                body_hash=bytes([number]), kind="Open", body=b"{}", applied_at=Now()
+            )
+        make_older(400)
+        with onlooker.transaction():
+            onlooker.execute("SELECT FROM provider_event ORDER BY id LIMIT 1 FOR UPDATE")
+
+            assert gone()["events"] == 1
+        assert gone()["events"] == 1
+
+    def test_a_table_that_somebody_holds_keeps_no_other_kind_from_going(
+        self,
+        newsroom: Newsroom,
+        provider: SandboxServer,
+        make_older: MakeOlder,
+        onlooker: psycopg.Connection[Any],
+    ) -> None:
+        one_of_each(newsroom)
+        make_older(400)
+        out = StringIO()
+        with onlooker.transaction():
+            onlooker.execute("LOCK TABLE provider_event IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(SystemExit) as left:
+                call_command("prune", stdout=out, stderr=StringIO())
+
+        assert left.value.code == 1
+        counts = json.loads(out.getvalue().splitlines()[-1])
+        assert counts["events"] == 0
+        assert counts["kept_forms"] == 1
+        assert gone()["events"] == 1
+
+    def test_it_does_not_work_inside_somebodys_transaction(self, newsroom: Newsroom) -> None:
+        with transaction.atomic(), pytest.raises(transaction.TransactionManagementError):
+            prune()
+
+    def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
+        self,
+        newsroom: Newsroom,
+        provider: SandboxServer,
+        make_older: MakeOlder,
+        onlooker: psycopg.Connection[Any],
+        database_url: str,
+    ) -> None:
+        one_of_each(newsroom)
+        make_older(400)
+        expected = {each.kind.name: each.number for each in would_go()}
+        with onlooker.transaction():
+            onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "prune"],
+                cwd=ROOT,
+                env=os.environ | {"DATABASE_URL": database_url},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="kept_form")
+            process.kill()
+            process.wait()
+
+        before = list(expected)[: list(expected).index("kept_forms")]
+        left = gone()
+        assert {name: left[name] for name in before} == dict.fromkeys(before, 0)
+        assert left["kept_forms"] == 1
+        assert left["looks"] == 1
+
+
+class TestTheCommand:
+    def test_it_says_a_line_for_each_kind_and_ends_with_the_counts(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        make_older(400)
+        out = StringIO()
+
+        call_command("prune", stdout=out)
+
+        *lines, last = out.getvalue().splitlines()
+        assert len(lines) == len(kinds())
+        assert lines[0].split(maxsplit=1) == [
+            "1",
+            "went: saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)",
+        ]
+        assert json.loads(last) == {kind.name: 0 for kind in kinds()} | {"answers": 1}
+
+    def test_a_dry_run_changes_nothing(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        make_older(400)
+        out = StringIO()
+
+        call_command("prune", "--dry-run", stdout=out)
+
+        assert json.loads(out.getvalue().splitlines()[-1])["answers"] == 1
+        assert "1 would go: saved answers" in out.getvalue()
+        assert PostedForm.objects.exists()
+
+
+class TestTheDailyErrand:
+    def test_a_new_installation_begins_with_it_after_an_hour(self, newsroom: Newsroom) -> None:
+        assert not daily_prune.prune_if_due(lambda: False)
+
+        assert Errand.objects.filter(
+            name="prune", due_at__gt=Now() + timedelta(minutes=50)
+        ).exists()
+
+    def test_it_is_done_once_a_day(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        daily_prune.prune_if_due(lambda: False)
+        make_older(400)
+
+        assert daily_prune.prune_if_due(lambda: False)
+        assert not PostedForm.objects.exists()
+        assert not daily_prune.prune_if_due(lambda: False)
+        make_older(1.01, "errand")
+        assert daily_prune.prune_if_due(lambda: False)
+
+    def test_one_that_is_told_to_stop_stops_and_another_goes_on(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
+        daily_prune.prune_if_due(lambda: False)
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        make_older(400)
+
+        assert daily_prune.prune_if_due(lambda: True)
+        assert PostedForm.objects.exists()
+        assert daily_prune.prune_if_due(lambda: False)
+        assert not PostedForm.objects.exists()
+
+    def test_one_that_lost_its_lease_stops(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+        daily_prune.prune_if_due(lambda: False)
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        make_older(400)
+
+        def another_takes_it() -> bool:
+            Errand.objects.update(owner=uuid.uuid4())
+            return False
+
+        assert daily_prune.prune_if_due(another_takes_it)
+        assert PostedForm.objects.exists()
+
+    def test_it_looks_once_a_minute_and_holds_no_connection_in_between(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
+        now_s = 0.0
+        errand = daily_prune.DailyPrune(lambda: now_s)
+        errand.work(lambda: False)
+        make_older(400)
+        PostedForm.objects.create(
+            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
+        )
+        make_older(400, "idempotency")
+
+        now_s = 59.0
+        errand.work(lambda: False)
+        assert PostedForm.objects.exists()
+        now_s = 60.0
+        errand.work(lambda: False)
+        assert connection.connection is None
+        assert not PostedForm.objects.exists()
+
+
+def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: Newsroom) -> None:
+    rests: list[float] = []
+
+    prune(rest=rests.append)
+
+    assert len(rests) >= len(kinds()) - 2
+    assert all(0 < seconds <= retention.LONGEST_REST_S for seconds in rests)
