@@ -28,6 +28,12 @@ class Answer:
     body: bytes
     messages: tuple[ShownMessage, ...]
 
+    @property
+    def leads_to(self) -> str:
+        """The address of what came of the work, where the answer named one; empty otherwise."""
+        named = {name.lower(): value for name, value in self.headers}
+        return named.get("location", named.get("content-location", b"")).decode("latin-1")
+
 
 class CannotBeReplayedError(TypeError):
     """A view answered with something that must not, or cannot, be given a second time."""

@@ -47,7 +47,13 @@ class Replay:
 
 @dataclass(frozen=True)
 class OtherContent:
-    """The key was used before, for a form with other content."""
+    """
+    The key was used before, for a form with other content.
+
+    `made` is where what came of that is to be seen, where its answer said so.
+    """
+
+    made: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,9 @@ def earlier_post(user_id: UUID, key: str, fingerprint: bytes) -> Replay | OtherC
     saved = saved_answer(user_id, key)
     if saved is None:
         return None
-    return Replay(saved.answer) if saved.fingerprint == fingerprint else OtherContent()
+    if saved.fingerprint == fingerprint:
+        return Replay(saved.answer)
+    return OtherContent(saved.answer.leads_to)
 
 
 def claim(

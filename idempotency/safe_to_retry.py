@@ -1,59 +1,32 @@
 """
-The decorator that makes a view safe to retry, and the only place that joins the parts.
+The decorator that makes a view safe to retry: the pages for each outcome of a posted form.
 
-A post is read (key, fingerprint), looked up, validated, claimed, worked on and remembered, in
-this order. Each part decides on its own; the order and the pages are here.
+A post is read (key, fingerprint), and what becomes of it is decided by `once.py`: looked up,
+validated, claimed, worked on and remembered, in this order.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
-from uuid import UUID
+from functools import cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.template.response import SimpleTemplateResponse
 
-from idempotency.answer import CannotBeReplayedError, answer_of, is_worth_remembering, response_from
-from idempotency.claim import Busy, Fresh, OtherContent, Replay, claim, earlier_post
-from idempotency.csrf_token import watching_the_csrf_token
+from idempotency.answer import response_from
+from idempotency.claim import Busy, OtherContent, Replay
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import FIELD, HEADER, BadKey, key_given
-from idempotency.saved_answers import save_answer
-from idempotency.shown_messages import ShownMessage, keeping_back_messages, show
+from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
+from idempotency.shown_messages import show
 
-logger = logging.getLogger(__name__)
-
-# Whole seconds, as the header wants them. Most work ends sooner; a waiter then gets its answer.
-RETRY_AFTER_S = 1
+__all__ = ["RETRY_AFTER_S", "OtherContentError", "safe_to_retry"]
 
 F = TypeVar("F", bound=BaseForm)
 P = ParamSpec("P")
 Page = Callable[[HttpRequest, F, str], HttpResponse]
-
-
-class OtherContentError(Exception):
-    """
-    Raised by the work: it knows the key from an earlier form with other content.
-
-    For work that outlives its saved answer. Everything is rolled back and the author gets the
-    same page as for a saved answer with another fingerprint.
-    """
-
-
-@dataclass(frozen=True)
-class Done:
-    """The work was tried in this request: what it answered, and what it says to the author."""
-
-    response: HttpResponse
-    messages: tuple[ShownMessage, ...]
 
 
 def safe_to_retry(
@@ -106,21 +79,21 @@ def safe_to_retry(
 
             fingerprint = fingerprint_of(request, fields)
             key = key_of(key, fingerprint)
-            # First of all, because it needs no seat and no claim. And the same form is answered
-            # the same even where it would no longer be valid, such as a date that has passed.
-            earlier = earlier_post(user_id, key, fingerprint)
-            if isinstance(earlier, Replay):
-                return _replay(request, earlier)
+            # Made when it is first looked at: a replay needs none.
+            filled = cache(lambda: form(request.POST, request.FILES))
 
-            filled = form(request.POST, request.FILES)
-            if not filled.is_valid():
-                return _with_status(200, show_form(request, filled, key))
-            outcome = earlier or _claim_and_work(
+            def not_ready() -> HttpResponse | None:
+                if filled().is_valid():
+                    return None
+                return _with_status(200, show_form(request, filled(), key))
+
+            outcome = once(
                 request,
                 user_id,
                 key,
                 fingerprint,
-                lambda: view(request, filled, key, *args, **kwargs),
+                not_ready=not_ready,
+                work=lambda: view(request, filled(), key, *args, **kwargs),
             )
             # Pages are made here, outside the transaction: it may have been rolled back.
             match outcome:
@@ -129,64 +102,21 @@ def safe_to_retry(
                     return response
                 case Replay():
                     return _replay(request, outcome)
-                case OtherContent():
-                    return _with_status(422, other_content(request, filled, key))
-                case Busy():
-                    page = _with_status(409, still_working(request, filled, key))
-                    page.headers["Retry-After"] = str(RETRY_AFTER_S)
+                case NotReady(page):
                     return page
+                case OtherContent():
+                    return _with_status(422, other_content(request, filled(), key))
+                case Busy():
+                    busy = _with_status(409, still_working(request, filled(), key))
+                    busy.headers["Retry-After"] = str(RETRY_AFTER_S)
+                    return busy
 
         return posted
 
     return decorate
 
 
-def _claim_and_work(
-    request: HttpRequest,
-    user_id: UUID,
-    key: str,
-    fingerprint: bytes,
-    work: Callable[[], HttpResponse],
-) -> Done | Replay | OtherContent | Busy:
-    """Claim the key and, if it is free, do the work and remember its answer: one transaction."""
-    try:
-        # durable: inside another transaction the others would wait for that one to end.
-        with transaction.atomic(durable=True):
-            outcome = claim(user_id, key, fingerprint, wait_s=settings.IDEMPOTENCY_WAIT_S)
-            if not isinstance(outcome, Fresh):
-                return outcome
-            done, token_was_used = _do(request, work)
-            if not is_worth_remembering(done.response):
-                transaction.set_rollback(True)
-                return done
-            if token_was_used:
-                raise CannotBeReplayedError(
-                    "The view used the CSRF token in its answer, which is one browser's alone. "
-                    "Answer without a form, or with a redirect to the page that holds it."
-                )
-            save_answer(user_id, key, answer_of(request, done.response, done.messages))
-            return done
-    except OtherContentError:
-        return OtherContent()
-
-
-def _do(request: HttpRequest, work: Callable[[], HttpResponse]) -> tuple[Done, bool]:
-    """Do the work and finish its answer; also say whether the CSRF token was used for it."""
-    with keeping_back_messages(request) as kept_back, watching_the_csrf_token(request) as token:
-        response: Any = work()
-        if not isinstance(response, HttpResponse):
-            raise CannotBeReplayedError(
-                f"The view answered with {type(response).__name__}, which cannot be saved. "
-                "Answer with an HttpResponse that holds its whole body."
-            )
-        if isinstance(response, SimpleTemplateResponse):
-            response.render()  # now, while what it says is certain to be what is committed
-        done = Done(response, kept_back.unread(response))
-    return done, token.was_used
-
-
 def _replay(request: HttpRequest, replay: Replay) -> HttpResponse:
-    logger.info("A form was posted again and got its first answer again.")
     show(request, replay.answer.messages)
     return response_from(replay.answer)
 

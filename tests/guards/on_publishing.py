@@ -8,7 +8,7 @@ PUBLISH = "publishing/publish.py"
 VERSIONS = "publishing/versions.py"
 DRAFT = "publishing/publishing_a_draft.py"
 CLAIM = "idempotency/claim.py"
-POSTED = "idempotency/safe_to_retry.py"
+POSTED = "idempotency/once.py"
 ANSWERS = "idempotency/saved_answers.py"
 EXPIRY = "idempotency/expiry.py"
 
