@@ -7,6 +7,10 @@ import uuid
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
+from newsletter_site.tokens.model import ApiToken
+
+__all__ = ["ApiToken", "User"]
+
 
 class User(AbstractUser):
     """An author or operator. Signs in with `username`."""

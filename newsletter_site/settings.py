@@ -102,6 +102,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLines",
     "newsletter_site.operating.doors.OperatorsDoors",
+    # Around all the rest: no redirect and no page comes before it.
+    "newsletter_site.api_boundary.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.content_security_policy.ContentSecurityPolicy",

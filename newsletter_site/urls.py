@@ -3,6 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from newsletter_site.api import api
+from newsletter_site.api_document import openapi
 from newsletter_site.favicon import favicon
 from publishing.views.home import home
 from publishing.views.pictures import show_picture
@@ -12,6 +14,8 @@ urlpatterns = [
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     path("admin/", admin.site.urls),
+    path("api/v1/openapi.json", openapi),
+    path("api/v1/", api.urls),
     path("pictures/<uuid:picture>.<slug:extension>", show_picture, name="picture"),
     path("archive/", include("publishing.archive_urls")),
     path("", include("subscribers.urls")),

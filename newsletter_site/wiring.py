@@ -1,7 +1,7 @@
 """
-Joins delivery to the apps it may not import.
+Joins apps to those they may not import.
 
-Imports run one way (docs/architecture.md); what delivery needs from above is registered here.
+Imports run one way (docs/architecture.md); what is needed from above is registered here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from delivery import chores, readers, starting
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
 from newsletter_site import daily_prune
+from newsletter_site.tokens.whose import whose
 from publishing.starting import CHORE, RegisteredStarter
 from subscribers import expiring
+from subscribers.api import bearer
 from subscribers.importing import background, expiring_files
 from subscribers.readers import RegisteredReaders
 
 
 def join() -> None:
-    """Register who answers delivery's questions, and what a worker does beside its calls."""
+    """Register who answers what apps may not ask above, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
     chores.register("the provider's events", provider_event.apply_pending)
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
@@ -27,3 +29,4 @@ def join() -> None:
     chores.register_long(CHORE)
     chores.register_long(daily_prune.CHORE)
     starting.register(RegisteredStarter())
+    bearer.register(whose)

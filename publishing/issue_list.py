@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from delivery.books import Books
 from delivery.edition_state import waits_for_a_person
@@ -51,6 +51,19 @@ def newest_editions() -> QuerySet[Edition]:
         .defer(*BODIES)
         .order_by("-published_at", "-pk")
     )
+
+
+def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int | None]:
+    """
+    Up to `most` issues by their newest editions, newest first, after the edition called `before`;
+    and before which the next page begins, None where there is none.
+    """
+    editions = newest_editions()
+    if before is not None:
+        at = Edition.objects.filter(pk=before).values("published_at")[:1]
+        editions = editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=before))
+    found = list(editions[: most + 1])
+    return found[:most], found[most - 1].pk if len(found) > most else None
 
 
 def rows_of(editions: Iterable[Edition], books: Mapping[int, Books] | None = None) -> list[Row]:

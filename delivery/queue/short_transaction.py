@@ -34,9 +34,25 @@ def together() -> Iterator[None]:
     What the queue does in here, and what is written beside it, is there after the commit, or none
     of it: an action of a person, for one, and its line in the audit trail.
     """
-    with transaction.atomic(durable=True):
+    is_outermost = not _is_joined.get()
+    with transaction.atomic(durable=is_outermost):
         was = _is_joined.set(True)
         try:
             yield
         finally:
             _is_joined.reset(was)
+
+
+@contextmanager
+def joining_the_callers() -> Iterator[None]:
+    """
+    What the queue does in here belongs to the transaction that is open already: for work whose
+    answer is saved with it. Whoever opened it bounds how long it may be silent.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError("There is no transaction to join.")
+    before = _is_joined.set(True)
+    try:
+        yield
+    finally:
+        _is_joined.reset(before)

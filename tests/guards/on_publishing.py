@@ -35,7 +35,7 @@ GUARDS = [
     guard(
         "what a person did is committed when they are told so",
         "delivery/queue/short_transaction.py",
-        "    with transaction.atomic(durable=True):\n",
+        "    with transaction.atomic(durable=is_outermost):\n",
         "    with transaction.atomic():\n",
         f"{ACTIONS}test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit",
     ),
@@ -194,8 +194,8 @@ GUARDS = [
     guard(
         "a key that was used for another form is not answered with that form's answer",
         CLAIM,
-        "return Replay(saved.answer) if saved.fingerprint == fingerprint else OtherContent()",
-        "return Replay(saved.answer)",
+        "    if saved.fingerprint == fingerprint:\n",
+        "    if True:\n",
         f"{SAME}test_other_content_under_the_same_key_gets_422_and_changes_nothing",
     ),
     guard(

@@ -1,0 +1,74 @@
+"""
+What is true of every answer below /api/, whoever gives it: middleware around all the rest.
+
+Cookies are taken off before anybody looks: a call is its token's, and no browser can be made to
+call in somebody's name. It is https or nothing. Every failure is a problem in JSON, also one of the
+site itself. Nothing is kept by anybody on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from subscribers.api.problem import MEDIA_TYPE, Kind, Problem, answer_of
+
+BELOW = "/api/"
+
+# What is said where the answer came from the site and not from a call.
+_SAID = {
+    400: (Kind.NOT_READABLE, "The call cannot be read."),
+    403: (Kind.NOT_ALLOWED, "This is not allowed."),
+    404: (Kind.NOT_FOUND, "There is nothing at this address; docs/api.md has those there are."),
+    405: (Kind.NOT_A_METHOD, "The header Allow names the methods of this address."),
+    413: (Kind.TOO_LARGE, "The body is larger than any call may be."),
+    503: (Kind.NOT_AVAILABLE, "It cannot be done at this moment; ask again with the same key."),
+}
+_BROKEN = (
+    Kind.FAILED,
+    "Something broke here and nothing was changed. Ask again with the same key; the log says why.",
+)
+_KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
+_NOT_FOR_REDIRECTS = (
+    Kind.NOT_FOUND,
+    "There is nothing at this address; is a slash missing at its end?",
+)
+
+
+class ApiBoundary:
+    """Middleware; the outermost, so that no redirect to https and no page comes before it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(BELOW):
+            return self.get_response(request)
+        request.META.pop("HTTP_COOKIE", None)
+        answer = self._answer(request)
+        answer.headers["Cache-Control"] = "no-store"
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            # A redirect would have the next call sent in the clear as well, and nobody notice.
+            return answer_of(
+                Problem(
+                    Kind.USE_HTTPS,
+                    "This came over http. Nothing was done; use https. If a token was sent, "
+                    "anybody on the way may have read it: revoke it and make another.",
+                )
+            )
+        answer = self.get_response(request)
+        if answer.status_code < 300 or answer.headers.get("Content-Type") == MEDIA_TYPE:
+            return answer
+        if answer.status_code < 400:
+            kind, sentence = _NOT_FOR_REDIRECTS
+        else:
+            kind, sentence = _SAID.get(answer.status_code, _BROKEN)
+        kept = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
+        return answer_of(Problem(kind, sentence, headers=kept))

@@ -1,0 +1,51 @@
+"""The table of tokens."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+LONGEST_NAME = 100
+
+
+class ApiToken(models.Model):
+    """
+    A token of a person, known by its hash. `scopes` are what it was made for; what its person may
+    do besides is asked anew at every call.
+
+    `form` is the key of the form in which it was made: the same form posted twice makes one token.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens"
+    )
+    name = models.CharField(max_length=LONGEST_NAME)
+    hash = models.BinaryField(unique=True)
+    shown = models.CharField(max_length=16, help_text="Its first characters.")
+    scopes = ArrayField(models.CharField(max_length=20))
+    form = models.UUIDField(null=True, unique=True)
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True, help_text="To the minute.")
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "api_token"
+        verbose_name = "API token"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="a_token_is_for_something", condition=~Q(scopes=[]) & ~Q(name="")
+            ),
+            models.CheckConstraint(
+                name="a_token_expires_after_it_was_made",
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=models.F("created_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"token {self.pk} ({self.name})"

@@ -1,0 +1,29 @@
+"""How a token stands, in words, by the database's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from delivery.queue.reconcile import time_now
+from newsletter_site.tokens.model import ApiToken
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether it is accepted, and what is said of it."""
+
+    is_good: bool
+    words: str
+
+
+def standing_of(token: ApiToken, now: datetime | None = None) -> Standing:
+    """How it stands at `now`, the database's time; asked for where it is not given."""
+    now = now or time_now()
+    if token.revoked_at is not None:
+        return Standing(False, f"revoked {token.revoked_at:%Y-%m-%d}")
+    if token.expires_at is not None and token.expires_at <= now:
+        return Standing(False, f"expired {token.expires_at:%Y-%m-%d}")
+    used = f"used {token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never used"
+    until = f", until {token.expires_at:%Y-%m-%d}" if token.expires_at else ", without an end"
+    return Standing(True, f"{used}{until}")

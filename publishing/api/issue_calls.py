@@ -1,0 +1,210 @@
+"""How issues stand, what is done to them, and what became of their copies, through the API."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Literal, cast
+
+from django.http import HttpRequest, HttpResponse
+from ninja.params.functions import Query
+
+from delivery.models import Edition
+from delivery.queue.short_transaction import joining_the_callers
+from publishing import audit_trail
+from publishing.actions import ACTIONS, CannotDoThatError, perform
+from publishing.api import scopes
+from publishing.api.addresses import address_of
+from publishing.api.router import router
+from publishing.api.shapes import (
+    Copy,
+    CopyPage,
+    IssuePage,
+    IssueStatus,
+    Listed,
+    Outcome,
+    Receipt,
+)
+from publishing.copy_words import why_of
+from publishing.issue_list import newest_before, rows_of
+from publishing.naming_editions import HIGHEST_VERSION
+from publishing.reader_outcomes import outcome_page, place
+from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
+from publishing.status import NoSuchEditionError, edition_of, status_named, status_of
+from subscribers.api.bearer import Bearer, caller_of
+from subscribers.api.changing import KEY_PARAMETER, change
+from subscribers.api.problem import CHANGING, Kind, ProblemError, refusals
+from subscribers.api.shape import LARGEST_NUMBER, LIMIT, json_answer
+
+ActionName = Literal[
+    "resume",
+    "call-back",
+    "pause",
+    "send-now",
+    "send-to-missed",
+    "ask-again",
+    "send-doubtful",
+    "close",
+    "cancel",
+]
+Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", "failed", "missed"]
+
+# Left out, and not null: a query has no null.
+WHICH_VERSION = Query(
+    None, ge=1, le=HIGHEST_VERSION, description="The version; without it the newest.", example=1
+)
+WHICH_OUTCOME = Query("all", description="Of copies with this outcome alone.")
+BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
+AFTER = Query(
+    None,
+    pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$",
+    description="`next` of the page before: two numbers and a dot.",
+)
+
+
+@router.get(
+    "/",
+    tags=["Issues"],
+    auth=Bearer(scopes.STATUS),
+    response={200: IssuePage, **refusals()},
+    operation_id="listIssues",
+    summary="List issues",
+)
+def list_issues(
+    request: HttpRequest,
+    limit: int = LIMIT,
+    before: int = BEFORE,
+) -> IssuePage:
+    """The issues by their newest versions, newest first, each with how it stands."""
+    editions, following = newest_before(before, most=limit)
+    return IssuePage(
+        issues=[
+            Listed(**row.status.as_json(), title=row.title, published_at=row.edition.published_at)
+            for row in rows_of(editions)
+        ],
+        next=following,
+    )
+
+
+@router.get(
+    "/{issue}/",
+    tags=["Issues"],
+    auth=Bearer(scopes.STATUS),
+    response={200: IssueStatus, **refusals(404)},
+    operation_id="issueStatus",
+    summary="How an issue stands",
+    url_name="issue_status",
+)
+def issue_status(
+    request: HttpRequest, issue: uuid.UUID, version: int = WHICH_VERSION
+) -> IssueStatus:
+    """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
+    try:
+        return IssueStatus(**status_named(issue, version).as_json())
+    except NoSuchEditionError as error:
+        raise ProblemError(Kind.NOT_FOUND, str(error)) from None
+
+
+@router.get(
+    "/{issue}/copies/",
+    tags=["Issues"],
+    auth=Bearer(scopes.COPIES),
+    response={200: CopyPage, **refusals(404)},
+    operation_id="listCopies",
+    summary="What became of each copy",
+)
+def list_copies(
+    request: HttpRequest,
+    issue: uuid.UUID,
+    version: int = WHICH_VERSION,
+    outcome: Which = WHICH_OUTCOME,
+    limit: int = LIMIT,
+    after: str = AFTER,
+) -> CopyPage:
+    """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
+    edition = _named(issue, version)
+    page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
+    held_until = status_of(edition.pk).held_until
+    return CopyPage(
+        issue=edition.issue_id,
+        version=edition.version,
+        copies=[
+            Copy(
+                reader=copy.recipient_id,
+                address=copy.address,
+                name=copy.name,
+                outcome=cast("Outcome", copy.outcome),
+                sent_at=copy.sent_at,
+                message_id=copy.provider_message_id,
+                evidence=copy.evidence,
+                reason=""
+                if copy.outcome == "sent"
+                else why_of(copy, datetime.isoformat, held_until=held_until),
+            )
+            for copy in page.copies
+        ],
+        next=str(page.after) if page.after else None,
+    )
+
+
+@router.get(
+    "/{issue}/receipt/",
+    tags=["Issues"],
+    auth=Bearer(scopes.STATUS),
+    response={200: Receipt, **refusals(404, 409)},
+    operation_id="issueReceipt",
+    summary="The receipt of an issue",
+)
+def issue_receipt(
+    request: HttpRequest, issue: uuid.UUID, version: int = WHICH_VERSION
+) -> HttpResponse:
+    """The signed receipt of an edition that has come to rest; 409 before that."""
+    try:
+        receipt = signed_receipt(receipt_of(_named(issue, version)))
+    except NoReceiptError as error:
+        raise ProblemError(Kind.NOT_NOW, str(error)) from None
+    return HttpResponse(f"{receipt.as_json()}\n", content_type="application/json")
+
+
+@router.post(
+    "/{issue}/{action}/",
+    tags=["Issues"],
+    auth=Bearer(scopes.OPERATE),
+    response={200: IssueStatus, **refusals(404, *CHANGING)},
+    operation_id="actOnIssue",
+    summary="Do something to an edition",
+    openapi_extra=KEY_PARAMETER,
+)
+def act_on_issue(
+    request: HttpRequest,
+    issue: uuid.UUID,
+    action: ActionName,
+    version: int = WHICH_VERSION,
+) -> HttpResponse:
+    """The actions of `./homing edition`; answers how the edition stands after it."""
+    edition = _named(issue, version)
+    caller = caller_of(request)
+    if not ACTIONS[action].is_open_to(caller.person.has_perm):
+        raise ProblemError(
+            Kind.NOT_ALLOWED, "This takes a permission that the person of this token lacks."
+        )
+
+    def work(_: str) -> HttpResponse:
+        def record(verb: str) -> None:
+            audit_trail.record_action(caller.id, edition, verb)
+
+        try:
+            with joining_the_callers():
+                perform(action, edition, status_of(edition.pk), record=record)
+        except CannotDoThatError as error:
+            raise ProblemError(Kind.NOT_NOW, str(error)) from None
+        return json_answer(IssueStatus(**status_of(edition.pk).as_json()), at=address_of(edition))
+
+    return change(request, None, work)
+
+
+def _named(issue: uuid.UUID, version: int | None) -> Edition:
+    try:
+        return edition_of(issue, version)
+    except NoSuchEditionError as error:
+        raise ProblemError(Kind.NOT_FOUND, str(error)) from None

@@ -1,0 +1,154 @@
+"""Publishing through the API: a new issue, or the next version of one."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import Body
+
+from delivery.models import Newsletter
+from delivery.queue.reconcile import time_now
+from publishing import publish as publishing
+from publishing.api import scopes
+from publishing.api.addresses import address_of
+from publishing.api.router import router
+from publishing.api.shapes import NewIssue, NewVersion, Published, Words
+from publishing.approval import TAKES_TWO, NeedsApprovalError, needs_approval
+from publishing.content import Content, flaws_of
+from publishing.publish import Asked, KeyUsedForOtherContentError, edition_under, has_words
+from publishing.scheduling import Moment, MomentRefusedError, read_moment
+from publishing.versions import EVERYONE, VersionRefusedError, versions_of, why_not
+from subscribers.api.bearer import Bearer, caller_of
+from subscribers.api.changing import KEY_PARAMETER, OtherContentError, change
+from subscribers.api.problem import CHANGING, Fault, Kind, ProblemError, refusals
+from subscribers.api.shape import json_answer
+
+_FIELDS = {"html_content": "html", "text_content": "text"}
+_ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
+
+
+@router.post(
+    "/",
+    tags=["Publishing"],
+    auth=Bearer(scopes.PUBLISH),
+    response=_ANSWERS,
+    operation_id="publishIssue",
+    summary="Publish a new issue",
+    openapi_extra=KEY_PARAMETER,
+)
+def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
+    """
+    Publishes an issue as its version 1, to everyone who is confirmed, now or at a time. The same
+    call with the same key publishes nothing more, ever: a key stands for one edition for good.
+    """
+    return _publish(request, content, issue=None, version=None, goes_to=EVERYONE)
+
+
+@router.post(
+    "/{issue}/versions/",
+    tags=["Publishing"],
+    auth=Bearer(scopes.PUBLISH),
+    response={**_ANSWERS, **refusals(*CHANGING, 404)},
+    operation_id="publishVersion",
+    summary="Publish the next version of an issue",
+    openapi_extra=KEY_PARAMETER,
+)
+def publish_version(
+    request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
+) -> HttpResponse:
+    """
+    Publishes the next version: a correction, where an earlier one reached somebody. A version that
+    is there already sends nothing and answers with what there is.
+    """
+    if not versions_of(issue).exists():
+        raise ProblemError(Kind.NOT_FOUND, f"There is no issue {issue}.")
+    return _publish(request, content, issue=issue, version=content.version, goes_to=content.goes_to)
+
+
+def _publish(
+    request: HttpRequest,
+    words: Words,
+    *,
+    issue: uuid.UUID | None,
+    version: int | None,
+    goes_to: str,
+) -> HttpResponse:
+    author = caller_of(request).id
+    content = Content.written(words.title, words.html, words.text, words.preheader)
+    hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
+
+    def ready(key: str) -> None:
+        faults = [
+            Fault(_FIELDS.get(flaw.field, flaw.field), flaw.sentence) for flaw in flaws_of(content)
+        ]
+        if faults:
+            raise ProblemError(Kind.NOT_VALID, faults[0].sentence, faults=faults)
+        refusal = why_not(issue, version, goes_to)
+        if refusal:
+            raise ProblemError(Kind.NOT_NOW, refusal)
+        _moment(words, is_known=edition_under(author, key) is not None)
+        if needs_approval() and edition_under(author, key) is None:
+            raise ProblemError(Kind.TAKES_TWO, TAKES_TWO)
+
+    def work(key: str) -> HttpResponse:
+        at = _moment(words, is_known=True)
+        asked = Asked(content, issue, version, goes_to, words.unlisted, at)
+        try:
+            published = publishing.publish(
+                author,
+                key,
+                content,
+                hold_s=hold_s,
+                issue=issue,
+                version=version,
+                goes_to=goes_to,
+                unlisted=words.unlisted,
+                at=at,
+            )
+        except KeyUsedForOtherContentError as error:
+            raise OtherContentError(address_of(error.edition)) from None
+        except NeedsApprovalError as error:
+            raise ProblemError(Kind.TAKES_TWO, str(error)) from None
+        except VersionRefusedError as error:
+            raise ProblemError(Kind.NOT_NOW, str(error)) from None
+        edition = published.edition
+        if not published.created and not asked.is_answered_by(edition):
+            otherwise = "otherwise" if has_words(edition, content) else "with other content"
+            raise ProblemError(
+                Kind.OTHER_CONTENT,
+                f"Version {edition.version} is there already, {otherwise}; nothing was sent and "
+                "nothing was changed.",
+                made=address_of(edition),
+            )
+        return json_answer(
+            Published(
+                issue=edition.issue_id,
+                version=edition.version,
+                audience=edition.audience,
+                created=published.created,
+            ),
+            201 if published.created else 200,
+            at=address_of(edition),
+            made=published.created,
+        )
+
+    return change(request, words, work, ready=ready)
+
+
+def _moment(words: Words, *, is_known: bool) -> Moment | None:
+    """When it goes out; None for now. What stands under its key already is not judged again."""
+    if words.at is None:
+        if words.zone is not None or words.which is not None:
+            field = "zone" if words.zone is not None else "which"
+            sentence = f"“{field}” is about a time; name it as “at”."
+            raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault(field, sentence)])
+        return None
+    zone = words.zone or Newsletter.objects.the_one().time_zone
+    try:
+        return read_moment(words.at, zone, words.which or "", now=None if is_known else time_now())
+    except MomentRefusedError as refused:
+        raise ProblemError(
+            Kind.NOT_VALID, refused.sentence, faults=[Fault(refused.field, refused.sentence)]
+        ) from None

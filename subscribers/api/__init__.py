@@ -1,0 +1,6 @@
+"""
+The calls about readers, and what every call of the API stands on.
+
+Calls only translate: JSON becomes what the desk's functions take, and what they say becomes JSON.
+There is no SQL here, and no decision about a reader. `newsletter_site/api.py` joins the routers.
+"""

@@ -1,0 +1,131 @@
+"""
+A call that changes something: done once under its `Idempotency-Key`, by the rules for forms.
+
+The work, its order and the saved answer are `idempotency/once.py`'s; here is what is told of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from pydantic import BaseModel
+
+from idempotency.answer import response_from
+from idempotency.claim import Busy, OtherContent, Replay
+from idempotency.fingerprint import UploadedContent, fingerprint
+from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, BadKey, key_given
+from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
+from subscribers.api.bearer import caller_of
+from subscribers.api.problem import Kind, ProblemError
+
+__all__ = ["KEY_PARAMETER", "OtherContentError", "change"]
+
+# The header of every such call, for the document of the API.
+KEY_PARAMETER: dict[str, Any] = {
+    "parameters": [
+        {
+            "in": "header",
+            "name": HEADER,
+            "required": True,
+            "schema": {
+                "type": "string",
+                "pattern": KEY_PATTERN,
+                "minLength": 1,
+                "maxLength": LONGEST_KEY,
+            },
+            "description": (
+                "A key of your own for this one call, such as a UUID. The same call again with it "
+                "is answered the same and does nothing."
+            ),
+            "example": "2d1f3c0e-7a53-4f0e-9d6c-0b7f5f9f4a11",
+        }
+    ]
+}
+
+
+def change(
+    request: HttpRequest,
+    body: BaseModel | None,
+    work: Callable[[str], HttpResponse],
+    *,
+    files: Sequence[UploadedContent] = (),
+    ready: Callable[[str], None] = lambda _: None,
+) -> HttpResponse:
+    """
+    The answer of `work`, done once for the caller and the key of the request.
+
+    `ready` looks at what has to be right beforehand and raises `ProblemError` if it is not; nothing
+    is claimed then. Whatever `work` raises undoes it and frees the key. `body` and `files` tell the
+    same call from another one, with the method, the path and the query. Raises `ProblemError`:
+    without a usable key, for other content under it, or while the first call is at work.
+    """
+    key = _key(request)
+    caller = caller_of(request)
+
+    def not_ready() -> None:
+        ready(key)
+
+    outcome = once(
+        request,
+        caller.id,
+        key,
+        fingerprint(request.method or "", request.path, _content(request, body, files)),
+        not_ready=not_ready,
+        work=lambda: work(key),
+    )
+    match outcome:
+        case Done(response, _):
+            return response
+        case Replay(answer):
+            return response_from(answer)
+        case NotReady(response):
+            return response
+        case OtherContent(made):
+            raise ProblemError(
+                Kind.OTHER_CONTENT,
+                "This key was used before, for a call with other content. Nothing was changed now; "
+                "take a fresh key for a new call.",
+                made=made,
+            )
+        case Busy():
+            raise ProblemError(
+                Kind.STILL_WORKING,
+                "A call with this key is still at work. Ask again with the same key in a moment.",
+                headers={"Retry-After": str(RETRY_AFTER_S)},
+            )
+
+
+def _key(request: HttpRequest) -> str:
+    given = request.headers.get(HEADER)
+    if given is None:
+        raise ProblemError(
+            Kind.BAD_KEY,
+            f"The header {HEADER} is missing. Give a key of your own for this one call, such as a "
+            "UUID, and the same again if you have to ask again.",
+        )
+    key = key_given([], given)
+    if isinstance(key, BadKey):
+        sentence = key.reason if given else f"The header {HEADER} is empty. Give a key."
+        raise ProblemError(Kind.BAD_KEY, sentence)
+    return key
+
+
+def _content(
+    request: HttpRequest, body: BaseModel | None, files: Sequence[UploadedContent]
+) -> Mapping[str, Sequence[str | UploadedContent]]:
+    """What makes two calls the same: each field as JSON, whatever its order and its blanks were."""
+    fields: dict[str, Sequence[str | UploadedContent]] = {
+        "files": files,
+        "query": [
+            f"{name}={value}" for name in sorted(request.GET) for value in [request.GET[name]]
+        ],
+    }
+    if body is not None:
+        for name, value in body.model_dump(mode="json").items():
+            # Texts as they are, so that their line ends are taken for the same.
+            as_text = ["text", value] if isinstance(value, str) else ["json", json.dumps(value)]
+            fields[f"body.{name}"] = as_text
+    return fields

@@ -1,0 +1,10 @@
+"""What a token can be made for, of the calls about readers."""
+
+from __future__ import annotations
+
+from subscribers.api.bearer import Scope
+from subscribers.views.desk import MANAGE
+
+READERS = Scope("readers", "Seeing, adding, unsubscribing and erasing readers", (MANAGE,))
+IMPORTS = Scope("imports", "Importing lists of readers", (MANAGE,))
+SCOPES = (READERS, IMPORTS)

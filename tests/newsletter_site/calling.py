@@ -1,0 +1,46 @@
+"""A program that calls the API with a token, as the site's tests see it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+
+from newsletter_site.tokens.keeping import make
+from newsletter_site.tokens.scopes import open_to
+
+API = "/api/v1"
+
+
+class Program:
+    """Somebody's program, with a token for all that they may do, or for `scopes`."""
+
+    def __init__(self, person: Any, *scopes: str) -> None:
+        self.person = person
+        wanted = scopes or [scope.name for scope in open_to(person)]
+        made = make(person, "a program", wanted)
+        self.row, self.token = made.row, made.token
+        self.client = Client(raise_request_exception=False)
+
+    def get(self, path: str, **headers: str) -> HttpResponse:
+        """GET below /api/v1."""
+        return self.client.get(f"{API}{path}", secure=True, headers=self._headers(headers))
+
+    def post(self, path: str, body: Any = None, key: str | None = "", **headers: str) -> Any:
+        """POST a value as JSON under a key: a fresh one unless given, none where it is None."""
+        if key is not None:
+            headers["Idempotency-Key"] = key or str(uuid.uuid4())
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)
+        return self.client.post(
+            f"{API}{path}",
+            data=data,
+            content_type=headers.pop("content_type", "application/json"),
+            secure=True,
+            headers=self._headers(headers),
+        )
+
+    def _headers(self, headers: dict[str, str]) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}", **headers}

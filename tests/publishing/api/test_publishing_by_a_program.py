@@ -1,0 +1,321 @@
+"""A program publishes through the API: once for a key, however often it asks."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.models import Delivery, Edition, Newsletter
+from idempotency.claim import seats
+from idempotency.models import PostedForm
+from publishing.publish import publish
+from publishing.versions import versions_of
+from subscribers.models import Subscriber
+from tests.newsletter_site.calling import Program
+from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SWIFTS = {"title": "Swifts", "text": "Dear {{ name|reader }}, they have gone."}
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def program(author: Any) -> Program:
+    """Edith's program."""
+    return Program(author)
+
+
+def editions() -> int:
+    return Edition.objects.filter(kind=Edition.Kind.NEWSLETTER).count()
+
+
+def problem_of(answer: Any) -> str:
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    told = answer.json()
+    assert told["status"] == answer.status_code
+    assert told["detail"].endswith((".", "?"))
+    return str(told["type"]).removeprefix("urn:homing:problem:")
+
+
+def test_an_issue_is_published_to_every_confirmed_reader(
+    program: Program, three_readers: list[Subscriber]
+) -> None:
+    answer = program.post("/issues/", SWIFTS)
+
+    assert answer.status_code == 201
+    told = answer.json()
+    assert (told["version"], told["audience"], told["created"]) == (1, 3, True)
+    assert answer.headers["Location"] == f"/api/v1/issues/{told['issue']}/?version=1"
+    assert Delivery.objects.filter(issue=told["issue"]).count() == 3
+    edition = Edition.objects.get(issue=told["issue"])
+    assert (edition.author_id, edition.title) == (program.person.pk, "Swifts")
+    assert LogEntry.objects.get(user=program.person, object_id=told["issue"])
+
+
+def test_the_same_call_again_is_answered_byte_for_byte_and_does_nothing(
+    program: Program, three_readers: list[Subscriber]
+) -> None:
+    first = program.post("/issues/", SWIFTS, key="october")
+    reordered = dict(reversed(SWIFTS.items()))
+    again = program.post("/issues/", json.dumps(reordered, indent=8).encode(), key="october")
+
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    assert (
+        again.headers.items()
+        >= {name: first.headers[name] for name in ("Location", "Content-Type")}.items()
+    )
+    assert editions() == 1
+
+
+def test_line_ends_do_not_make_another_call(program: Program) -> None:
+    first = program.post("/issues/", {"title": "Swifts", "text": "a\r\nb"}, key="k")
+    assert program.post("/issues/", {"title": "Swifts", "text": "a\nb"}, key="k").content == (
+        first.content
+    )
+
+
+def test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made(
+    program: Program,
+) -> None:
+    first = program.post("/issues/", SWIFTS, key="october")
+    other = program.post("/issues/", {**SWIFTS, "title": "Swallows"}, key="october")
+
+    assert other.status_code == 422
+    assert problem_of(other) == "other-content"
+    assert other.json()["made"] == first.headers["Location"]
+    assert editions() == 1
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_key_whose_answer_has_expired_is_answered_from_the_edition(
+    program: Program, same: bool
+) -> None:
+    first = program.post("/issues/", SWIFTS, key="october")
+    PostedForm.objects.all().delete()
+    again = program.post("/issues/", SWIFTS if same else {**SWIFTS, "text": "b"}, key="october")
+
+    assert editions() == 1
+    if same:
+        assert again.status_code == 200
+        assert again.json() == {**first.json(), "created": False}
+    else:
+        assert again.status_code == 422
+        assert again.json()["made"] == first.headers["Location"]
+
+
+def test_keys_belong_to_their_person(program: Program, new_author: Callable[..., Any]) -> None:
+    program.post("/issues/", SWIFTS, key="october")
+    assert Program(new_author("basil")).post("/issues/", SWIFTS, key="october").status_code == 201
+    assert editions() == 2
+
+
+@pytest.mark.parametrize("key", [None, " ", "a" * 50, "schlüssel".encode().decode("latin-1"), " a"])
+def test_without_a_usable_key_nothing_is_done(program: Program, key: str | None) -> None:
+    answer = program.post("/issues/", SWIFTS, key=key)
+    assert answer.status_code == 400
+    assert problem_of(answer) == "bad-key"
+    assert editions() == 0
+
+
+def test_what_has_to_be_put_right_is_named_and_claims_nothing(program: Program) -> None:
+    flawed = {"title": "Swifts {{ surname }}", "html": "<p>{{ nane }}</p>", "text": ""}
+    answer = program.post("/issues/", flawed, key="october")
+
+    assert answer.status_code == 400
+    assert problem_of(answer) == "not-valid"
+    assert [error["field"] for error in answer.json()["errors"]] == ["title", "html"]
+    assert not PostedForm.objects.exists()
+    assert program.post("/issues/", SWIFTS, key="october").status_code == 201
+
+
+def test_two_at_the_same_moment_publish_one_issue(
+    author: Any, three_readers: list[Subscriber]
+) -> None:
+    program, barrier = Program(author), Barrier(4)
+
+    def call(_: int) -> tuple[int, bytes]:
+        barrier.wait(PATIENCE_S)
+        try:
+            answer = Program.post(program, "/issues/", SWIFTS, key="october")
+            return answer.status_code, answer.content
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = set(pool.map(call, range(4)))
+
+    assert len(answers) == 1
+    assert answers.pop()[0] == 201
+    assert editions() == 1
+    assert Delivery.objects.count() == 3
+
+
+def test_who_comes_fifth_is_told_to_ask_again(
+    program: Program, settings: Any, database_url: str
+) -> None:
+    import psycopg
+
+    with psycopg.connect(database_url) as others:
+        for number in seats(program.person.pk, "october"):
+            others.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+        answer = program.post("/issues/", SWIFTS, key="october")
+        assert answer.status_code == 409
+        assert problem_of(answer) == "still-working"
+        assert answer.headers["Retry-After"] == "1"
+        others.rollback()
+    assert program.post("/issues/", SWIFTS, key="october").status_code == 201
+
+
+def test_a_correction_is_the_next_version(
+    program: Program, three_readers: list[Subscriber]
+) -> None:
+    issue = program.post("/issues/", SWIFTS).json()["issue"]
+    answer = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2, "text": "Back."})
+    assert answer.status_code == 201
+    assert versions_of(uuid.UUID(issue)).count() == 2
+
+    # It is there already: the same words are answered, others are refused, nothing is sent.
+    again = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2, "text": "Back."})
+    assert (again.status_code, again.json()["created"]) == (200, False)
+    other = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2})
+    assert (other.status_code, problem_of(other)) == (422, "other-content")
+    far = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 7})
+    assert (far.status_code, problem_of(far)) == (409, "not-now")
+    assert versions_of(uuid.UUID(issue)).count() == 2
+
+
+def test_an_issue_that_is_not_there_has_no_next_version(program: Program) -> None:
+    answer = program.post(f"/issues/{uuid.uuid4()}/versions/", {**SWIFTS, "version": 2})
+    assert (answer.status_code, problem_of(answer)) == (404, "not-found")
+
+
+def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
+    program: Program, three_readers: list[Subscriber]
+) -> None:
+    day, zone = tomorrow().local, "Europe/Lisbon"
+    answer = program.post("/issues/", {**SWIFTS, "at": day, "zone": zone}, key="october")
+    assert answer.status_code == 201, answer.content
+    edition = Edition.objects.get(issue=answer.json()["issue"])
+    assert (edition.control, edition.scheduled_zone) == ("scheduled", zone)
+    assert answer.json()["audience"] == 0
+    past = program.post("/issues/", {**SWIFTS, "at": "2020-01-01T07:30"})
+    assert [error["field"] for error in past.json()["errors"]] == ["at"]
+    lone = program.post("/issues/", {**SWIFTS, "zone": zone})
+    assert [error["field"] for error in lone.json()["errors"]] == ["zone"]
+
+
+def test_the_hold_is_as_long_as_the_call_says(program: Program) -> None:
+    issue = program.post("/issues/", {**SWIFTS, "hold_s": 90}).json()["issue"]
+    edition = Edition.objects.get(issue=issue)
+    assert round((edition.held_until - edition.published_at).total_seconds()) == 90
+
+
+def test_where_publishing_takes_two_a_program_is_told_so(program: Program, author: Any) -> None:
+    newsletter = Newsletter.objects.the_one()
+    newsletter.second_person = True
+    newsletter.save()
+    answer = program.post("/issues/", SWIFTS)
+    assert (answer.status_code, problem_of(answer)) == (409, "takes-two")
+    assert editions() == 0
+    assert not PostedForm.objects.exists()
+
+
+# --- How it stands, and what is done to it --------------------------------------------------------
+
+
+def test_the_status_has_exactly_the_keys_of_the_command(
+    program: Program, author: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    call_command("issue_status", str(edition.issue_id))
+    printed = json.loads(capsys.readouterr().out.splitlines()[-1])
+    answer = program.get(f"/issues/{edition.issue_id}/")
+    assert answer.status_code == 200
+    assert list(answer.json()) == list(printed)
+    assert answer.json() == printed
+    assert program.get(f"/issues/{edition.issue_id}/?version=1").json() == printed
+    assert program.get(f"/issues/{edition.issue_id}/?version=2").status_code == 404
+
+
+def test_what_the_command_does_to_an_edition_a_program_does_once(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    address = f"/issues/{edition.issue_id}"
+    paused = program.post(f"{address}/pause/", key="p")
+    assert (paused.status_code, paused.json()["state"]) == (200, "paused")
+    assert program.post(f"{address}/resume/").json()["state"] == "held"
+    # The earlier call again: it is answered as it was, and nothing is paused once more.
+    assert program.post(f"{address}/pause/", key="p").content == paused.content
+    assert program.get(f"{address}/").json()["state"] == "held"
+    lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
+    assert [line.get_change_message() for line in lines][1:] == [
+        "Paused, version 1.",
+        "Resumed, version 1.",
+    ]
+
+
+def test_what_is_not_in_a_state_for_it_says_why_and_the_key_stays_free(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    refused = program.post(f"/issues/{edition.issue_id}/resume/", key="r")
+    assert (refused.status_code, problem_of(refused)) == (409, "not-now")
+    assert "there is nothing to resume" in refused.json()["detail"]
+    program.post(f"/issues/{edition.issue_id}/pause/")
+    assert program.post(f"/issues/{edition.issue_id}/resume/", key="r").status_code == 200
+
+
+def test_an_action_that_is_refused_leaves_no_line_in_the_log(program: Program, author: Any) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    program.post(f"/issues/{edition.issue_id}/cancel/")
+    before = LogEntry.objects.count()
+    program.post(f"/issues/{edition.issue_id}/cancel/")
+    assert LogEntry.objects.count() == before
+
+
+def test_copies_come_a_page_at_a_time_and_each_once(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    address = f"/issues/{edition.issue_id}/copies/?limit=2"
+    first = program.get(address).json()
+    rest = program.get(f"{address}&after={first['next']}").json()
+    assert rest["next"] is None
+    seen = [copy["address"] for copy in first["copies"] + rest["copies"]]
+    assert sorted(seen) == [reader.email for reader in three_readers]
+    assert {copy["outcome"] for copy in first["copies"]} == {"waiting"}
+    assert program.get(f"{address}&outcome=sent").json()["copies"] == []
+
+
+def test_issues_are_listed_newest_first_a_page_at_a_time(program: Program, author: Any) -> None:
+    made = [publish(author.pk, f"k{n}", letter(f"Issue {n}"), hold_s=0).edition for n in range(3)]
+    first = program.get("/issues/?limit=2").json()
+    rest = program.get(f"/issues/?limit=2&before={first['next']}").json()
+    assert [issue["title"] for issue in first["issues"] + rest["issues"]] == [
+        edition.title for edition in reversed(made)
+    ]
+    assert rest["next"] is None
+
+
+def test_a_receipt_is_given_once_the_issue_has_come_to_rest(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    early = program.get(f"/issues/{edition.issue_id}/receipt/")
+    assert (early.status_code, problem_of(early)) == (409, "not-now")
+    program.post(f"/issues/{edition.issue_id}/cancel/")
+    receipt = program.get(f"/issues/{edition.issue_id}/receipt/").json()
+    assert receipt["receipt"]["counts"]["withdrawn"] == 3
+    assert receipt["signature"]
