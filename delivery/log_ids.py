@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 IDS = ("request", "author", "worker", "issue", "version", "batch", "attempt", "import")
 # Those that an operator meets as 32 digits: Postmark shows an attempt so.
@@ -50,10 +53,15 @@ def scope() -> Iterator[None]:
         bind_contextvars(**before)
 
 
-def inherited(work: Callable[..., object]) -> Callable[..., object]:
+def inherited(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The same work for a thread of its own, whose lines bear the ids that are bound now."""
     context = copy_context()
-    return lambda *arguments: context.copy().run(work, *arguments)
+
+    def in_a_thread(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        # A copy for each: one context can be run in by one thread at a time.
+        return context.copy().run(work, *arguments, **named)
+
+    return in_a_thread
 
 
 def _as_written(name: str, value: UUID | int | str | None) -> int | str | None:

@@ -24,6 +24,7 @@ from structlog.stdlib import ProcessorFormatter
 from delivery import log_ids
 from newsletter_site.logs.faults import fault_of, kind_of
 from newsletter_site.logs.net import Net
+from newsletter_site.logs.routes import tell_no_address
 from newsletter_site.logs.this_process import process_name
 
 ALWAYS = ("at", "level", "logger", "event", "process", "host", "pid")
@@ -56,7 +57,7 @@ class LineFormatter(ProcessorFormatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         record = logging.makeLogRecord(record.__dict__)
-        _tell_the_route(record)
+        tell_no_address(record)
         if not self._words:
             record.msg, record.args = _without_words(record.msg), _without_words(record.args)
         return super().format(record)
@@ -141,22 +142,6 @@ class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
         with suppress(Exception):
             self.stream.write(self.format(instead) + self.terminator)
             self.flush()
-
-
-def _tell_the_route(record: logging.LogRecord) -> None:
-    """Where Django tells the address of a page, tell its route: an address may be a permission."""
-    request = getattr(record, "request", None)
-    path = getattr(request, "path", None)
-    if path is None or not isinstance(record.args, tuple):
-        return
-    full = request.get_full_path() if hasattr(request, "get_full_path") else path
-    record.args = tuple(route_of(request) if each in (path, full) else each for each in record.args)
-
-
-def route_of(request: Any) -> str:
-    """The pattern of the address that was asked for, with a name for each part of it."""
-    match = getattr(request, "resolver_match", None)
-    return f"/{match.route}" if match else "an unknown page"
 
 
 def _without_words(value: Any) -> Any:

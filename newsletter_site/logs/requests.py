@@ -19,13 +19,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 from django.core.signals import request_finished
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 from structlog.contextvars import clear_contextvars
 
 from delivery import log_ids
-from newsletter_site.logs.lines import route_of
+from newsletter_site.logs.routes import route_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +67,13 @@ class RequestLines:
         response = self.get_response(request)
         response.headers[HEADER] = request_id
         going = _Going(request, response, began_s)
-        if isinstance(response, StreamingHttpResponse):
-            response.streaming_content = _counted(response.streaming_content, going)
-        elif isinstance(response, HttpResponse):
+        if isinstance(response, HttpResponse):
             going.sent_bytes = len(response.content)
+        elif isinstance(response, FileResponse):
+            # Left as it is: the web server has the kernel send the file.
+            going.sent_bytes = int(response.headers.get("Content-Length", 0))
+        elif isinstance(response, StreamingHttpResponse):
+            response.streaming_content = _counted(response.streaming_content, going)
         _going.set(going)
         return response
 

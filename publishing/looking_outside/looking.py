@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from delivery.log_ids import inherited
 from publishing.looking_outside import keeping
 from publishing.looking_outside.looking_up_a_domain import look_up_domain
 from publishing.looking_outside.name_servers import NameServers
@@ -24,7 +25,7 @@ def look(domain: str, links: Sequence[str], servers: NameServers, opener: LinkOp
     left = [address for address in links if not known.has_answer_of(address)]
     with ThreadPoolExecutor(1, thread_name_prefix="outside") as pool:
         asked = (
-            pool.submit(look_up_domain, domain, servers)
+            pool.submit(inherited(look_up_domain), domain, servers)
             if domain and not (known.domain and known.domain.is_known)
             else None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from delivery.log_ids import inherited
 from publishing.looking_outside.domain_records import DomainRecords, Records, Said
 from publishing.looking_outside.name_servers import NameServers
 
@@ -15,6 +16,7 @@ def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
     """Ask for SPF, DKIM, the return path and DMARC. It never raises and ends in time."""
     until = time.monotonic() + LONGEST_LOOK_S
 
+    @inherited
     def ask(name: str, kind: str) -> Records:
         return servers.ask(name, kind, until=until)
 
@@ -22,7 +24,7 @@ def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
         texts = pool.submit(ask, domain, "TXT")
         dkim = pool.submit(ask, f"pm._domainkey.{domain}", "TXT")
         return_path = pool.submit(ask, f"pm-bounces.{domain}", "CNAME")
-        dmarc = pool.submit(_dmarc, domain, servers, until)
+        dmarc = pool.submit(inherited(_dmarc), domain, servers, until)
         policy, dmarc_at = dmarc.result()
         return DomainRecords(
             domain, texts.result(), dkim.result(), return_path.result(), policy, dmarc_at

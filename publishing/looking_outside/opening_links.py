@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
+from delivery.log_ids import inherited
 from publishing.looking_outside.link_answer import LinkAnswer
 from publishing.looking_outside.opening_a_link import LinkOpener
 
@@ -20,9 +21,10 @@ def open_links(
     """What came of each link that could be opened in time, at most `MOST_LINKS` of them."""
     wanted = list(dict.fromkeys(addresses))[:MOST_LINKS]
     until = time.monotonic() + within_s
+    open_one = inherited(opener.open)
     pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="link")
     try:
-        looks = {pool.submit(opener.open, address, until=until): address for address in wanted}
+        looks = {pool.submit(open_one, address, until=until): address for address in wanted}
         done, _ = wait(looks, timeout=within_s)
         return {looks[look]: look.result() for look in done}
     finally:

@@ -1,0 +1,246 @@
+"""One line for each request; its id stands there, in the answer and on all lines in between."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from structlog.contextvars import clear_contextvars
+
+from delivery import log_ids
+from newsletter_site.logs.lines import LineFormatter, StandardError
+from tests.subscribers.factories import SubscriberFactory
+
+Lines = Callable[[], list[dict[str, Any]]]
+MADE = re.compile(r"[0-9a-f]{32}")
+
+
+@pytest.fixture(autouse=True)
+def no_ids() -> None:
+    """Those of a request stay until the next one of its thread."""
+    clear_contextvars()
+
+
+@pytest.fixture
+def lines(settings: Any) -> Iterator[Lines]:
+    """What was logged until now, line by line, as outside debug."""
+    stream = io.StringIO()
+    handler = StandardError(stream)
+    handler.setFormatter(LineFormatter(shape="json", words=False, secrets=[settings.SECRET_KEY]))
+    logging.getLogger().addHandler(handler)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    logging.getLogger().removeHandler(handler)
+
+
+@pytest.fixture
+def author(db: None) -> Any:
+    return get_user_model().objects.create_superuser("edith", password="a long password")
+
+
+def browser(**options: Any) -> Client:
+    return Client(headers={"host": "letter.example.org"}, **options)
+
+
+def of_requests(lines: Lines) -> list[dict[str, Any]]:
+    return [line for line in lines() if "route" in line]
+
+
+# --- The line -------------------------------------------------------------------------------------
+
+
+def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: Lines) -> None:
+    answer = browser().get("/?why=ada@example.org", secure=True)
+
+    (line,) = of_requests(lines)
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/", 200)
+    assert line["bytes"] == len(answer.content)
+    assert line["ms"] > 0
+    assert line["request"] == answer["X-Request-ID"]
+    assert line["event"] == "GET / was answered 200"
+    assert "author" not in line
+
+
+@pytest.mark.parametrize(
+    ("address", "route"),
+    [
+        ("/unsubscribe/an-unknown-permission/", "/unsubscribe/<str:token>/"),
+        ("/record/an-unknown-permission/", "/record/<str:token>/"),
+        ("/subscriptions/confirm/?subscription_token=permission", "/subscriptions/confirm/"),
+        ("/nowhere/permission/", "an unknown page"),
+    ],
+)
+def test_no_line_has_the_address_that_was_asked_for(
+    db: None, lines: Lines, address: str, route: str
+) -> None:
+    browser().get(address, secure=True)
+    browser(enforce_csrf_checks=True).post(
+        address, secure=True, headers={"referer": f"https://elsewhere.example{address}"}
+    )
+
+    assert {line["route"] for line in of_requests(lines)} == {route}
+    assert "permission" not in json.dumps(lines())
+
+
+def test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route(
+    db: None, lines: Lines
+) -> None:
+    answer = browser(enforce_csrf_checks=True).post(
+        "/admin/login/", secure=True, headers={"referer": "https://evil.example/some/page/"}
+    )
+
+    (said,) = [line for line in lines() if line["logger"] == "django.security.csrf"]
+    assert said["event"].startswith("Forbidden (Referer checking failed - https://evil.example/…")
+    assert said["event"].endswith(": /admin/login/")
+    assert said["request"] == answer["X-Request-ID"]
+
+
+def test_the_line_of_a_long_answer_is_written_when_all_of_it_has_gone(
+    author: Any, lines: Lines
+) -> None:
+    SubscriberFactory.create_batch(3)
+    window = browser()
+    window.force_login(author)
+
+    answer = window.get("/admin/newsletters/readers/readers.csv", secure=True)
+    assert of_requests(lines) == []
+    body = b"".join(answer.streaming_content)
+    answer.close()
+
+    (line,) = of_requests(lines)
+    assert line["bytes"] == len(body)
+    assert line["status"] == 200
+
+
+def test_who_is_signed_in_stands_on_the_line_by_id_and_never_by_name(
+    author: Any, lines: Lines
+) -> None:
+    window = browser()
+    window.post(
+        "/admin/login/",
+        {"username": "edith", "password": "a long password", "next": "/admin/"},
+        secure=True,
+    )
+    window.get("/admin/newsletters/issues/", secure=True)
+
+    signed_in, at_the_desk = of_requests(lines)
+    assert signed_in["author"] == at_the_desk["author"] == str(author.pk)
+    assert "edith" not in json.dumps(lines())
+
+
+def test_a_page_of_an_issue_has_the_issue_on_its_line(author: Any, lines: Lines) -> None:
+    issue = uuid.uuid4()
+    window = browser()
+    window.force_login(author)
+    window.get(f"/admin/newsletters/{issue}/", secure=True)
+
+    (line,) = of_requests(lines)
+    assert line["issue"] == str(issue)
+
+
+def test_files_of_the_site_and_checks_of_its_health_have_no_line_while_all_is_well(
+    db: None, lines: Lines
+) -> None:
+    browser().get("/static/homing.css", secure=True).close()
+    browser().get("/health/live/")
+    assert of_requests(lines) == []
+
+    browser().get("/static/nothing.css", secure=True)
+    assert [line["status"] for line in of_requests(lines)] == [404]
+
+
+# --- Its id ---------------------------------------------------------------------------------------
+
+
+def test_each_request_has_an_id_of_its_own(db: None, lines: Lines) -> None:
+    one, two = (browser().get("/", secure=True)["X-Request-ID"] for _ in range(2))
+    assert one != two
+    assert MADE.fullmatch(one)
+
+
+@pytest.mark.parametrize("told", ["req-0815", "a.B_c-" * 10, "0" * 64])
+def test_the_id_that_a_trusted_proxy_gives_is_kept(
+    db: None, settings: Any, lines: Lines, told: str
+) -> None:
+    settings.TRUST_PROXY = True
+    answer = browser().get("/", secure=True, headers={"x-request-id": told})
+    (line,) = of_requests(lines)
+    assert answer["X-Request-ID"] == line["request"] == told
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["short12", "0" * 65, "with blank", 'quote"quote', "ada@example.org", "päiväpäivä", ""],
+)
+def test_what_is_no_id_is_not_taken_for_one(db: None, settings: Any, told: str) -> None:
+    settings.TRUST_PROXY = True
+    answer = browser().get("/", secure=True, headers={"x-request-id": told})
+    assert MADE.fullmatch(answer["X-Request-ID"])
+
+
+def test_nobody_but_a_trusted_proxy_gives_an_id(db: None) -> None:
+    answer = browser().get("/", secure=True, headers={"x-request-id": "req-0815"})
+    assert MADE.fullmatch(answer["X-Request-ID"])
+
+
+def test_nothing_of_a_request_stands_on_the_lines_of_the_next(author: Any, lines: Lines) -> None:
+    window = browser()
+    window.force_login(author)
+    window.get(f"/admin/newsletters/{uuid.uuid4()}/", secure=True)
+    browser().get("/", secure=True)
+
+    _, line = of_requests(lines)
+    assert "issue" not in line
+    assert "author" not in line
+
+
+def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
+    with log_ids.scope(), ThreadPoolExecutor(2) as pool:
+        log_ids.bind(request="req-0815")
+        inherited = [pool.submit(log_ids.inherited(log_ids.bound)).result() for _ in range(2)]
+        alone = pool.submit(log_ids.bound).result()
+    assert inherited == [{"request": "req-0815"}] * 2
+    assert alone == {}
+
+
+# --- Publishing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
+    lines: Lines, settings: Any
+) -> None:
+    author = get_user_model().objects.create_superuser("edith", password="a long password")
+    SubscriberFactory()
+    window = browser()
+    window.force_login(author)
+    form = {
+        "title": "Swifts",
+        "text_content": "They are back.",
+        "html_content": "<p>They are back.</p>",
+        "idempotency_key": "one-key",
+    }
+
+    first, again = (
+        window.post("/admin/newsletters/", form, secure=True, follow=False) for _ in range(2)
+    )
+
+    assert (first.status_code, again.status_code) == (303, 303)
+    assert first["X-Request-ID"] != again["X-Request-ID"]
+    (published,) = [line for line in lines() if line["logger"] == "publishing.publish"]
+    (replayed,) = [line for line in lines() if "posted again" in line["event"]]
+    assert published["event"] == "version 1 of an issue was published to 1 reader"
+    assert published["request"] == first["X-Request-ID"]
+    assert published["author"] == str(author.pk)
+    assert published["version"] == 1
+    assert replayed["request"] == again["X-Request-ID"]
+    assert [line.get("issue") for line in of_requests(lines)] == [published["issue"], None]
+    assert "Swifts" not in json.dumps(lines())
