@@ -90,13 +90,18 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "axes",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
 OUR_APPS = ("newsletter_site", "publishing", "subscribers", "delivery", "idempotency")
 MIGRATION_MODULES = {app: f"migrations.{app}" for app in OUR_APPS}
 AUTH_USER_MODEL = "newsletter_site.User"
-AUTHENTICATION_BACKENDS = ["newsletter_site.user_with_permissions.UserWithPermissions"]
+AUTHENTICATION_BACKENDS = [
+    # Asked first: whether this try may be made at all.
+    "axes.backends.AxesStandaloneBackend",
+    "newsletter_site.user_with_permissions.UserWithPermissions",
+]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
@@ -115,6 +120,8 @@ MIDDLEWARE = [
     "newsletter_site.logs.requests.AuthorOfRequest",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    # Puts the page that says when to try again in place of the answer to a try that was refused.
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
@@ -179,6 +186,20 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+LOGIN_FAILURES = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
+LOGIN_COOL_OFF_S = env.seconds("LOGIN_COOL_OFF_S", 60, least=0.1)
+# What counts, how much and for how long is decided in newsletter_site/sign_in/.
+AXES_HANDLER = "newsletter_site.sign_in.counting.CountedSignIns"
+AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.counting.network_address"
+AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.wait.refused_page"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+# Nothing of a form is kept, and no name is logged: it may be a password in the wrong field.
+AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["username", "password", "ip_address", "code", "next"]
+# Its tables hold hashes and numbers; the log says what is worth reading.
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ACCESS_FAILURE_LOG = False
 LOGIN_URL = "admin:login"
 # Where a sign-in leads that names no page of this site; whoever may sign in may see it.
 LOGIN_REDIRECT_URL = "admin:index"

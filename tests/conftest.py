@@ -38,6 +38,8 @@ ENVIRONMENT: dict[str, str | None] = {
     "IMPORT_MAX_MB": None,
     "LOG_FORMAT": None,
     "LOG_LEVEL": None,
+    "LOGIN_COOL_OFF_S": None,
+    "LOGIN_FAILURES": None,
     "METRICS_TOKEN": None,
     "MIGRATE_LOCK_TIMEOUT_S": None,
     "MIGRATE_PATIENCE_S": None,

@@ -19,6 +19,7 @@ from tests.guards import (
     on_scheduled_issues,
     on_settling_and_sweeping,
     on_sign_up,
+    on_signing_in,
     on_test_letters,
     on_the_database,
     on_told,
@@ -45,4 +46,5 @@ GUARDS: tuple[Guard, ...] = (
     *on_test_letters.GUARDS,
     *on_rights.GUARDS,
     *on_operating.GUARDS,
+    *on_signing_in.GUARDS,
 )

@@ -1,0 +1,47 @@
+"""`manage.py let_in USERNAME`: lets an author in at once whose sign-in has to wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
+
+from newsletter_site.sign_in import counts, known_browser
+from newsletter_site.sign_in.counted_under import hashed_name
+from newsletter_site.sign_in.trail import record_from_the_command_line
+
+
+class Command(BaseCommand):
+    """Forgets the failures of a name, and prints a link that makes a browser known."""
+
+    help = (
+        "Forget the failed sign-ins of an author, and print a link after which their browser is "
+        "counted apart from everybody else's. They still need their password."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whom."""
+        parser.add_argument("username", help="the author's user name")
+
+    def handle(self, *args: Any, username: str, **options: Any) -> None:
+        """Do it and say so."""
+        author = get_user_model().objects.filter(username=username).first()
+        if author is None:
+            raise CommandError(f"There is no author with the user name {username!r}.")
+        if not (author.is_active and author.is_staff):
+            raise CommandError(
+                f"{username!r} cannot sign in whatever is counted: the account is not active or "
+                "has no staff status. Both are given in the admin."
+            )
+        counts.forget_name(hashed_name(username))
+        record_from_the_command_line(author, "Let in after too many failed sign-ins")
+        way = reverse("let_in", args=[known_browser.link_token(username)])
+        self.stdout.write(
+            f"The failures of {username} are forgotten; they can sign in now.\n"
+            "While somebody goes on guessing from their network, give them this link. It is good "
+            "for an hour and lets them try in peace, with their password:\n"
+            f"{settings.SITE_URL}{way}"
+        )

@@ -1,0 +1,86 @@
+"""
+Counts every sign-in that is tried: what django-axes asks before a password is looked at.
+
+Joins what a try is counted under with the counts. Writes no name down that was typed, because it
+may be a password, and logs an author only where there is one of that name.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from axes.handlers.database import AxesDatabaseHandler
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+
+from newsletter_site.sign_in import counts
+from newsletter_site.sign_in.counted_under import address_of, of_a_browser, of_a_network
+from newsletter_site.sign_in.counts import Refused, Taken
+from newsletter_site.sign_in.known_browser import browser_known_for
+from subscribers.network import network_of
+
+logger = logging.getLogger(__name__)
+
+
+def take_a_try(request: HttpRequest, name: str) -> tuple[Taken, ...] | Refused:
+    """Count a try to sign in as `name`; or when the next one may be made."""
+    waits: list[float] = []
+    if browser := browser_known_for(name, request):
+        tried = counts.take_a_try(of_a_browser(name, browser))
+        if not isinstance(tried, Refused):
+            return tried
+        # Somebody else may have a copy of the mark: the author goes on like everybody else.
+        waits.append(tried.wait_s)
+    tried = counts.take_a_try(of_a_network(name, network_of(request)))
+    if isinstance(tried, Refused):
+        return Refused(min([*waits, tried.wait_s]))
+    return tried
+
+
+def network_address(request: HttpRequest) -> str:
+    """AXES_CLIENT_IP_CALLABLE: the network's first address, never the visitor's own."""
+    return address_of(network_of(request))
+
+
+class CountedSignIns(AxesDatabaseHandler):
+    """AXES_HANDLER. Keeps no log of its own in the database; the site's log and trail have it."""
+
+    def is_allowed(self, request: Any, credentials: dict[str, Any] | None = None) -> bool:
+        """Whether this try may be made. It counts as failed from here on until it succeeds."""
+        tried = take_a_try(request, str((credentials or {}).get("username") or ""))
+        request.sign_in_tried = tried
+        return not isinstance(tried, Refused)
+
+    def user_login_failed(
+        self, sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any
+    ) -> None:
+        """Say so in the log. It was counted before it was tried."""
+        if request is None:
+            return
+        tried = getattr(request, "sign_in_tried", ())
+        facts: dict[str, object] = {"network": network_of(request)}
+        if isinstance(tried, Refused):
+            facts["wait_s"] = math.ceil(tried.wait_s)
+            logger.info("a sign-in was refused unread: it has to wait", extra=facts)
+            return
+        author = get_user_model().objects.filter(username=str(credentials.get("username") or ""))
+        facts["author"] = str(author.values_list("pk", flat=True).first() or "nobody of that name")
+        facts["wait_s"] = math.ceil(max((one.wait_s for one in tried), default=0))
+        if facts["wait_s"]:
+            logger.warning("a sign-in failed, and the next one has to wait", extra=facts)
+        else:
+            logger.warning("a sign-in failed", extra=facts)
+
+    def user_logged_in(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
+        """Forget the failures of whoever signed in."""
+        tried = getattr(request, "sign_in_tried", ())
+        if not isinstance(tried, Refused):
+            counts.forget_after_success(tried)
+        logger.info("somebody signed in", extra={"author": str(user.pk)})
+
+    def user_logged_out(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
+        """Say so in the log."""
+        if user is not None:
+            logger.info("somebody signed out", extra={"author": str(user.pk)})

@@ -1,0 +1,33 @@
+"""What happened to an account's way in, in the log that the desk and the admin show."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+
+logger = logging.getLogger(__name__)
+
+
+def record(who: Any, account: Any, sentence: str) -> None:
+    """`who` did this to the way in of `account`, a sentence without its full stop."""
+    LogEntry.objects.log_actions(
+        who.pk,
+        get_user_model().objects.filter(pk=account.pk),
+        CHANGE,
+        change_message=f"{sentence}.",
+        single_object=True,
+    )
+
+
+def record_from_the_command_line(account: Any, sentence: str) -> None:
+    """
+    The same, done by an operator with the shell. Nobody is signed in there: it stands under the
+    only superuser where there is one, and in the program's log always.
+    """
+    logger.info("%s from the command line", sentence, extra={"author": str(account.pk)})
+    superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
+    if len(superusers) == 1:
+        record(superusers[0], account, f"{sentence}, from the command line")
