@@ -16,7 +16,10 @@ def main() -> None:
 
         log_what_nothing_catches()
     try:
-        execute_from_command_line(sys.argv)
+        try:
+            execute_from_command_line(sys.argv)
+        finally:
+            _count()
     except OperationalError as error:
         if "--traceback" in sys.argv:
             raise
@@ -26,6 +29,13 @@ def main() -> None:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":
             raise
         sys.exit("homing: the tables are not there yet, or not all of them: run ./homing migrate.")
+
+
+def _count() -> None:
+    """Have what the command counted added to what was counted before."""
+    from newsletter_site.operating.flushing import flush_at_the_end
+
+    flush_at_the_end()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import orjson
 from django.conf import settings
 from django.db import Error
 
-from delivery import log_ids, readers, retries
+from delivery import counting, log_ids, readers, retries
 from delivery.look_up import look_up
 from delivery.mail_on_request import values_of
 from delivery.message import Envelope, OnRequestRenderer, Renderer
@@ -176,11 +176,13 @@ class Dispatcher:
         if not isinstance(started, Started):
             return
         going = [messages[recipient] for recipient in started.recipients]
+        began_s = now_s()
         answer = self._postmark.send(
             b"[" + b",".join(body for _, body in going) + b"]",
             [address for address, _ in going],
             deadline_at_s=deadline_at_s,
         )
+        counting.call(result_of(answer).value, now_s() - began_s)
         settlement = retries.after_call(
             answer,
             started.recipients,
@@ -208,6 +210,7 @@ class Dispatcher:
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(answer):
+            counting.too_fast()
             slow_down(
                 attempt,
                 ceiling_per_s=timing.rate_per_s,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from delivery import retries
+from delivery import counting, retries
 from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
 from delivery.postmark import Postmark, now_s
 from delivery.queue.claim import Claim
@@ -38,6 +38,7 @@ def look_up(claim: Claim, postmark: Postmark, policy: retries.Policy, *, jitter:
     witness = search("attempt", doubt.witness.hex) if doubt.witness else None
     convincing = witness is None or (isinstance(witness, LookedUp) and bool(witness.found))
     answer = _ask(claim.attempt, doubt, search)
+    counting.look_up(_named(answer))
     settlement = retries.after_look_up(
         answer,
         doubt.in_doubt,
@@ -80,6 +81,15 @@ def _ask(attempt: UUID | None, doubt: Doubt, search: Search) -> LookUpAnswer:
             return one
         found.extend(one.found)
     return _merged(found, doubt.kept)
+
+
+def _named(answer: LookUpAnswer) -> str:
+    """How the answer is counted."""
+    match answer:
+        case LookedUp(found):
+            return "found" if found else "absent"
+        case _:
+            return "no_information"
 
 
 def _merged(found: Sequence[Found], kept: Sequence[Found]) -> LookedUp:

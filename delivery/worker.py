@@ -26,7 +26,7 @@ from delivery.dispatch import (
     policy_from_settings,
     postmark_from_settings,
 )
-from delivery.queue import identity, presence
+from delivery.queue import identity, presence, tally
 from delivery.queue.sweep import sweep
 
 logger = logging.getLogger(__name__)
@@ -116,6 +116,7 @@ class Worker:
             for thread in threads:
                 thread.join()
             self._guarded(lambda: presence.leave(self.id))
+            self._guarded(tally.flush)
 
     def _watch(self, until: Callable[[], bool]) -> None:
         """Sweep, report, do the chores, until stopped. None of them keeps another from its turn."""
@@ -148,6 +149,7 @@ class Worker:
 
     def _report(self) -> None:
         presence.heard_from(self.id)
+        tally.flush()
 
     def _sweep(self) -> None:
         sweep(first_lookup_after_s=self._policy.lookup_after_s[0])

@@ -22,6 +22,7 @@ from django.template.response import SimpleTemplateResponse
 from idempotency.answer import CannotBeReplayedError, answer_of, is_worth_remembering
 from idempotency.claim import Busy, Fresh, OtherContent, Replay, claim, earlier_post
 from idempotency.csrf_token import watching_the_csrf_token
+from idempotency.posted import Ended, tell
 from idempotency.saved_answers import save_answer
 from idempotency.shown_messages import ShownMessage, keeping_back_messages
 
@@ -84,14 +85,22 @@ def once(
     refusal = not_ready()
     if refusal is not None:
         return NotReady(refusal)
-    return earlier or _seen(_claim_and_work(request, user_id, key, fingerprint, work))
+    return _seen(earlier or _claim_and_work(request, user_id, key, fingerprint, work))
 
 
 def _seen(
     outcome: Done | Replay | OtherContent | Busy,
 ) -> Done | Replay | OtherContent | Busy:
-    if isinstance(outcome, Replay):
-        logger.info("A form was posted again and got its first answer again.")
+    match outcome:
+        case Done():
+            tell(Ended.DONE)
+        case Replay():
+            logger.info("A form was posted again and got its first answer again.")
+            tell(Ended.REPLAY)
+        case OtherContent():
+            tell(Ended.OTHER_CONTENT)
+        case Busy():
+            tell(Ended.BUSY)
     return outcome
 
 

@@ -107,6 +107,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLines",
     "newsletter_site.operating.doors.OperatorsDoors",
+    "newsletter_site.operating.counted_requests.CountedRequests",
     # Around all the rest: no redirect and no page comes before it.
     "newsletter_site.api_boundary.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",

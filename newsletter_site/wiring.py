@@ -9,7 +9,9 @@ from __future__ import annotations
 from delivery import chores, readers, starting
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
+from idempotency.posted import form_posted
 from newsletter_site import daily_prune
+from newsletter_site.operating import counting
 from newsletter_site.tokens.whose import whose
 from publishing.starting import CHORE, RegisteredStarter
 from subscribers import expiring
@@ -30,3 +32,4 @@ def join() -> None:
     chores.register_long(daily_prune.CHORE)
     starting.register(RegisteredStarter())
     bearer.register(whose)
+    form_posted.connect(counting.form, dispatch_uid="posted forms are counted")

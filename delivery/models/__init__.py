@@ -13,6 +13,7 @@ from delivery.models.pace import Pace
 from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression
 from delivery.models.suppression_change import SuppressionChange
+from delivery.models.tally import Tally
 from delivery.models.worker import Worker
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "ProviderEvent",
     "ProviderSuppression",
     "SuppressionChange",
+    "Tally",
     "Worker",
 ]

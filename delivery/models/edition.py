@@ -194,6 +194,14 @@ class Edition(models.Model):
                 condition=~Q(control="stopped") | ~Q(control_reason=""),
             ),
         ]
+        indexes = [
+            # Few, however many were published: found without reading those that are over.
+            models.Index(
+                name="edition_held_back",
+                fields=["control"],
+                condition=Q(control__in=["scheduled", "paused", "stopped"]),
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.title}, version {self.version}"

@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, Max, Window
 from django.db.models.functions import Now, RowNumber
 
+from delivery import counting
 from delivery.models import Alarm
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ def raise_alarm(
     )
     is_new = bool(cursor.rowcount == 1)
     if is_new:
+        counting.alarm(kind.value)
         logger.critical("alarm for edition %d (%s): %s", edition, kind.value, sentence)
     return is_new
 

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
+from delivery import counting
 from delivery.models import Alarm, Evidence
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.control import pass_probe_on, stop
@@ -248,6 +249,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
     )
     (settled,) = cursor.fetchone()
+    counting.copies({"sent": int(settled)})
     pass_probe_on(cursor, edition)
     withdraw_if_cancelled(cursor, edition)
     return int(settled)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 import orjson
 from django.db.backends.utils import CursorWrapper
 
+from delivery import counting
 from delivery.settlement import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
 
 _Row = tuple[str, str | None, datetime | None, str | None]
@@ -66,7 +67,7 @@ def write_fates(
         return
     # One JSON value and not an array for each column: at thousands of rows a second, writing
     # arrays element by element is what settling would spend its time on.
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"recipient": recipient, "outcome": row[0], "message_id": row[1], "at": row[2]}
         | ({"reason": row[3]} if row[3] else {})
         | ({"missed": True} if _is_missed(fate) else {})
@@ -98,3 +99,4 @@ def write_fates(
         raise AssertionError(
             f"{cursor.rowcount} of {len(fates)} deliveries of batch {batch} were {was}"
         )
+    counting.copies(Counter(row["outcome"] for row in rows))

@@ -18,7 +18,7 @@ from delivery.queue.presence import HEARD_FROM_WITHIN
 from delivery.queue.scheduled import IS_DUE
 
 # What is polled is kept among the events too, without a trace: the newest with one is a webhook.
-_EVENTS_LOOKED_AT = 500
+EVENTS_LOOKED_AT = 500
 _EDITIONS_LOOKED_AT = 6
 _CALLS_LOOKED_AT = 20
 _CALLS_OF_THE_LAST = "1 day"
@@ -42,7 +42,7 @@ _STANDING = f"""
                 FROM batch WHERE state = 'unknown') AS doubt
     CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
                 FROM (SELECT received_at, trace FROM provider_event
-                      ORDER BY id DESC LIMIT {_EVENTS_LOOKED_AT}) AS newest) AS event
+                      ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest) AS event
     CROSS JOIN (SELECT min(through_at) AS through_at, coalesce(max(failures), 0) AS failures
                 FROM errand WHERE name LIKE 'poll %%') AS errand
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true

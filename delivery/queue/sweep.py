@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import DatabaseError, connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery import log_ids
+from delivery import counting, log_ids
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import heed, unheeded_in
 from delivery.queue.fates import counts_changed_by, write_fates
@@ -77,6 +77,7 @@ def _swept(lost: _Lost, first_lookup_after_s: float) -> bool:
         logger.exception("batch %d could not be swept; it is tried again", lost.batch)
         return False
     if back:
+        counting.came_back(lost.state)
         logger.warning(
             "batch %d came back from a lost worker, which had it %s", lost.batch, lost.state
         )
@@ -171,6 +172,7 @@ def _sending(cursor: CursorWrapper, lost: _Lost, first_lookup_after_s: float) ->
         "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
         [lost.batch],
     )
+    counting.copies({"unknown": cursor.rowcount})
     # Its end was not recorded and is not invented here; look-ups count from its deadline.
     cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
     return True

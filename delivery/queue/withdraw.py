@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
+from delivery import counting
+
 CANCELLED = "The edition was cancelled before their copy."
 CALLED_BACK = "The edition was called back before their copy."
 
@@ -43,6 +45,7 @@ def withdraw_waiting(
     counted, withdrawn = cursor.fetchone()
     if counted != withdrawn:
         raise AssertionError(f"{withdrawn} of {counted} waiting copies could be withdrawn")
+    counting.copies({"withdrawn": int(withdrawn)})
     return int(withdrawn)
 
 

@@ -1,0 +1,37 @@
+"""How everything stands that sends mail, as one value. Pure; `queue/standing.py` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from delivery.books import Books
+from delivery.queue.presence import Heard
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
+
+    Batches by state are those that are not over. `editions` are the books of those of which
+    something is left to do, the newest `MOST_EDITIONS` of them. `errands` are asked of the
+    provider now and then: by name, how often in vain since the last success.
+    """
+
+    batches: Mapping[str, int]
+    waiting: int
+    unknown: int
+    due_age_s: float | None
+    doubt_age_s: float | None
+    editions: tuple[Books, ...]
+    editions_due: int
+    unreconciled: int
+    identity_differs: bool
+    workers: Heard
+    slowed_to_per_s: float | None
+    alarms: Mapping[str, int]
+    events_pending: int
+    events_set_aside: int
+    webhook_age_s: float | None
+    errands: Mapping[str, int]

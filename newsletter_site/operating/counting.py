@@ -1,0 +1,27 @@
+"""What the site itself counts: posts under a key by how they ended, and requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from delivery.tally import Histogram, tallies
+from idempotency.posted import Ended
+
+FORMS = "homing_forms_total"
+REQUESTS = "homing_http_requests_total"
+REQUEST_SECONDS = Histogram(
+    "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
+)
+# Files, and addresses that nothing has: as many as anybody makes up.
+NO_ROUTE = "(none)"
+
+
+def form(ended: Ended, **_: Any) -> None:
+    """A posted form ended; a listener of `idempotency.posted`."""
+    tallies.add(FORMS, ended=ended.value)
+
+
+def request(route: str, status: int, seconds: float) -> None:
+    """A request was answered."""
+    tallies.add(REQUESTS, route=route, status=f"{status // 100}xx")
+    tallies.observe(REQUEST_SECONDS, seconds, route=route)

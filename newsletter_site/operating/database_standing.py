@@ -1,0 +1,67 @@
+"""
+How the database itself does: what holds back its clearing up, and how much there is to clear up.
+
+A transaction or a snapshot that is held open for long keeps dead rows where they are; sending then
+gets slower from batch to batch. Read from PostgreSQL's own statistics, which cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.backends.utils import CursorWrapper
+
+# Whose rows are changed all the time.
+HOT_TABLES = ("batch", "delivery", "attempt", "idempotency", "tally", "worker", "pace", "errand")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseStanding:
+    """
+    Ages in seconds, 0 where there is none; rows by table. What other roles' sessions do is seen
+    only where this role may see it (pg_read_all_stats).
+    """
+
+    version: str
+    oldest_transaction_s: float
+    oldest_snapshot_s: float
+    sessions: int
+    dead_rows: Mapping[str, int]
+    live_rows: Mapping[str, int]
+
+
+def database_standing(cursor: CursorWrapper) -> DatabaseStanding:
+    """How the database does now."""
+    cursor.execute(
+        """
+        SELECT current_setting('server_version'),
+               coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8,
+               greatest(
+                   coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)
+                       FILTER (WHERE backend_xmin IS NOT NULL)), 0),
+                   (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(prepared)), 0)
+                    FROM pg_prepared_xacts WHERE database = current_database()))::float8,
+               count(*)
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend'
+          AND pid <> pg_backend_pid()
+        """
+    )
+    version, transaction_s, snapshot_s, sessions = cursor.fetchone()
+    cursor.execute(
+        """
+        SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables
+        WHERE relid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) AS name)
+        """,
+        [list(HOT_TABLES)],
+    )
+    rows = cursor.fetchall()
+    return DatabaseStanding(
+        version=str(version).split()[0],
+        oldest_transaction_s=max(0.0, transaction_s),
+        oldest_snapshot_s=max(0.0, snapshot_s),
+        sessions=sessions,
+        dead_rows={table: dead for table, dead, _ in rows},
+        live_rows={table: live for table, _, live in rows},
+    )

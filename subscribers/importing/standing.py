@@ -1,0 +1,45 @@
+"""How imports stand, for whoever watches: which are not over, and whether one lies still."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.backends.utils import CursorWrapper
+
+REFUSED_LATELY = "1 day"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingImports:
+    """
+    How many there are in each state that is not over, and for how long, in seconds, the one has
+    lain still that nobody works on. `refused` were refused within the last day.
+    """
+
+    by_state: Mapping[str, int]
+    lying_still_s: float | None
+    refused: int
+
+
+def standing_imports(cursor: CursorWrapper) -> StandingImports:
+    """How imports stand now. One row a file that was ever imported: a table of some dozens."""
+    cursor.execute(
+        """
+        SELECT state, count(*),
+               extract(epoch FROM clock_timestamp() - min(coalesce(lease_until, started_at))
+                   FILTER (WHERE lease_until IS NULL OR lease_until < clock_timestamp()))::float8
+        FROM subscriber_import
+        WHERE state IN ('checking', 'waiting', 'running')
+           OR (state = 'refused' AND finished_at > clock_timestamp() - %s::interval)
+        GROUP BY state
+        """,
+        [REFUSED_LATELY],
+    )
+    rows = cursor.fetchall()
+    under_way = [row for row in rows if row[0] != "refused"]
+    return StandingImports(
+        by_state={state: number for state, number, _ in under_way},
+        lying_still_s=max((age for *_, age in under_way if age is not None), default=None),
+        refused=sum(number for state, number, _ in rows if state == "refused"),
+    )

@@ -1,0 +1,124 @@
+"""Tallies: added up in memory, added to the table now and then, by any number of processes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+from prometheus_client.parser import text_string_to_metric_families
+
+from delivery.queue.tally import flush, read
+from delivery.tally import Histogram, Tallies
+from newsletter_site.operating.exposition import exposition
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WAIT = Histogram("wait_seconds", (0.1, 1.0))
+
+
+def in_the_table() -> Any:
+    with connection.cursor() as cursor:
+        return read(cursor)
+
+
+def test_two_processes_add_to_the_same_rows() -> None:
+    one, other = Tallies(), Tallies()
+    one.add("calls", result="answered")
+    other.add("calls", 2, result="answered")
+    other.add("calls", result="refused")
+    flush(one)
+    flush(other)
+    assert in_the_table() == {"calls": [({"result": "answered"}, 3), ({"result": "refused"}, 1)]}
+
+
+def test_what_was_added_is_added_once_and_nothing_asks_for_nothing(
+    django_assert_num_queries: Any,
+) -> None:
+    counted = Tallies()
+    counted.add("calls", 0)
+    with django_assert_num_queries(0):
+        flush(counted)
+    counted.add("calls")
+    with django_assert_num_queries(1):
+        flush(counted)
+        flush(counted)
+    assert in_the_table() == {"calls": [({}, 1)]}
+
+
+def test_what_could_not_be_added_waits_for_the_next_time() -> None:
+    counted = Tallies()
+    counted.add("calls", 3)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE tally RENAME TO tally_away")
+    try:
+        with pytest.raises(DatabaseError):
+            flush(counted)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE tally_away RENAME TO tally")
+    counted.add("calls")
+    flush(counted)
+    assert in_the_table() == {"calls": [({}, 4)]}
+
+
+def test_threads_that_count_at_once_lose_nothing() -> None:
+    counted = Tallies()
+    start = threading.Barrier(4)
+
+    def count() -> None:
+        start.wait(30)
+        for _ in range(2000):
+            counted.add("calls")
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    total = 0.0
+    while any(thread.is_alive() for thread in threads):
+        total += sum(counted.take().values())
+    total += sum(counted.take().values())
+    assert total == 8000
+
+
+def test_labels_are_one_row_in_whatever_order_they_are_named() -> None:
+    counted = Tallies()
+    counted.add("calls", one="1", two="2")
+    counted.add("calls", two="2", one="1")
+    assert list(counted.take().values()) == [2]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bound"), [(0.0, "0.1"), (0.1, "0.1"), (0.11, "1"), (1.0, "1"), (1.01, "+Inf")]
+)
+def test_a_time_falls_under_the_first_bound_that_it_does_not_pass(
+    seconds: float, bound: str
+) -> None:
+    assert WAIT.bucket_of(seconds) == bound
+
+
+def test_buckets_are_told_as_prometheus_wants_them_with_their_sum_and_number() -> None:
+    tallied = {
+        "homing_call_duration_seconds_bucket": [
+            ({"le": "0.1"}, 3),
+            ({"le": "5"}, 2),
+            ({"le": "+Inf"}, 1),
+            ({"le": "0.2"}, 4),  # of an earlier version, which had this bound
+        ],
+        "homing_call_duration_seconds_sum": [({}, 130.5)],
+        "homing_of_another_version_total": [({}, 1)],
+    }
+    text = exposition(tallied, []).decode()
+    assert "another_version" not in text
+    (family,) = (
+        family
+        for family in text_string_to_metric_families(text)
+        if family.name == "homing_call_duration_seconds"
+    )
+    told = {sample.labels.get("le", sample.name): sample.value for sample in family.samples}
+    assert told["0.1"] == 3
+    assert told["0.25"] == told["2.5"] == 7
+    assert told["5"] == told["120"] == 9
+    assert told["+Inf"] == told["homing_call_duration_seconds_count"] == 10
+    assert told["homing_call_duration_seconds_sum"] == 130.5

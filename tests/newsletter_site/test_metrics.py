@@ -1,0 +1,402 @@
+"""/metrics: what it tells, to whom, and that it costs the same however much was ever sent."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from prometheus_client.parser import text_string_to_metric_families
+
+from delivery.models import Alarm, Batch, Edition
+from delivery.queue import presence, tally
+from delivery.queue.alarms import raise_alarm
+from delivery.queue.standing import standing
+from delivery.tally import tallies
+from newsletter_site.operating.catalogue import CATALOGUE, Kind
+from newsletter_site.operating.who_may_measure import Shown, who_may_measure
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+from tests.newsletter_site.reading_settings import ROOT
+
+FROM_HERE = {"REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "127.0.0.1:8000"}
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted_before() -> Iterator[None]:
+    """What other tests of this process counted is not counted here."""
+    tallies.take()
+    yield
+    tallies.take()
+
+
+def scraped() -> Samples:
+    """A real answer, as Prometheus reads it; what this process counted is in the table first."""
+    tally.flush()
+    answer = Client().get("/metrics", headers={"host": "localhost:8000"})
+    assert answer.status_code == 200, answer.content
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+    }
+
+
+def value(name: str, **labels: str) -> float:
+    return scraped()[name, tuple(sorted(labels.items()))]
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+@pytest.fixture
+def newsroom(transactional_db: None, settings: Any) -> Newsroom:
+    settings.DELIVERY_BATCH_SIZE = 2
+    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
+    settings.DELIVERY_LEASE_S = 5.0
+    return Newsroom()
+
+
+# --- The list of them -----------------------------------------------------------------------------
+
+
+def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
+    names = [metric.name for metric in CATALOGUE]
+    assert len(names) == len(set(names)) > 30
+    for metric in CATALOGUE:
+        assert metric.name.startswith("homing_")
+        assert metric.help.endswith(".")
+        assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+        if "age" in metric.name or metric.kind is Kind.HISTOGRAM:
+            assert metric.name.endswith("_seconds")
+
+
+def test_the_page_of_metrics_and_the_code_list_the_same() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    rows = re.findall(r"^\| `(homing_\w+)` \| (\w+) \| (.*?) \| (.+) \|$", page, re.MULTILINE)
+    assert [(name, kind) for name, kind, _, _ in rows] == [
+        (metric.name, metric.kind.value) for metric in CATALOGUE
+    ]
+    for (_, _, labels, _), metric in zip(rows, CATALOGUE, strict=True):
+        assert re.findall(r"`(\w+)`", labels) == list(metric.labels)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_real_answer_names_every_metric_and_no_other() -> None:
+    answer = Client().get("/metrics", headers={"host": "127.0.0.1"})
+    assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert answer["Cache-Control"] == "no-store"
+    told = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
+    assert told == [metric.name for metric in CATALOGUE]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_can_be_named_is_there_before_its_first_time() -> None:
+    """Else Prometheus would not see it grow from nothing to one."""
+    found = scraped()
+    for outcome in ("sent", "unknown", "failed"):
+        assert found["homing_copies_total", (("outcome", outcome),)] == 0
+    assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
+    assert found["homing_forms_total", (("ended", "replay"),)] == 0
+    assert found["homing_call_duration_seconds_count", ()] == 0
+
+
+# --- What is counted ------------------------------------------------------------------------------
+
+
+def test_what_became_of_copies_and_calls_is_counted_once(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3, addresses={1: "invalid@bounce.example"})
+    newsroom.publish()
+    newsroom.deliver_all()
+    found = scraped()
+    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
+    assert found["homing_copies_total", (("outcome", "failed"),)] == 1
+    assert found["homing_calls_total", (("result", "answered"),)] == 2
+    assert found["homing_call_duration_seconds_count", ()] == 2
+    assert found["homing_call_duration_seconds_sum", ()] > 0
+
+
+def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("accept_then_close")
+    newsroom.publish()
+    newsroom.step()
+    newsroom.let_time_pass(50)
+    found = scraped()
+    assert found["homing_copies_unknown", ()] == 2
+    assert found["homing_oldest_doubt_age_seconds", ()] > 49
+    assert found["homing_calls_total", (("result", "unknown"),)] == 1
+    newsroom.let_time_pass(1000)
+    newsroom.deliver_all()
+    found = scraped()
+    assert found["homing_look_ups_total", (("answer", "found"),)] == 1
+    assert found["homing_copies_total", (("outcome", "sent"),)] == 2
+    assert found["homing_oldest_doubt_age_seconds", ()] == 0
+
+
+def test_a_429_and_the_pace_that_follows_are_told(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("refuse_429")
+    newsroom.publish()
+    newsroom.step()
+    found = scraped()
+    assert found["homing_calls_too_fast_total", ()] == 1
+    assert found["homing_slowed", ()] == 1
+    assert found["homing_slowed_to_copies_per_second", ()] > 0
+
+
+def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_for(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.publish(2)
+    Batch.objects.update(
+        state="claimed", owner=uuid.uuid4(), lease_until="2020-01-01T00:00:00+00:00"
+    )
+    newsroom.sweep()
+    assert value("homing_leases_recovered_total", state="claimed") == 1
+
+
+def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(1)
+    from django.db import transaction
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", "One.")
+        transaction.set_rollback(True)
+    with transaction.atomic(), connection.cursor() as cursor:
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
+        raise_alarm(cursor, edition.pk, Alarm.Kind.NOT_AT_PROVIDER, "two", "Two.")
+    found = scraped()
+    assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
+    assert found["homing_alarms_total", (("kind", "not_at_provider"),)] == 1
+    assert found["homing_alarms_unseen", (("kind", "not_at_provider"),)] == 1
+
+
+# --- How everything stands ------------------------------------------------------------------------
+
+
+def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(newsroom: Newsroom) -> None:
+    newsroom.publish(3, hold_s=3600)
+    found = scraped()
+    assert found["homing_copies_waiting", ()] == 3
+    assert found["homing_batches", (("state", "ready"),)] == 2
+    assert found["homing_oldest_due_batch_age_seconds", ()] == 0
+    assert found["homing_editions", (("state", "held"),)] == 1
+    newsroom.let_time_pass(3700)
+    found = scraped()
+    assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
+    assert found["homing_editions", (("state", "sending"),)] == 1
+
+
+def test_an_open_issue_is_told_by_its_id_and_an_ended_one_no_more(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(3)
+    which = {"issue": str(edition.issue_id), "version": "1"}
+    assert value("homing_edition_copies", **which, outcome="waiting") == 3
+    newsroom.deliver_all()
+    assert not [name for name, _ in scraped() if name == "homing_edition_copies"]
+
+
+def test_no_more_than_ten_issues_are_told_by_their_ids(newsroom: Newsroom) -> None:
+    newsroom.confirm(1)
+    newest = [newsroom.publish(title=f"Letter {number}") for number in range(12)][-10:]
+    told = {dict(labels)["issue"] for name, labels in scraped() if name == "homing_edition_copies"}
+    assert told == {str(edition.issue_id) for edition in newest}
+
+
+def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
+    assert ("homing_worker_heard_age_seconds", ()) not in scraped()
+    worker = uuid.uuid4()
+    presence.arrive(worker, host="mail-1", pid=7)
+    assert value("homing_workers") == 1
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
+    found = scraped()
+    assert found["homing_workers", ()] == 0
+    assert 299 < found["homing_worker_heard_age_seconds", ()] < 400
+
+
+def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
+    database_url: str, transactional_db: None
+) -> None:
+    import psycopg
+
+    with psycopg.connect(database_url) as other:
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM batch")
+        found = scraped()
+    assert found["homing_database_oldest_snapshot_seconds", ()] > 0
+    assert found["homing_database_oldest_transaction_seconds", ()] > 0
+
+
+def test_a_database_that_is_another_one_is_told(transactional_db: None) -> None:
+    assert value("homing_database_identity_differs") == 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO database_identity (id, system_identifier, timeline, database, since) "
+            "VALUES (1, '7', '1', 7, clock_timestamp())"
+        )
+    assert value("homing_database_identity_differs") == 1
+
+
+def test_requests_are_counted_by_route_and_never_by_address(transactional_db: None) -> None:
+    client = Client()
+    client.get("/unsubscribe/a-secret-token/", secure=True)
+    client.get("/nowhere/at/all/", secure=True)
+    client.get("/health/live/")
+    told = {
+        (labels["route"], labels["status"]): number
+        for (name, pairs), number in scraped().items()
+        for labels in [dict(pairs)]
+        if name == "homing_http_requests_total"
+    }
+    assert told["/unsubscribe/<str:token>/", "4xx"] == 1
+    assert told["(none)", "4xx"] == 1
+    assert not [route for route, _ in told if "secret" in route or "health" in route]
+
+
+# --- What it costs --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def much_history(newsroom: Newsroom) -> None:
+    """Thousands of editions, batches and events that are over, and little that is not."""
+    over = newsroom.publish(1)
+    Batch.objects.filter(edition=over).update(state="done", waiting=0, sent=1)
+    columns = ", ".join(
+        field.column for field in Edition._meta.local_concrete_fields if not field.primary_key
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO edition ({columns}) "
+            "SELECT "
+            + ", ".join(
+                {
+                    "issue_id": "gen_random_uuid()",
+                    "idempotency_key": "NULL",
+                }.get(name, name)
+                for name in columns.split(", ")
+            )
+            + " FROM edition, generate_series(1, 3000) WHERE edition.id = %s",
+            [over.pk],
+        )
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
+                               failed, missed)
+            SELECT edition.id * 1048576 + number, edition.id, number, 'done', 1, now(), 0, 0, 0,
+                   0, '', 1, 0, 1, 0, 0, 0, 0, 0
+            FROM edition, generate_series(1, 10) AS number
+            WHERE edition.id <> %s
+            """,
+            [over.pk],
+        )
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, finished_at, result, detail, accepted)
+            SELECT gen_random_uuid(), id, edition_id, 'broadcast', 1, gen_random_uuid(), 1,
+                   now() - interval '2 days', now() - interval '2 days',
+                   now() - interval '2 days', 'answered', '', 1
+            FROM batch WHERE state = 'done'
+            """
+        )
+        cursor.execute(
+            """
+            INSERT INTO provider_event (body_hash, kind, body, applied_at)
+            SELECT sha256(number::text::bytea), 'Delivery', '{}', now()
+            FROM generate_series(1, 20000) AS number
+            """
+        )
+    newsroom.publish(3)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE batch, edition, provider_event, alarm, attempt")
+
+
+GROWS = ("batch", "edition", "provider_event", "attempt", "delivery", "evidence")
+
+
+def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None:
+    with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
+        found = standing(cursor)
+    assert (found.waiting, found.batches) == (4, {"ready": 2})
+    assert [books.waiting for books in found.editions] == [4]
+    assert len(asked.captured_queries) == 8
+    read_whole: list[str] = []
+    for query in asked.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {query['sql']}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+        read_whole += [table for table in GROWS if re.search(rf"Seq Scan on {table}\b", plan)]
+    assert read_whole == []
+
+
+# --- Who is told ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"])
+def test_without_a_token_a_program_on_this_machine_is_told(address: str, host: str) -> None:
+    assert who_may_measure({"REMOTE_ADDR": address, "HTTP_HOST": host}, "") is Shown.YES
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"REMOTE_ADDR": "10.0.0.7"},
+        {"REMOTE_ADDR": "128.0.0.1"},
+        {"REMOTE_ADDR": ""},  # a socket of the file system: whoever stands behind it
+        {"HTTP_X_FORWARDED_FOR": "127.0.0.1"},
+        {"HTTP_X_FORWARDED_FOR": ""},
+        {"HTTP_FORWARDED": "for=127.0.0.1"},
+        {"HTTP_X_REAL_IP": "127.0.0.1"},
+        {"HTTP_VIA": "1.1 proxy"},
+        {"HTTP_HOST": "letter.example.org"},  # a proxy that adds nothing, or a page that rebinds
+        {"HTTP_HOST": "127.0.0.1.evil.example"},
+        {"HTTP_HOST": "localhost.evil.example:8000"},
+        {"HTTP_HOST": ""},
+        {"HTTP_AUTHORIZATION": "Bearer ", "REMOTE_ADDR": "10.0.0.7"},
+    ],
+)
+def test_without_a_token_nobody_else_is(differs: dict[str, str]) -> None:
+    assert who_may_measure(FROM_HERE | differs, "") is Shown.NOT_FROM_HERE
+
+
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic s3cret", "bearers3cret"])
+def test_with_a_token_it_alone_counts_wherever_one_comes_from(given: str) -> None:
+    assert who_may_measure(FROM_HERE | {"HTTP_AUTHORIZATION": given}, "s3cret") is Shown.WRONG_TOKEN
+    with_it = {"REMOTE_ADDR": "10.0.0.7", "HTTP_AUTHORIZATION": "Bearer s3cret"}
+    assert who_may_measure(with_it, "s3cret") is Shown.YES
+
+
+@pytest.mark.django_db
+def test_a_refusal_says_nothing_and_asks_nobody(
+    settings: Any, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        refused = Client(REMOTE_ADDR="10.0.0.7").get("/metrics")
+        settings.METRICS_TOKEN = "s3cret"
+        wrong = Client().get("/metrics", headers={"host": "localhost"})
+    assert (refused.status_code, refused.content) == (403, b"")
+    assert (wrong.status_code, wrong.content) == (401, b"")
+    assert wrong["WWW-Authenticate"] == "Bearer"
+    assert "homing" not in str(wrong.headers).lower()
