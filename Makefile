@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check pictures format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ guards: tools ## every guard taken out once: does a test fail without it?
 
 chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
 	./homing test tests/delivery/test_chaos.py
+
+fuzz: tools ## ask the API for long whatever its document allows and forbids
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-300} ./homing test tests/newsletter_site/test_the_api_is_fuzzed.py
 
 soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.soak $(PROOFS)

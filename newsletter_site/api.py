@@ -18,6 +18,7 @@ from ninja.errors import HttpError, ValidationError
 # In this order: what is named by a word comes before what stands for any word.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from publishing.api.router import router as issues
+from subscribers.api import import_calls, reader_calls
 from subscribers.api.json_body import StrictParser, shown
 from subscribers.api.problem import Fault, Kind, Problem, ProblemError, answer_of
 from subscribers.api.queries import only_known_queries
@@ -39,6 +40,8 @@ api = NinjaAPI(
 )
 api.add_decorator(only_known_queries, mode="view")
 api.add_router("/issues", issues)
+api.add_router("/readers", reader_calls.router)
+api.add_router("/imports", import_calls.router)
 
 
 def _problem(error: ProblemError) -> HttpResponse:

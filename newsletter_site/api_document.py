@@ -51,6 +51,10 @@ def document() -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
+    answered_as = operation.pop("x-answers", "")
+    if answered_as:
+        answer = operation["responses"]["200"]
+        answer["content"] = {answered_as: answer["content"]["application/json"]}
     for status, answer in operation["responses"].items():
         answer["description"] = _WORDS[status]
         headers = _headers(status, operation)

@@ -87,7 +87,7 @@ def list_issues(
 
 
 @router.get(
-    "/{issue}/",
+    "/{uuid:issue}/",
     tags=["Issues"],
     auth=Bearer(scopes.STATUS),
     response={200: IssueStatus, **refusals(404)},
@@ -106,7 +106,7 @@ def issue_status(
 
 
 @router.get(
-    "/{issue}/copies/",
+    "/{uuid:issue}/copies/",
     tags=["Issues"],
     auth=Bearer(scopes.COPIES),
     response={200: CopyPage, **refusals(404)},
@@ -148,7 +148,7 @@ def list_copies(
 
 
 @router.get(
-    "/{issue}/receipt/",
+    "/{uuid:issue}/receipt/",
     tags=["Issues"],
     auth=Bearer(scopes.STATUS),
     response={200: Receipt, **refusals(404, 409)},
@@ -167,7 +167,7 @@ def issue_receipt(
 
 
 @router.post(
-    "/{issue}/{action}/",
+    "/{uuid:issue}/{action}/",
     tags=["Issues"],
     auth=Bearer(scopes.OPERATE),
     response={200: IssueStatus, **refusals(404, *CHANGING)},

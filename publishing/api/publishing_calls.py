@@ -47,7 +47,7 @@ def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse
 
 
 @router.post(
-    "/{issue}/versions/",
+    "/{uuid:issue}/versions/",
     tags=["Publishing"],
     auth=Bearer(scopes.PUBLISH),
     response={**_ANSWERS, **refusals(*CHANGING, 404)},

@@ -16,6 +16,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.security.base import AuthBase
 
+from delivery import log_ids
 from subscribers.api.problem import Kind, ProblemError
 
 LONGEST_HEADER = 200
@@ -96,6 +97,7 @@ class Bearer(AuthBase):
                 f"{scope.words} needs a permission that the person of this token lacks. Ask an "
                 "operator for it.",
             )
+        log_ids.bind(author=caller.person.pk)
         return caller
 
 

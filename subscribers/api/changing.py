@@ -21,7 +21,7 @@ from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, o
 from subscribers.api.bearer import caller_of
 from subscribers.api.problem import Kind, ProblemError
 
-__all__ = ["KEY_PARAMETER", "OtherContentError", "change"]
+__all__ = ["KEY_PARAMETER", "OtherContentError", "change", "key_of"]
 
 # The header of every such call, for the document of the API.
 KEY_PARAMETER: dict[str, Any] = {
@@ -40,7 +40,6 @@ KEY_PARAMETER: dict[str, Any] = {
                 "A key of your own for this one call, such as a UUID. The same call again with it "
                 "is answered the same and does nothing."
             ),
-            "example": "2d1f3c0e-7a53-4f0e-9d6c-0b7f5f9f4a11",
         }
     ]
 }
@@ -62,7 +61,7 @@ def change(
     same call from another one, with the method, the path and the query. Raises `ProblemError`:
     without a usable key, for other content under it, or while the first call is at work.
     """
-    key = _key(request)
+    key = key_of(request)
     caller = caller_of(request)
 
     def not_ready() -> None:
@@ -98,7 +97,8 @@ def change(
             )
 
 
-def _key(request: HttpRequest) -> str:
+def key_of(request: HttpRequest) -> str:
+    """The key that a call carries. Raises `ProblemError` where it carries none that can be used."""
     given = request.headers.get(HEADER)
     if given is None:
         raise ProblemError(

@@ -40,7 +40,7 @@ def json_answer(told: Told, status: int = 200, *, at: str = "", made: bool = Fal
     if at:
         headers["Location" if made else "Content-Location"] = at
     return HttpResponse(
-        told.model_dump_json().encode(),
+        told.model_dump_json(by_alias=True).encode(),
         status=status,
         content_type="application/json",
         headers=headers,

@@ -20,6 +20,7 @@ class Act(models.TextChoices):
     COMPLAINED = "complained", "called a letter spam"
     SHUT_OUT = "shut out", "was shut out"
     RECORD_ASKED = "record asked", "asked what is held about them"
+    STATED = "stated", "was added on the word that they had agreed elsewhere"
 
 
 class How(models.TextChoices):
@@ -32,6 +33,7 @@ class How(models.TextChoices):
     IMPORT = "import", "by an import"
     PROVIDER = "provider", "told by the provider"
     OPERATOR = "operator", "by a person at the desk"
+    API = "api", "by a program"
 
 
 class ConsentRecord(models.Model):

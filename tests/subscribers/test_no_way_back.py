@@ -18,6 +18,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from delivery import polling
+from delivery.models import Edition
+from newsletter_site.api_document import document
 from postmark_sandbox.server import SandboxServer
 from subscribers.audience import confirmed
 from subscribers.importing import background
@@ -25,6 +27,7 @@ from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from subscribers.told import GRAVER
 from tests.delivery import webhooks
+from tests.newsletter_site.calling import API, Program
 from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signing_up_by_hand import ADA, link, press, sign_up, visitor
@@ -102,6 +105,52 @@ def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
     assert decided.status == 303, decided.words
     _run_workers()
     assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
+
+
+@pytest.mark.parametrize("statement", [{}, {"confirmed": True, "where": "She said so."}])
+def test_a_program_that_adds_her_leaves_her_out_and_is_told_why(
+    gone: Subscriber, operator: WindowOf, statement: dict[str, Any]
+) -> None:
+    program = Program(operator.author)
+    for address in (ADA, ADA.upper()):
+        told = program.post("/readers/", {"address": address, "name": "Ada", **statement}).json()
+        assert told["result"] == "skipped"
+        assert told["reason"]
+
+
+def test_a_list_that_a_program_imports_with_consent_stated_leaves_her_out(
+    gone: Subscriber, operator: WindowOf, file: Path
+) -> None:
+    program = Program(operator.author)
+    brought = program.post("/imports/", file.read_bytes(), content_type="text/csv").json()
+    _run_workers()
+    decided = program.post(
+        f"/imports/{brought['import']}/import/", {"confirmed": True, "where": "They said so."}
+    )
+    assert decided.status_code == 200
+    _run_workers()
+    assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
+
+
+def test_every_other_call_of_a_program_leaves_her_as_she_is(
+    gone: Subscriber, operator: WindowOf
+) -> None:
+    """Whatever the document of the API has, but to erase her: that is her being away for good."""
+    program = Program(operator.author)
+    program.post("/issues/", {"title": "Swifts", "text": "They have gone."})
+    tried = 0
+    for path, operations in document()["paths"].items():
+        place = path.removeprefix(API).replace("{reader}", str(gone.pk))
+        for action in ("shut-out", "let-in", "unsubscribe", "confirm", "resubscribe"):
+            named = place.replace("{action}", action).replace("{import_id}", "1")
+            for issue in Edition.objects.values_list("issue", flat=True):
+                address = named.replace("{issue}", str(issue))
+                for method in operations:
+                    program.get(address) if method == "get" else program.post(
+                        address, {"address": ADA, "confirmed": True, "where": "She said so."}
+                    )
+                    tried += 1
+    assert tried > 100
 
 
 def _run_workers() -> None:

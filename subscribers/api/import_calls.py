@@ -1,0 +1,283 @@
+"""Imports through the API: a file is brought and checked, looked at, imported or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from ninja import Body, Router
+from ninja.params.functions import Query
+
+from idempotency.fingerprint import UploadedContent
+from subscribers.api import scopes
+from subscribers.api.bearer import Bearer, caller_of
+from subscribers.api.changing import KEY_PARAMETER, change, key_of
+from subscribers.api.problem import CHANGING, Fault, Kind, ProblemError, refusals
+from subscribers.api.reader_calls import refuse_half_a_statement
+from subscribers.api.shape import LARGEST_NUMBER, LIMIT, json_answer
+from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
+from subscribers.bounded_upload import BoundedUpload
+from subscribers.import_page import standing_of
+from subscribers.importing import audit_trail, content, receiving
+from subscribers.importing.import_file import left_out_of
+from subscribers.importing.no_list import UnreadableFileError
+from subscribers.importing.reading import ReaderFile
+from subscribers.importing.receiving import Statement
+from subscribers.importing.rejects_file import HEADER, line_of
+from subscribers.importing.report import counts_of, read_as
+from subscribers.models import SubscriberImport
+
+router = Router(tags=["Imports"])
+
+State = SubscriberImport.State
+BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
+FILENAME = Query(
+    "a file", min_length=1, max_length=255, description="What to call a file that comes as it is."
+)
+CSV = "text/csv"
+AT_A_TIME = 64 * 1024
+
+_UPLOAD: dict[str, Any] = {
+    **KEY_PARAMETER,
+    "requestBody": {
+        "required": True,
+        "content": {
+            CSV: {
+                "schema": {"type": "string", "minLength": 1},
+                "example": "email,name\nada@posthouse.example.org,Ada\n",
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                    "required": ["file"],
+                    "additionalProperties": False,
+                }
+            },
+        },
+    },
+}
+
+
+@router.get(
+    "/",
+    auth=Bearer(scopes.IMPORTS),
+    response={200: ImportPage, **refusals()},
+    operation_id="listImports",
+    summary="List imports",
+    by_alias=True,
+)
+def list_imports(request: HttpRequest, limit: int = LIMIT, before: int = BEFORE) -> ImportPage:
+    """Every file that was brought, the newest first."""
+    imports = SubscriberImport.objects.select_related("imported_by").order_by("-id")
+    if before is not None:
+        imports = imports.filter(id__lt=before)
+    found = list(imports[: limit + 1])
+    return ImportPage(
+        imports=[Import(**_facts(record)) for record in found[:limit]],
+        next=found[limit - 1].pk if len(found) > limit else None,
+    )
+
+
+@router.post(
+    "/",
+    auth=Bearer(scopes.IMPORTS),
+    response={201: ImportReceived, 200: ImportReceived, **refusals(*CHANGING)},
+    operation_id="uploadImport",
+    summary="Bring a file to be checked",
+    openapi_extra=_UPLOAD,
+    by_alias=True,
+)
+def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpResponse:
+    """
+    Keeps a file, as the body or as `file` of a form. A worker checks it in the background: a dry
+    run that changes nothing. The same content again leads to the import that it led to before.
+    """
+    key_of(request)  # before a large file is read for nothing
+    with _uploaded(request, filename) as (file, name):
+        try:
+            with ReaderFile(file) as readers:
+                uploaded = UploadedContent(name, readers.content_hash.hex())
+
+                def work(_: str) -> HttpResponse:
+                    return _received(request, readers, file, name)
+
+                return change(request, None, work, files=[uploaded])
+        except UnreadableFileError as error:
+            raise ProblemError(
+                Kind.NOT_VALID, str(error), faults=[Fault("file", str(error))]
+            ) from None
+
+
+@router.get(
+    "/{int:import_id}/",
+    auth=Bearer(scopes.IMPORTS),
+    response={200: Import, **refusals(404)},
+    operation_id="getImport",
+    summary="How an import stands",
+    url_name="import",
+    by_alias=True,
+)
+def get_import(request: HttpRequest, import_id: int) -> Import:
+    """While it is checked what would happen, afterwards what did."""
+    return Import(**_facts(_named(import_id)))
+
+
+@router.get(
+    "/{int:import_id}/rejects.csv",
+    auth=Bearer(scopes.IMPORTS),
+    response={200: str, **refusals(404)},
+    operation_id="importRejects",
+    summary="The rejected rows",
+    openapi_extra={"x-answers": CSV},
+)
+def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
+    """As CSV: line, email, reason."""
+    return StreamingHttpResponse(_rejects(_named(import_id)), content_type=f"{CSV}; charset=utf-8")
+
+
+@router.post(
+    "/{int:import_id}/import/",
+    auth=Bearer(scopes.IMPORTS),
+    response={200: Import, **refusals(404, *CHANGING)},
+    operation_id="decideImport",
+    summary="Import what was checked",
+    openapi_extra=KEY_PARAMETER,
+    by_alias=True,
+)
+def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
+    """A worker imports it. It only ever adds: nobody who left is brought back."""
+    where = " ".join(decision.where.split())
+
+    def ready(_: str) -> None:
+        refuse_half_a_statement(confirmed=decision.confirmed, where=where)
+
+    def work(_: str) -> HttpResponse:
+        caller, record = caller_of(request), _named(import_id)
+        statement = Statement(decision.confirmed, where, caller.person)
+        if not receiving.decide(import_id, statement):
+            raise ProblemError(
+                Kind.NOT_NOW,
+                f"Only what was checked can be imported. {standing_of(record).sentence}",
+            )
+        record = _named(import_id)
+        audit_trail.record_import(caller.id, record)
+        return json_answer(Import(**_facts(record)), at=_place(import_id))
+
+    return change(request, decision, work, ready=ready)
+
+
+@router.post(
+    "/{int:import_id}/drop/",
+    auth=Bearer(scopes.IMPORTS),
+    response={200: ImportDropped, **refusals(404, *CHANGING)},
+    operation_id="dropImport",
+    summary="Drop what was checked",
+    openapi_extra=KEY_PARAMETER,
+    by_alias=True,
+)
+def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Forgets a file that was checked and not imported."""
+
+    def work(_: str) -> HttpResponse:
+        record = _named(import_id)
+        with transaction.atomic():
+            if not receiving.drop(import_id):
+                raise ProblemError(
+                    Kind.NOT_NOW, "It is imported or deleted already; there is nothing to drop."
+                )
+            audit_trail.record_drop(caller_of(request).id, record)
+        return json_answer(ImportDropped(id=import_id, dropped=True))
+
+    return change(request, None, work)
+
+
+def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: str) -> HttpResponse:
+    caller = caller_of(request)
+    record, is_new = receiving.receive_to_check(readers, file, name, caller.person)
+    if is_new:
+        audit_trail.record_upload(caller.id, record)
+    return json_answer(
+        ImportReceived(**_facts(record), created=is_new),
+        201 if is_new else 200,
+        at=_place(record.pk),
+        made=is_new,
+    )
+
+
+@contextmanager
+def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, str]]:
+    """The file that came, and its name. Raises `ProblemError` where none did, or too much."""
+    match request.content_type:
+        case "text/csv":
+            with TemporaryFile(prefix="homing-upload-") as file:
+                left = content.most_bytes()
+                while chunk := request.read(AT_A_TIME):
+                    left -= len(chunk)
+                    if left < 0:
+                        raise ProblemError(Kind.TOO_LARGE, content.too_large())
+                    file.write(chunk)
+                file.seek(0)
+                yield file, filename
+        case "multipart/form-data":
+            bounded = BoundedUpload(content.most_bytes())
+            request.upload_handlers = [bounded]
+            unknown = sorted({*request.POST, *request.FILES} - {"file"})
+            if bounded.is_over:
+                raise ProblemError(Kind.TOO_LARGE, content.too_large())
+            if unknown or "file" not in request.FILES:
+                found = f"“{unknown[0][:60]}” stands there" if unknown else "there is none"
+                sentence = f"One file called “file” is expected in the form, and {found}."
+                raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])
+            sent = request.FILES["file"]
+            yield sent.file, sent.name or filename
+        case _:
+            raise ProblemError(
+                Kind.NOT_A_MEDIA_TYPE,
+                f"A file is expected, as {CSV} or in a form (multipart/form-data).",
+            )
+
+
+def _rejects(record: SubscriberImport) -> Iterator[str]:
+    yield HEADER
+    for row in left_out_of(record):
+        if row.is_rejected:
+            yield line_of(row)
+
+
+def _named(import_id: int) -> SubscriberImport:
+    imports = SubscriberImport.objects.select_related("imported_by")
+    found = imports.filter(pk=import_id).first() if import_id <= LARGEST_NUMBER else None
+    if found is None:
+        raise ProblemError(Kind.NOT_FOUND, "There is no such import; perhaps it was dropped.")
+    return found
+
+
+def _place(import_id: int) -> str:
+    return reverse("api:import", args=[import_id])
+
+
+def _facts(record: SubscriberImport) -> dict[str, Any]:
+    counts, standing, description = counts_of(record), standing_of(record), read_as(record)
+    return {
+        "id": record.pk,
+        "state": record.state,
+        "filename": record.filename,
+        "confirmed": record.confirmed,
+        "rows": counts.rows,
+        "added": counts.added,
+        "known": counts.known,
+        "duplicates": counts.duplicates,
+        "skipped": counts.skipped,
+        "rejected": counts.rejected,
+        "skipped_because": record.skipped_because,
+        "percent": standing.percent,
+        "read_as": f"{description.read_as}; {description.columns}" if description else "",
+        "said": standing.sentence,
+    }

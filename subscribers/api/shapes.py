@@ -1,0 +1,131 @@
+"""What calls about readers and imports post and are told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from subscribers.api.shape import Posted, Told
+from subscribers.models.subscriber import LONGEST_NAME
+from subscribers.models.subscriber_import import LONGEST_STATEMENT
+from subscribers.models.suppression import LONGEST_ADDRESS
+
+State = Literal["pending", "confirmed", "unsubscribed", "bounced", "complained"]
+ImportState = Literal["checking", "checked", "waiting", "running", "finished", "refused", "expired"]
+ADDRESS = "ada@posthouse.example.org"
+
+
+class LookedUp(Posted):
+    """Whom to look up. In a body, because what stands in an address is written into logs."""
+
+    address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
+
+
+class NewReader(Posted):
+    """Somebody to be put onto the list."""
+
+    address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
+    name: str = Field(default="", max_length=LONGEST_NAME, examples=["Ada"])
+    confirmed: bool = Field(
+        default=False,
+        description="Whether you state that they gave their consent elsewhere. Otherwise they get "
+        "one mail that asks them, and no letter before they have pressed its button.",
+    )
+    where: str = Field(
+        default="",
+        max_length=LONGEST_STATEMENT,
+        description="Where and how they gave it; needed with `confirmed`, and put on record.",
+        examples=[""],
+    )
+
+
+class Reader(Told):
+    """Somebody on the list."""
+
+    id: int = Field(examples=[17])
+    address: str = Field(examples=[ADDRESS])
+    name: str = Field(examples=["Ada"])
+    state: State
+    since: datetime = Field(description="Since when they have been in this state.")
+    known_since: datetime
+    came_by: str = Field(examples=["sign-up"])
+
+
+class ReaderPage(Told):
+    """Readers, the newest first."""
+
+    readers: list[Reader]
+    next: int | None = Field(description="`before` of the next page; null on the last.")
+
+
+class ReaderAdded(Told):
+    """What became of somebody who was to be added, in the words of imports."""
+
+    result: Literal["added", "known", "skipped"]
+    reader: int | None = Field(examples=[17], description="Their number, where one is held.")
+    state: State | None
+    reason: str = Field(description="Why they were skipped; empty if they were not.")
+
+
+class ReaderActedOn(Told):
+    """What was done about a reader."""
+
+    reader: int = Field(examples=[17])
+    done: bool = Field(description="False where it was so already.")
+    state: State | None = Field(description="As it is now; null once they are erased.")
+
+
+class Import(Told):
+    """How an import stands, in the words of `./homing import_subscribers`."""
+
+    id: int = Field(serialization_alias="import", examples=[3])
+    state: ImportState
+    filename: str = Field(examples=["readers.csv"])
+    confirmed: bool
+    rows: int = Field(examples=[5141])
+    added: int = Field(examples=[5060], description="Or to be added, while it is only checked.")
+    known: int = Field(examples=[0])
+    duplicates: int = Field(examples=[64])
+    skipped: int = Field(examples=[0])
+    rejected: int = Field(examples=[17])
+    skipped_because: dict[str, int] = Field(description="How many for which reason.")
+    percent: int = Field(ge=0, le=100, description="How much of the file was read.")
+    read_as: str = Field(description="How the file was understood: look before you import.")
+    said: str = Field(description="How it stands, in one sentence.")
+
+
+class ImportPage(Told):
+    """Imports, the newest first."""
+
+    imports: list[Import]
+    next: int | None = Field(description="`before` of the next page; null on the last.")
+
+
+class ImportReceived(Import):
+    """The import that the content of a file leads to."""
+
+    created: bool = Field(description="False where the same content had been brought before.")
+
+
+class ImportDropped(Told):
+    """A file that was forgotten. Nobody was imported from it."""
+
+    id: int = Field(serialization_alias="import", examples=[3])
+    dropped: bool
+
+
+class Decision(Posted):
+    """Have what was checked imported."""
+
+    confirmed: bool = Field(
+        description="Whether you state that these people gave their consent elsewhere. Otherwise "
+        "each of them is asked by mail."
+    )
+    where: str = Field(
+        default="",
+        max_length=LONGEST_STATEMENT,
+        description="Where and how they gave it; needed with `confirmed`, and put on record.",
+        examples=[""],
+    )

@@ -1,0 +1,156 @@
+"""A program brings a list of readers: it is checked, looked at, and imported or dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from subscribers.importing import background
+from subscribers.models import Subscriber, SubscriberImport
+from tests.newsletter_site.calling import API, Program
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = b"email,name\nada@posthouse.example.org,Ada\nbram@posthouse.example.org,Bram\nnobody,X\n"
+
+
+@pytest.fixture
+def program(transactional_db: None) -> Program:
+    """The program of somebody who may manage readers."""
+    person = get_user_model().objects.create_user("mona", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="manage_readers"))
+    return Program(person)
+
+
+def bring(program: Program, content: bytes = LIST, key: str = "") -> Any:
+    return program.post("/imports/?filename=list.csv", content, key=key, content_type="text/csv")
+
+
+def run_workers() -> None:
+    while background.work(lambda: False):
+        pass
+
+
+def test_a_file_is_checked_before_anything_changes_and_imported_on_a_statement(
+    program: Program,
+) -> None:
+    brought = bring(program)
+    assert brought.status_code == 201, brought.content
+    assert (brought.json()["state"], brought.json()["created"]) == ("checking", True)
+    place = brought.headers["Location"].removeprefix(API)
+    early = program.post(f"{place}import/", {"confirmed": False})
+    assert (early.status_code, early.json()["type"]) == (409, "urn:homing:problem:not-now")
+
+    run_workers()
+    checked = program.get(place).json()
+    assert checked["state"] == "checked"
+    assert {name: checked[name] for name in ("rows", "added", "rejected")} == {
+        "rows": 3,
+        "added": 2,
+        "rejected": 1,
+    }
+    assert not Subscriber.objects.exists()
+
+    decided = program.post(
+        f"{place}import/", {"confirmed": True, "where": "Signed at the fair"}, key="d"
+    )
+    assert (decided.status_code, decided.json()["state"]) == (200, "waiting")
+    run_workers()
+    assert program.get(place).json()["state"] == "finished"
+    assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
+    # The earlier call again is answered as it was, and imports nothing.
+    again = program.post(
+        f"{place}import/", {"confirmed": True, "where": "Signed at the fair"}, key="d"
+    )
+    assert again.content == decided.content
+    assert [line.get_change_message() for line in LogEntry.objects.order_by("pk")][1:] == [
+        "Uploaded to be checked.",
+        "Imported, with consent given elsewhere: Signed at the fair.",
+    ]
+
+
+def test_the_rejected_rows_come_as_csv(program: Program) -> None:
+    place = bring(program).headers["Location"].removeprefix(API)
+    run_workers()
+    answer = program.get(f"{place}rejects.csv")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
+    assert lines[0] == "line,email,reason"
+    assert lines[1].startswith("4,nobody,")
+
+
+def test_the_same_call_again_brings_nothing_more(program: Program) -> None:
+    first = bring(program, key="k")
+    assert bring(program, key="k").content == first.content
+    other = bring(program, LIST + b"cleo@posthouse.example.org,Cleo\n", key="k")
+    assert other.status_code == 422
+    assert other.json()["made"] == first.headers["Location"]
+    assert SubscriberImport.objects.count() == 1
+
+
+def test_the_same_content_under_another_key_leads_to_the_same_import(program: Program) -> None:
+    first, second = bring(program), bring(program)
+    assert (second.status_code, second.json()["created"]) == (200, False)
+    assert second.json()["import"] == first.json()["import"]
+
+
+def test_a_file_comes_in_a_form_too(program: Program) -> None:
+    answer = program.client.post(
+        f"{API}/imports/",
+        {"file": SimpleUploadedFile("list.csv", LIST)},
+        secure=True,
+        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
+    )
+    assert (answer.status_code, answer.json()["filename"]) == (201, "list.csv")
+
+
+def test_what_is_no_list_is_refused_with_a_sentence(program: Program) -> None:
+    answer = bring(program, b"%PDF-1.7 and so on")
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == "file"
+    assert "PDF" in answer.json()["detail"]
+    assert not SubscriberImport.objects.exists()
+
+
+def test_a_file_that_is_too_large_is_cut_off(program: Program, settings: Any) -> None:
+    settings.IMPORT_MAX_MB = 1
+    answer = bring(program, b"a" * (1024 * 1024 + 1))
+    assert answer.status_code == 413
+    assert "IMPORT_MAX_MB" in answer.json()["detail"]
+    form = program.client.post(
+        f"{API}/imports/",
+        {"file": SimpleUploadedFile("list.csv", b"a" * (1024 * 1024 + 1))},
+        secure=True,
+        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
+    )
+    assert form.status_code == 413
+
+
+def test_without_a_key_no_file_is_read(program: Program) -> None:
+    answer = program.post("/imports/", LIST, key=None, content_type="text/csv")
+    assert answer.status_code == 400
+    assert answer.json()["type"] == "urn:homing:problem:bad-key"
+
+
+def test_what_was_checked_can_be_dropped(program: Program) -> None:
+    place = bring(program).headers["Location"].removeprefix(API)
+    run_workers()
+    dropped = program.post(f"{place}drop/", key="d")
+    assert (dropped.status_code, dropped.json()["dropped"]) == (200, True)
+    assert program.post(f"{place}drop/", key="d").content == dropped.content
+    assert program.get(place).status_code == 404
+
+
+def test_imports_come_a_page_at_a_time_newest_first(program: Program) -> None:
+    made = [
+        bring(program, b"email\n%d@posthouse.example.org\n" % number).json()["import"]
+        for number in range(3)
+    ]
+    first = program.get("/imports/?limit=2").json()
+    rest = program.get(f"/imports/?limit=2&before={first['next']}").json()
+    assert [one["import"] for one in first["imports"] + rest["imports"]] == made[::-1]

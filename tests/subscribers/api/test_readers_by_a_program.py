@@ -1,0 +1,209 @@
+"""A program sees, adds and erases readers, by the functions that the desk and imports use."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.db import connection
+
+from delivery.models import Delivery, Edition
+from idempotency.models import PostedForm
+from subscribers.audience import confirmed
+from subscribers.erasing import erase
+from subscribers.models import ConsentRecord, Subscriber
+from tests.newsletter_site.calling import Program
+from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
+from tests.subscribers.signing_up_by_hand import press
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADA = "ada@posthouse.example.org"
+
+
+@pytest.fixture
+def manager(transactional_db: None) -> Any:
+    """Mona Reeve, who may manage readers."""
+    person = get_user_model().objects.create_user(
+        "mona", is_staff=True, first_name="Mona", last_name="Reeve"
+    )
+    person.user_permissions.add(Permission.objects.get(codename="manage_readers"))
+    return person
+
+
+@pytest.fixture
+def program(manager: Any) -> Program:
+    """Her program."""
+    return Program(manager)
+
+
+def mails() -> int:
+    return Delivery.objects.filter(
+        issue__in=Edition.objects.filter(kind=Edition.Kind.CONFIRMATION).values("issue")
+    ).count()
+
+
+def test_who_is_added_is_asked_and_gets_no_letter_before_they_confirm(program: Program) -> None:
+    answer = program.post("/readers/", {"address": "Ada@POSTHOUSE.example.org", "name": "Ada"})
+
+    assert answer.status_code == 201
+    reader = Subscriber.objects.get()
+    assert answer.json() == {
+        "result": "added",
+        "reader": reader.pk,
+        "state": "pending",
+        "reason": "",
+    }
+    assert (reader.email, reader.name) == ("Ada@posthouse.example.org", "Ada")
+    line = ConsentRecord.objects.get()
+    assert (line.act, line.how, line.request) == ("asked", "api", 1)
+    assert line.detail == "Mona Reeve asked for it"
+    assert mails() == 1
+    assert not confirmed().exists()
+
+    press(reader)
+    assert confirmed().count() == 1
+
+
+def test_who_agreed_elsewhere_is_confirmed_and_who_says_so_is_on_record(program: Program) -> None:
+    answer = program.post(
+        "/readers/", {"address": ADA, "confirmed": True, "where": "Signed at the fair"}
+    )
+    assert (answer.status_code, answer.json()["state"]) == (201, "confirmed")
+    line = ConsentRecord.objects.get()
+    assert (line.act, line.how) == ("stated", "api")
+    assert line.detail == "Consent was given elsewhere, says Mona Reeve: Signed at the fair"
+    assert mails() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"address": ADA, "confirmed": True}, "where"),
+        ({"address": ADA, "where": "at the fair"}, "where"),
+        ({"address": "ada at home"}, "address"),
+        ({"address": ADA, "name": "A\x07B"}, "name"),
+        ({"address": ADA, "surname": "B"}, "surname"),
+        ({"address": ADA, "confirmed": "yes"}, "confirmed"),
+        ({"name": "Ada"}, "address"),
+        ({"address": f"{ADA}\0"}, "address"),
+        ({"address": "\ud800"}, "address"),
+    ],
+)
+def test_what_has_to_be_put_right_is_named(
+    program: Program, body: dict[str, Any], field: str
+) -> None:
+    answer = program.post("/readers/", body)
+    assert answer.status_code == 400
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+    assert not Subscriber.objects.exists()
+    assert not PostedForm.objects.exists()
+
+
+def test_who_is_known_stays_as_they_are(program: Program) -> None:
+    reader = SubscriberFactory(email=ADA, state="pending", name="Ada W.")
+    answer = program.post(
+        "/readers/", {"address": ADA.upper(), "name": "X", "confirmed": True, "where": "said so"}
+    )
+    assert (answer.status_code, answer.json()["result"]) == (200, "known")
+    reader.refresh_from_db()
+    assert (reader.state, reader.name) == ("pending", "Ada W.")
+    assert mails() == 0
+
+
+@pytest.mark.parametrize("state", ["unsubscribed", "bounced", "complained"])
+def test_who_is_gone_is_skipped_and_it_is_said_why(program: Program, state: str) -> None:
+    reader = SubscriberFactory(email=ADA, state=state)
+    answer = program.post("/readers/", {"address": ADA, "confirmed": True, "where": "said so"})
+    assert (answer.status_code, answer.json()["result"]) == (200, "skipped")
+    assert answer.json()["reason"]
+    reader.refresh_from_db()
+    assert reader.state == state
+
+
+def test_who_is_suppressed_or_was_erased_is_skipped(program: Program) -> None:
+    SuppressionFactory(address_key="shut@posthouse.example.org")
+    body = {"confirmed": True, "where": "said so"}
+    shut = program.post("/readers/", {"address": "shut@posthouse.example.org", **body})
+    assert shut.json()["result"] == "skipped"
+    erase(SubscriberFactory(email=ADA).pk)
+    gone = program.post("/readers/", {"address": ADA, **body})
+    assert gone.json() == {
+        "result": "skipped",
+        "reader": None,
+        "state": None,
+        "reason": "This reader had their record erased; an import does not bring them back.",
+    }
+    assert not Subscriber.objects.exists()
+
+
+def test_readers_come_a_page_at_a_time_newest_first(program: Program) -> None:
+    made = [SubscriberFactory(state=state).pk for state in ("confirmed", "pending", "confirmed")]
+    first = program.get("/readers/?limit=2").json()
+    rest = program.get(f"/readers/?limit=2&before={first['next']}").json()
+    assert [reader["id"] for reader in first["readers"] + rest["readers"]] == made[::-1]
+    pending = program.get("/readers/?state=pending").json()
+    assert [reader["id"] for reader in pending["readers"]] == [made[1]]
+
+
+def test_a_reader_is_looked_up_by_address_which_stands_in_no_url(program: Program) -> None:
+    reader = SubscriberFactory(email=ADA)
+    found = program.post("/readers/look-up/", {"address": ADA.upper()}, key=None)
+    assert (found.status_code, found.json()["id"]) == (200, reader.pk)
+    nobody = program.post("/readers/look-up/", {"address": f"x{ADA}"}, key=None)
+    assert nobody.status_code == 404
+
+
+def test_what_the_desk_may_do_a_program_may_do_once(program: Program) -> None:
+    reader = SubscriberFactory(email=ADA)
+    left = program.post(f"/readers/{reader.pk}/unsubscribe/", key="u")
+    assert left.json() == {"reader": reader.pk, "done": True, "state": "unsubscribed"}
+    assert program.post(f"/readers/{reader.pk}/unsubscribe/", key="u").content == left.content
+    again = program.post(f"/readers/{reader.pk}/unsubscribe/")
+    assert again.json()["done"] is False
+    lines = [line.get_change_message() for line in LogEntry.objects.order_by("pk")]
+    assert lines.count("Unsubscribed for them.") == 1
+
+
+def test_nothing_of_somebody_who_was_erased_is_left_in_a_saved_answer(program: Program) -> None:
+    program.post("/readers/", {"address": ADA, "name": "Ada"}, key="a")
+    reader = Subscriber.objects.get()
+    program.post(f"/readers/{reader.pk}/shut-out/")
+    erased = program.post(f"/readers/{reader.pk}/erase/", key="e")
+    assert erased.json() == {"reader": reader.pk, "done": True, "state": None}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT idempotency::text, response_body FROM idempotency")
+        kept = str([(row, bytes(body)) for row, body in cursor.fetchall()]).lower()
+    assert ADA not in kept
+    assert "posthouse" not in kept
+    assert program.post(f"/readers/{reader.pk}/erase/", key="e").content == erased.content
+    assert program.post(f"/readers/{reader.pk}/erase/").status_code == 404
+
+
+def test_a_record_is_taken_away_and_that_is_in_the_log(program: Program) -> None:
+    reader = SubscriberFactory(email=ADA)
+    record = program.get(f"/readers/{reader.pk}/record/")
+    assert record.json()["address"] == ADA
+    assert LogEntry.objects.latest("pk").get_change_message() == "Downloaded the record."
+
+
+def test_two_who_add_the_same_person_add_them_once(program: Program) -> None:
+    barrier = Barrier(3)
+
+    def call(number: int) -> str:
+        barrier.wait(60)
+        try:
+            answer = program.post("/readers/", {"address": ADA}, key=f"k{number}")
+            return str(answer.json()["result"])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        results = sorted(pool.map(call, range(3)))
+    assert results == ["added", "known", "known"]
+    assert mails() == 1
