@@ -51,10 +51,11 @@ class WebSite:
 
 @contextmanager
 def running_site(
-    database_url: str, provider_url: str, settings: Mapping[str, str]
+    database_url: str, provider_url: str, settings: Mapping[str, str], *, code: Path = ROOT
 ) -> Iterator[WebSite]:
     """
-    Start the site, with these settings beside those of every test, and stop it again.
+    Start the site whose code is in `code`, with these settings beside those of every test, and
+    stop it again.
 
     The socket is bound here and handed over, so there is no port to guess and nothing to wait
     for: whoever connects early stands in its queue.
@@ -76,7 +77,7 @@ def running_site(
                 *(sys.executable, "-m", "gunicorn", "newsletter_site.wsgi", "--threads", "8"),
                 *("--bind", f"fd://{listener.fileno()}", "--log-level", "warning"),
             ],
-            cwd=ROOT,
+            cwd=code,
             env=environment,
             pass_fds=[listener.fileno()],
         )

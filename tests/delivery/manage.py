@@ -13,9 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Installation:
-    """Homing on one database, named by `environment`: `DATABASE_URL` or `HOMING_DATA_DIR`."""
+    """
+    Homing on one database, named by `environment`: `DATABASE_URL` or `HOMING_DATA_DIR`. Its code
+    is in `code`.
+    """
 
-    def __init__(self, provider_url: str, **environment: str) -> None:
+    def __init__(self, provider_url: str, *, code: Path = ROOT, **environment: str) -> None:
+        self._code = code
         self._environment = {
             **{name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
             "POSTMARK_BASE_URL": provider_url,
@@ -33,7 +37,7 @@ class Installation:
         """
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
-            cwd=ROOT,
+            cwd=self._code,
             env=self._environment,
             input=typed,
             capture_output=True,

@@ -119,14 +119,14 @@ class OwnServer:
             yield connection
 
     @contextmanager
-    def fresh_database(self) -> Iterator[str]:
+    def fresh_database(self, template: str = TEMPLATE) -> Iterator[str]:
         """A database with all tables and no rows, gone at the end; its name."""
         self._databases += 1
         name = sql.Identifier(f"test_{self._databases}")
         with self.admin() as admin:
             admin.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
-                    name, sql.Identifier(TEMPLATE)
+                    name, sql.Identifier(template)
                 )
             )
         yield f"test_{self._databases}"

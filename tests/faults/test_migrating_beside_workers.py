@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import psycopg
@@ -22,7 +22,11 @@ Migrates = Callable[..., WatchedMigrate]
 AllGotOne = Callable[[Any, int], None]
 
 READERS = 200
-LATER = ("later_1", "later_2", "later_3", "later_4")
+WAITING = """
+    SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE NOT granted AND datname = current_database()
+"""
+LATER = ("later_1", "later_2", "later_3", "later_4", "later_5")
 
 
 @pytest.fixture
@@ -94,7 +98,7 @@ def holder(server: OwnServer, database: str) -> Iterator[Callable[[str], Any]]:
 
 
 def everything_is_there(onlooker: Onlooker) -> bool:
-    """The four later migrations, once each, and the index whole."""
+    """The later migrations, once each, and the index whole."""
     return (
         [name[:7] for name in onlooker.applied] == list(LATER)
         and onlooker.index == "valid"
@@ -211,14 +215,15 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
     newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
 ) -> None:
     with holder("SELECT FROM batch"):
-        one = migrates()
-        one.wait_for('Waits for a lock on table "batch"')
-        other = migrates()
-        other.wait_for("Waits for ")
+        one = migrates("--lock-timeout", "60")
+        eventually(lambda: onlooker.one(WAITING) == 1, "the first waited for its lock")
+        other = migrates("--lock-timeout", "60")
+        eventually(lambda: onlooker.one(WAITING) == 2, "the second waited")
     one.end()
     other.end()
     assert everything_is_there(onlooker)
     assert (one.said + other.said).count("later_1_a_column... OK") == 1
+    assert "No migrations to apply." in other.said
 
 
 def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applied_again(
@@ -226,8 +231,8 @@ def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applie
 ) -> None:
     # As where the guard of a whole run was lost with its connection: it is not waited for.
     with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
-        run = migrates()
-        run.wait_for("Waits for another migrate that is at work")
+        run = migrates("--lock-timeout", "60")
+        eventually(lambda: onlooker.one(WAITING) == 1, "it waited with its plan made")
         other.execute("ALTER TABLE batch ADD colour text DEFAULT '' NOT NULL")
         other.execute(
             "INSERT INTO django_migrations (app, name, applied) "
@@ -235,7 +240,88 @@ def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applie
         )
         other.commit()
     run.end()
+    assert "later_1_a_column... done meanwhile by another run" in run.said
     assert everything_is_there(onlooker)
+
+
+def test_another_run_that_is_at_work_is_said_to_be_waited_for(
+    newsroom: Newsroom, migrates: Migrates, holder: Callable[[str], Any]
+) -> None:
+    with holder("SELECT FROM batch"):
+        one = migrates()
+        one.wait_for('Waits for a lock on table "batch"')
+        with holder("SELECT pg_advisory_xact_lock(1752395011, 2)"):
+            other = migrates()
+            other.wait_for("Waits for another migrate that is at work")
+    one.end()
+    other.end()
+
+
+def test_a_migration_is_on_record_in_the_transaction_that_did_it(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker
+) -> None:
+    migrates().end()
+    for name, column, table in (
+        ("later_1_a_column", "attname = 'colour'", "pg_attribute"),
+        ("later_5_a_table_that_points", "conrelid = 'remark'::regclass", "pg_constraint"),
+    ):
+        done = f"SELECT xmin FROM {table} WHERE {column} LIMIT 1"
+        on_record = "SELECT xmin FROM django_migrations WHERE name = %s"
+        assert onlooker.one(done) == onlooker.one(on_record, name)
+    assert everything_is_there(onlooker)
+
+
+# --- A database that is away ----------------------------------------------------------------------
+
+
+def test_a_database_that_does_not_answer_yet_is_waited_for(
+    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
+) -> None:
+    with server.away("fast"):
+        run = migrates()
+        run.wait_for("Waits for the database: ")
+    run.end()
+    with psycopg.connect(server.url(database), autocommit=True) as session:
+        assert everything_is_there(Onlooker(session))
+
+
+def test_a_database_that_goes_away_in_the_middle_is_waited_for(
+    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
+) -> None:
+    with closing(psycopg.connect(server.url(database))) as session:
+        session.execute("SELECT FROM batch")
+        run = migrates()
+        run.wait_for('Waits for a lock on table "batch"')
+        with server.away("immediate"):
+            run.wait_for("Waits for the database: ")
+    run.end()
+    with psycopg.connect(server.url(database), autocommit=True) as session:
+        assert everything_is_there(Onlooker(session))
+
+
+def test_a_database_that_never_answers_ends_the_run_with_one_sentence(
+    server: OwnServer, migrates: Migrates
+) -> None:
+    run = migrates("--patience", "0.3", url="postgres://nobody:secret@127.0.0.1:9/homing")
+    run.end(exit_code=1)
+    last = run.said.strip().splitlines()[-1]
+    assert "Gave up after" in last
+    assert "Connection refused" in last or "connection refused" in last
+    assert "secret" not in run.said
+    assert "Traceback" not in run.said
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("postgres:", "postgres:not_"), ("/test_", "/no_such_test_")]
+)
+def test_what_no_waiting_changes_is_said_at_once(
+    server: OwnServer, database: str, migrates: Migrates, right: str, wrong: str
+) -> None:
+    run = migrates(url=server.url(database).replace(right, wrong, 1))
+    run.end(exit_code=1)
+    assert "The database cannot be used: " in run.said
+    assert "Waits for" not in run.said
+    assert "Traceback" not in run.said
 
 
 # --- What is built concurrently -------------------------------------------------------------------
@@ -257,6 +343,7 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
         run.wait_for("Nobody queues behind it.")
         worker = workers("--until-empty")
         assert worker.end() == 0
+        run.wait_for("Gave up after")
         run.end(exit_code=1)
         all_got_one(edition, READERS)
         eventually(lambda: onlooker.index != "valid", "the build was cut")

@@ -25,14 +25,21 @@ TIMES = {
 
 
 class WatchedWorker:
-    """One worker process. `said` is all that it wrote to stderr."""
+    """One worker process, of the code in `code`. `said` is all that it wrote to stderr."""
 
-    def __init__(self, database_url: str, provider_url: str, *options: str, **settings: str):
+    def __init__(
+        self,
+        database_url: str,
+        provider_url: str,
+        *options: str,
+        code: Path = ROOT,
+        **settings: str,
+    ):
         self._news = threading.Condition()
         self._lines: list[str] = []
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", "deliver", *options],
-            cwd=ROOT,
+            cwd=code,
             env=os.environ
             | TIMES
             | {

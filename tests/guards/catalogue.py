@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.guards import (
     on_calls,
+    on_changing,
     on_claiming_and_starting,
     on_control,
     on_doubt,
@@ -45,6 +46,7 @@ GUARDS: tuple[Guard, ...] = (
     *on_told.GUARDS,
     *on_test_letters.GUARDS,
     *on_rights.GUARDS,
+    *on_changing.GUARDS,
     *on_operating.GUARDS,
     *on_signing_in.GUARDS,
 )
