@@ -355,6 +355,11 @@ LOGGING = {
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
         "django.request": {"level": "ERROR"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
-        "gunicorn.error": {"handlers": ["stderr"], "level": LOG_LEVEL, "propagate": False},
+        "gunicorn.error": {
+            "handlers": ["stderr"],
+            # Below that it writes every setting that it was started with.
+            "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
+            "propagate": False,
+        },
     },
 }

@@ -10,6 +10,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery import log_ids, until_empty
@@ -52,6 +53,14 @@ class Command(BaseCommand):
             default=str(settings.DELIVERY_CONCURRENCY),
             help="calls in the air at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
         )
+
+    def check(self, *args: Any, **options: Any) -> None:
+        """What is wrong ends it, as with every command; what is doubtful is a line of the log."""
+        found = [each for each in checks.run_checks() if not each.is_silenced()]
+        if any(each.is_serious() for each in found):
+            super().check(*args, **options)
+        for each in found:
+            logger.warning("%s", " ".join(filter(None, (each.msg, each.hint))))
 
     def handle(self, *args: Any, **options: Any) -> None:
         concurrency = _calls(options["concurrency"])
