@@ -123,6 +123,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # Puts the page that says when to try again in place of the answer to a try that was refused.
     "axes.middleware.AxesMiddleware",
+    # The innermost: a view that fails because the database is away is no fault of ours.
+    "newsletter_site.database_away.DatabaseAway",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"

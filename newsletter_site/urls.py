@@ -10,6 +10,8 @@ from newsletter_site.sign_in.view import let_in, sign_in
 from publishing.views.home import home
 from publishing.views.pictures import show_picture
 
+handler500 = "newsletter_site.database_away.server_error"
+
 urlpatterns = [
     path("", include("newsletter_site.operating.urls")),
     path("admin/newsletters/", include("subscribers.desk_urls")),

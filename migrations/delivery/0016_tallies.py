@@ -1,4 +1,4 @@
-"""What all processes counted, and an index of the editions that somebody or something holds back."""
+"""What all processes counted."""
 
 from django.db import migrations, models
 
@@ -31,15 +31,5 @@ class Migration(migrations.Migration):
                 ("value", models.FloatField(db_default=0, default=0)),
             ],
             options={"db_table": "tally", "verbose_name_plural": "tallies"},
-        ),
-        # Its few rows change every few seconds; with room beside them they stay where they are.
-        migrations.RunSQL("ALTER TABLE tally SET (fillfactor = 40)", migrations.RunSQL.noop),
-        migrations.AddIndex(
-            model_name="edition",
-            index=models.Index(
-                condition=models.Q(("control__in", ["scheduled", "paused", "stopped"])),
-                fields=["control"],
-                name="edition_held_back",
-            ),
         ),
     ]

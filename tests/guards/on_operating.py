@@ -6,6 +6,8 @@ from tests.guards.guard import guard
 
 CHECKS = "tests/newsletter_site/test_health_checks.py::"
 AWAY = "tests/faults/test_health_without_a_database.py::"
+METRICS = "tests/newsletter_site/test_metrics.py::"
+PAGES = "tests/faults/test_pages_without_a_database.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
 GUARDS = [
@@ -52,5 +54,54 @@ GUARDS = [
         "            request.META['HTTP_HOST'] = 'localhost'\n"
         "            return self.get_response(request)\n",
         f"{CHECKS}test_every_other_address_still_looks_at_the_name",
+    ),
+    guard(
+        "without a token /metrics is for programs on this machine",
+        "newsletter_site/operating/who_may_measure.py",
+        "        and not any(name in meta for name in ADDED_BY_PROXIES)\n",
+        "",
+        f"{METRICS}test_without_a_token_nobody_else_is",
+    ),
+    guard(
+        "without a token /metrics is not for a name that leads here",
+        "newsletter_site/operating/who_may_measure.py",
+        '        and _names_loopback(str(meta.get("HTTP_HOST", "")))\n',
+        "",
+        f"{METRICS}test_without_a_token_nobody_else_is",
+    ),
+    guard(
+        "a token is asked for where one is set",
+        "newsletter_site/operating/who_may_measure.py",
+        "    if token:\n",
+        "    if False:\n",
+        f"{METRICS}test_with_a_token_it_alone_counts_wherever_one_comes_from",
+    ),
+    guard(
+        "what could not be added to the tallies waits for the next time",
+        "delivery/queue/tally.py",
+        "        counted.give_back(counts)\n",
+        "",
+        "tests/delivery/test_tallies.py::test_what_could_not_be_added_waits_for_the_next_time",
+    ),
+    guard(
+        "what is rolled back is not counted",
+        "delivery/tally.py",
+        "    transaction.on_commit(lambda: tallies.add(name, by, **labels))\n",
+        "    tallies.add(name, by, **labels)\n",
+        f"{METRICS}test_what_is_rolled_back_is_not_counted",
+    ),
+    guard(
+        "a page that misses the database is answered 503",
+        "newsletter_site/database_away.py",
+        "return answer(request) if is_away(fault) else None",
+        "return None",
+        f"{PAGES}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",
+    ),
+    guard(
+        "a fault of another kind stays a fault",
+        "newsletter_site/database_away.py",
+        "return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)",
+        "return True",
+        f"{PAGES}test_a_statement_that_took_too_long_stays_a_fault",
     ),
 ]

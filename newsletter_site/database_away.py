@@ -1,0 +1,109 @@
+"""
+The answer while the database is away: 503 with `Retry-After`, on every page.
+
+Not a fault of ours, and soon over: whoever pressed may press again, and programs come again by
+themselves, a mail program with its one-click unsubscribe among them. Only for errors that say that
+the database cannot be reached or takes no writes; everything else stays a fault. The page needs no
+database, no session and no sign-in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+from django.db import Error, InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.views import defaults
+
+# A restart takes some seconds, a failover half a minute.
+RETRY_AFTER_S = 10
+# Causes may go round in a circle.
+MOST_CAUSES = 10
+
+# PostgreSQL, appendix A. Class 08 is a connection that is not there; PgBouncer says 08P01 when it
+# reaches no server.
+_NO_CONNECTION = "08"
+_AWAY = frozenset(
+    {
+        "25006",  # takes no writes: a standby, or a server that is being moved
+        "25P03",  # the session was ended because it was silent
+        "53300",  # too many connections
+        "57P01",  # shut down by an administrator, or this session was ended by one
+        "57P02",  # crashed
+        "57P03",  # starting up or shutting down
+        "57P05",  # the session was ended because it was idle
+    }
+)
+
+
+def is_away(fault: BaseException | None) -> bool:
+    """Whether a fault means that the database is away, itself or by what it came from."""
+    return any(_says_so(one) for one in _with_causes(fault))
+
+
+def _with_causes(fault: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(MOST_CAUSES):
+        if fault is None:
+            return
+        yield fault
+        fault = fault.__cause__ or fault.__context__
+
+
+def _says_so(fault: BaseException) -> bool:
+    if not isinstance(fault, Error | psycopg.Error):
+        return False
+    driver = fault if isinstance(fault, psycopg.Error) else fault.__cause__
+    sqlstate = getattr(driver, "sqlstate", None) or ""
+    if sqlstate:
+        return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)
+    # Without a word from the server: the line is cut, or could not be laid. A wrong use of an open
+    # connection is said otherwise, by ProgrammingError.
+    return isinstance(
+        fault,
+        OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError,
+    )
+
+
+class DatabaseAway:
+    """Middleware, the innermost: what a view could not do because the database is away."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
+        """503 where the database is away; any other fault goes its way."""
+        return answer(request) if is_away(fault) else None
+
+
+def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+    """Django's page for a fault, unless it was that the database is away: between middlewares."""
+    if is_away(sys.exc_info()[1]):
+        return answer(request)
+    return defaults.server_error(request, *args, **options)
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """What is said: a page for people, JSON for programs."""
+    said: HttpResponse
+    if _is_for_a_program(request.path_info):
+        reasons = ["The database does not answer. Whatever was asked for can be asked for again."]
+        said = JsonResponse({"status": "unavailable", "reasons": reasons}, status=503)
+    else:
+        said = HttpResponse(
+            render_to_string("503.html", {"was_read": request.method in {"GET", "HEAD"}}),
+            status=503,
+        )
+    said["Retry-After"] = str(RETRY_AFTER_S)
+    said["Cache-Control"] = "no-store"
+    return said
+
+
+def _is_for_a_program(path: str) -> bool:
+    return path.startswith(("/api/", "/health/")) or path.endswith(".json")
