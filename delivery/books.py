@@ -36,7 +36,8 @@ class Books:
     copies that the provider has told of since, most of them among the sent: no outcomes of their
     own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
     there after that. `goes_to` is everyone confirmed (`everyone`) or those of them who were sent an
-    earlier version (`reached`).
+    earlier version (`reached`). `copies_dropped_at` is since when its copies are not kept any more:
+    then these counts are all that is known of them.
     """
 
     edition: int
@@ -75,6 +76,7 @@ class Books:
     complained: int = 0
     scheduled: Moment | None = None
     goes_to: str = "everyone"
+    copies_dropped_at: datetime | None = None
 
     @property
     def is_on_request(self) -> bool:

@@ -68,6 +68,10 @@ class Environment:
             stop(name, repr(found), f"a whole number from {least} to {most}")
         return int(found)
 
+    def optional_whole(self, name: str, *, least: int, most: int) -> int | None:
+        """A whole number from `least` to `most`, or None when unset."""
+        return self.whole(name, least, least=least, most=most) if name in self else None
+
     def seconds(self, name: str, default: float, *, least: float = 0.0) -> float:
         """A number of seconds, fractions allowed, at least `least` and at most a year."""
         return self._seconds(name, self.text(name, str(default)), least)

@@ -18,11 +18,12 @@ from django.apps import apps
 from django.conf import settings
 from django.db import OperationalError, transaction
 
+from delivery.models import Edition
 from delivery.provider_memory import days_of_details
 from delivery.queue import kept_events, old_work, presence
 from delivery.queue.pieces import OldRows
 from idempotency import expiry
-from publishing import kept_form
+from publishing import dropping_copies, kept_form
 from publishing.looking_outside import keeping
 from subscribers import expiring
 from subscribers.importing import expiring_files
@@ -128,6 +129,18 @@ def kinds() -> list[Kind]:
             old_work.delete_workers,
         ),
     ]
+    days = dropping_copies.days_kept()
+    listed.append(
+        Kind(
+            "copies",
+            "copies of issues that are over",
+            "for ever (DELIVERIES_KEEP_DAYS)"
+            if days is None
+            else f"{_days(days)} (DELIVERIES_KEEP_DAYS)",
+            dropping_copies.count_old_copies,
+            dropping_copies.drop_old_copies,
+        )
+    )
     if apps.is_installed("axes"):
         listed += [
             _rows(
@@ -167,6 +180,23 @@ def prune(
             continue
         done.append(_let_go(kind, may_go_on, tell, rest))
     return done
+
+
+def drop_copies(
+    edition: Edition, *, tell: Callable[[int], None], rest: Callable[[float], object] = time.sleep
+) -> int:
+    """
+    Drop the copies of one edition now, with the same rests; how many went. `tell` hears how many so
+    far. Raises `CopiesStayError`, and `OperationalError` if the database kept it waiting.
+    """
+    gone = 0
+    began = time.monotonic()
+    for number in dropping_copies.drop_copies(edition):
+        gone += number
+        tell(gone)
+        rest(min(LONGEST_REST_S, time.monotonic() - began))
+        began = time.monotonic()
+    return gone
 
 
 def would_go() -> list[Gone]:

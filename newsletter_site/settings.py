@@ -311,6 +311,7 @@ IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
 
 # --- What is kept how long -------------------------------------------------------------------
 DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
+DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
 
 # --- Readers ---------------------------------------------------------------------------------
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)

@@ -76,8 +76,13 @@ def signed_receipt(receipt: Receipt) -> Signed:
     return Signed(receipt.text, receipt.signature)
 
 
-def facts_today(edition: Edition) -> dict[str, Any]:
-    """What a receipt would say that were made of the books as they are. Reads every row."""
+def facts_today(edition: Edition) -> dict[str, Any] | None:
+    """
+    What a receipt would say that were made of the books as they are. Reads every row; None where
+    the rows are not kept any more.
+    """
+    if edition.copies_dropped_at is not None:
+        return None
     with transaction.atomic():
         _in_one_moment()
         return _facts(edition, status_of(edition.pk), _recounted(edition))
@@ -90,6 +95,8 @@ def _made(edition: Edition) -> Receipt:
         why = why_none(edition, status)
         if why:
             raise NoReceiptError(why)
+        if status.books.copies_dropped_at is not None:
+            raise NoReceiptError("There is no receipt, and its copies were dropped.")
         recount = _recounted(edition)
         if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
             raise NoReceiptError(

@@ -17,6 +17,8 @@ from delivery.books import Books
 from delivery.models import Batch, Delivery, Edition
 from delivery.models.delivery import Outcome
 from delivery.queue.books import all_books
+from delivery.queue.dropping import dropped_versions
+from publishing.dropped_words import since_when
 from publishing.scheduling import moment_stored
 from publishing.status import BODIES
 from publishing.words_for_numbers import counted_copies
@@ -109,7 +111,24 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
             "publish it to everyone."
         )
-    return ""
+    return why_not_reached(issue, version) if goes_to == REACHED else ""
+
+
+def why_not_reached(issue: uuid.UUID, version: int) -> str:
+    """
+    Why it is not known who was sent a version before this one; empty if it is known.
+
+    In a transaction it stays so until that ends. To write to some of them and leave out the others
+    in silence is what nobody wants of a correction.
+    """
+    dropped = dropped_versions(issue, version)
+    if not dropped:
+        return ""
+    number, at = dropped[0]
+    return (
+        f"Who was sent version {number} is not kept any more: its copies were dropped on "
+        f"{since_when(at)}. Publish it to everyone."
+    )
 
 
 def reached_someone(issue: uuid.UUID) -> bool:
@@ -139,6 +158,8 @@ class Place:
 
     `published` is that version itself where it is there already. `everyone` and `reached` are
     how many readers each choice goes to now, `went_out` how many copies of earlier versions did.
+    `unknown_reached` says why it is not known who was sent an earlier version, where it is not;
+    then `reached` says nothing.
     """
 
     newest: Edition
@@ -149,6 +170,7 @@ class Place:
     everyone: int
     reached: int
     going: list[str]
+    unknown_reached: str
 
     @property
     def is_correction(self) -> bool:
@@ -164,6 +186,7 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
     version = newest.version + 1 if version is None else version
     before = _books_before(issue, version)
     went_out = sum(books.sent for books in before)
+    unknown_reached = why_not_reached(issue, version)
     return Place(
         newest=newest,
         version=version,
@@ -171,8 +194,11 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
         earlier_versions=len(before),
         went_out=went_out,
         everyone=confirmed().count(),
-        reached=audience_of(issue, version, REACHED).count() if went_out else 0,
+        reached=0
+        if unknown_reached or not went_out
+        else audience_of(issue, version, REACHED).count(),
         going=still_going(issue, version, EVERYONE),
+        unknown_reached=unknown_reached,
     )
 
 

@@ -102,7 +102,12 @@ class ProvidersWord:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Everything that is held about one person. Lists are in the order of time, oldest first."""
+    """
+    Everything that is held about one person. Lists are in the order of time, oldest first.
+
+    Of `letters_not_known` older letters that went out while they were known here it is not kept any
+    more who got them.
+    """
 
     id: int
     address: str
@@ -114,6 +119,7 @@ class Record:
     file: str
     ledger: Sequence[Line]
     copies: Sequence[CopyHeld]
+    letters_not_known: int
     bounces: Sequence[BounceHeld]
     shut_out: ShutOut | None
     provider_says: Sequence[ProvidersWord]
@@ -147,6 +153,9 @@ def record_of(subscriber_id: int) -> Record | None:
         file=brought.filename if brought else "",
         ledger=_ledger_of(reader),
         copies=_copies_for(reader),
+        letters_not_known=Edition.objects.filter(
+            copies_dropped_at__isnull=False, published_at__gte=reader.created_at
+        ).count(),
         bounces=[
             BounceHeld(bounce.at, bounce.type, bounce.description)
             for bounce in Bounce.objects.filter(subscriber=reader).order_by("at", "id")

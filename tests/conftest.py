@@ -19,6 +19,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
     "DEBUG": "off",
+    "DELIVERIES_KEEP_DAYS": None,
     "DELIVERY_BATCH_SIZE": None,
     "DELIVERY_CONCURRENCY": None,
     "DELIVERY_HTTP_DEADLINE_S": None,

@@ -117,6 +117,11 @@ class Edition(models.Model):
         help_text="The database was found restored: not resumed before it is reconciled.",
     )
 
+    copies_dropped_at = models.DateTimeField(
+        null=True,
+        help_text="Its copies are not kept any more, though some rows may still be there.",
+    )
+
     # As it stood when the edition was last resumed: a surge is counted from here.
     watched_left = models.PositiveIntegerField(default=0, db_default=0)
     watched_bounced = models.PositiveIntegerField(default=0, db_default=0)
@@ -188,6 +193,16 @@ class Edition(models.Model):
             models.CheckConstraint(
                 name="nobody_approves_what_they_publish",
                 condition=Q(approved_by__isnull=True) | ~Q(approved_by=F("author")),
+            ),
+            models.CheckConstraint(
+                name="copies_are_dropped_only_of_what_is_over",
+                condition=Q(copies_dropped_at__isnull=True)
+                | Q(
+                    kind="newsletter",
+                    control__in=["running", "cancelled", "closed"],
+                    probing=False,
+                    unreconciled_since__isnull=True,
+                ),
             ),
             models.CheckConstraint(
                 name="a_stopped_edition_says_why",

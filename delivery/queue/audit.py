@@ -27,6 +27,10 @@ _OUTCOME = """CASE WHEN outcome = 'waiting'
                     AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
                    THEN 'marked' ELSE outcome END"""
 
+# What is dropped has counts and no rows, or fewer and fewer of them.
+_HAS_ROWS = """(SELECT copies_dropped_at IS NULL FROM edition
+                WHERE edition.id = batch.edition_id)"""
+
 _PROMISES: tuple[tuple[str, str], ...] = (
     (
         "The counts of every edition add up to its audience",
@@ -64,7 +68,7 @@ _PROMISES: tuple[tuple[str, str], ...] = (
             FROM (SELECT {_OUTCOME} AS outcome, missed
                   FROM delivery WHERE batch_id = batch.id) AS row
         ) AS held ON true
-        WHERE batch.edition_id = ANY(%s)
+        WHERE batch.edition_id = ANY(%s) AND {_HAS_ROWS}
           AND (batch.size, batch.sent, batch.suppressed, batch.withdrawn, batch.failed,
                batch.unknown, batch.waiting, batch.missed)
               IS DISTINCT FROM (held.size, held.sent, held.suppressed, held.withdrawn, held.failed,
@@ -86,7 +90,7 @@ _PROMISES: tuple[tuple[str, str], ...] = (
             FROM delivery
             WHERE delivery.issue_id = edition.issue_id AND delivery.version = edition.version
             ) AS held
-        WHERE edition.id = ANY(%s)
+        WHERE edition.id = ANY(%s) AND copies_dropped_at IS NULL
           AND (counted.bounced, counted.complained) <> (held.bounced, held.complained)
         """,
     ),
@@ -175,6 +179,17 @@ _PROMISES: tuple[tuple[str, str], ...] = (
         GROUP BY edition.id, probing
         HAVING bool_or(state = 'paused')
            AND (NOT probing OR bool_and(state IN ('paused', 'parked', 'done')))
+        """,
+    ),
+    (
+        "Of an edition whose copies were dropped nothing can move any more",
+        """
+        SELECT format('batch %%s of edition %%s, dropped at %%s, is %%s', batch.id, edition.id,
+                      copies_dropped_at, state)
+        FROM batch JOIN edition ON edition.id = edition_id
+        WHERE edition.id = ANY(%s) AND copies_dropped_at IS NOT NULL
+          AND (state NOT IN ('done', 'parked')
+               OR control = 'running' AND (state <> 'done' OR missed > 0))
         """,
     ),
     (

@@ -26,7 +26,7 @@ _RATE_OVER_S = 60
 _WORKER_SILENT_AFTER_S = 60
 
 _BOOKS = f"""
-    SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to,
+    SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
            kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
            edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
@@ -124,11 +124,14 @@ def _read(which: str, values: Mapping[str, Any]) -> list[Books]:
 
 def _with_the_pace(row: Sequence[Any]) -> Books:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    at, local, zone, goes_to, kind, bounced, complained, *cells, too_fast, to, for_s = row
+    at, local, zone, goes_to, dropped_at, kind, bounced, complained, *cells, too_fast, to, for_s = (
+        row
+    )
     slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
     moment = Moment(at, local, zone) if at else None
     counts = map(_whole, cells)
-    return Books(*[*counts, slowed, kind, int(bounced), int(complained), moment, goes_to])
+    known = [slowed, kind, int(bounced), int(complained), moment, goes_to, dropped_at]
+    return Books(*[*counts, *known])
 
 
 def _whole(cell: Any) -> Any:

@@ -176,8 +176,9 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     cursor.execute(
         """
         SELECT id, issue_id FROM edition
-        WHERE EXISTS (SELECT FROM batch WHERE edition_id = edition.id
-                                          AND (state <> 'done' OR missed > 0))
+        WHERE copies_dropped_at IS NULL
+              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id
+                                              AND (state <> 'done' OR missed > 0))
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
            OR control = 'scheduled'
         ORDER BY id

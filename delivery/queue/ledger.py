@@ -20,6 +20,9 @@ from delivery.queue.surge import pause_a_surge
 
 _COPY = "issue_id = %(issue)s AND version = %(version)s AND recipient_id = %(recipient)s"
 
+_IS_DROPPED = """EXISTS (SELECT FROM edition WHERE issue_id = %(issue)s AND version = %(version)s
+                                              AND copies_dropped_at IS NOT NULL)"""
+
 
 def _named(key: DeliveryKey, at: datetime) -> dict[str, Any]:
     return {"issue": key.issue, "version": key.version, "recipient": key.recipient, "at": at}
@@ -113,9 +116,18 @@ def copy_by_message(
 
 
 def is_ours(cursor: CursorWrapper, key: DeliveryKey) -> bool:
-    """Whether this copy is one of this database's."""
+    """Whether this copy is one of this database's, or was until its edition's were dropped."""
     cursor.execute(
-        f"SELECT EXISTS (SELECT FROM delivery WHERE {_COPY})",  # noqa: S608 -- a constant
+        f"SELECT EXISTS (SELECT FROM delivery WHERE {_COPY}) OR {_IS_DROPPED}",  # noqa: S608 -- constants
         {"issue": key.issue, "version": key.version, "recipient": key.recipient},
+    )
+    return bool(cursor.fetchone()[0])
+
+
+def is_dropped(cursor: CursorWrapper, key: DeliveryKey) -> bool:
+    """Whether the copies of its edition are not kept any more."""
+    cursor.execute(
+        f"SELECT {_IS_DROPPED}",
+        {"issue": key.issue, "version": key.version},
     )
     return bool(cursor.fetchone()[0])

@@ -25,6 +25,7 @@ from delivery.models import Evidence
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.ledger import (
     copy_by_message,
+    is_dropped,
     is_ours,
     write_bounced,
     write_complained,
@@ -148,7 +149,8 @@ def _apply(event: int) -> bool:
             _mark_applied(cursor, event)
             copy = _copy_told_of(said)
             if copy is not None:
-                _drop_if_forgotten(cursor, event, copy)
+                address = said.fact.address_key if said.fact else said.address_key
+                _drop_if_forgotten(cursor, event, copy, address)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event) is None:
@@ -193,8 +195,17 @@ def _bind_copy(said: WebhookEvent) -> None:
         log_ids.bind(attempt=said.accepted.attempt)
 
 
-def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey) -> None:
-    """The reader of this copy was erased before it came, and it would bring the address back."""
+def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey, address: str) -> None:
+    """
+    The reader of this copy was erased before it came, and it would bring the address back.
+
+    Where the copy is not kept any more nobody can say whose it was: then it stays only if somebody
+    with that address is on the list.
+    """
+    if is_dropped(cursor, key):
+        if readers.registered().reader_at(address) is None:
+            cursor.execute("DELETE FROM provider_event WHERE id = %s", [event])
+        return
     cursor.execute(
         """
         DELETE FROM provider_event WHERE id = %s AND EXISTS (

@@ -55,7 +55,8 @@ class Walked:
 def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Walked]:
     """
     All editions of an issue; without one, those that are open, that are not reconciled, or that
-    had a call since the provider's memory begins.
+    had a call since the provider's memory begins. Never one whose copies are dropped: there is
+    nothing to compare, and the provider has forgotten them as well.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -67,14 +68,15 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
             FROM edition, LATERAL (
                 SELECT CASE control WHEN 'scheduled' THEN control_at ELSE published_at END
             ) AS since (begun)
-            WHERE issue_id = %(issue)s
+            WHERE copies_dropped_at IS NULL
+              AND (issue_id = %(issue)s
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL
                        OR EXISTS (SELECT FROM batch WHERE edition_id = edition.id
                                                       AND state <> 'done')
                        OR EXISTS (SELECT FROM attempt WHERE edition_id = edition.id
                                     AND started_at > clock_timestamp()
-                                                     - make_interval(days => %(days)s)))
+                                                     - make_interval(days => %(days)s))))
             ORDER BY id
             """,
             {"issue": issue, "days": retention_days},

@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from delivery.models import Delivery, Edition
 from publishing.bar import ORDER
 from publishing.copy_words import address_of, when_of, why_of
+from publishing.dropped_words import dropped_sentence
 from publishing.progress import OUTCOME_TONES
 from publishing.reader_outcomes import (
     ALL,
@@ -76,7 +77,10 @@ def listed_readers(
         "is_ours": not books.is_on_request,
         "text": "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
+        "dropped": dropped_sentence(books.copies_dropped_at),
     }
+    if facts["dropped"]:
+        return facts | {"rows": []}
     if text and takes_away:
         found, more = found_readers(edition.issue_id, edition.version, text)
         return facts | {

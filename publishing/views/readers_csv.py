@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from publishing import audit_trail
 from publishing.copies_file import lines_of, name_of
+from publishing.dropped_words import dropped_sentence
 from publishing.reader_outcomes import ALL, LISTS, every_copy
 from publishing.status import status_of
 from publishing.views.desk import author_of, may_take_readers_away
@@ -24,6 +25,9 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     if outcome not in LISTS:
         raise Http404(f"There is no such list of readers; one of {', '.join(LISTS)} is expected.")
     edition = named_edition(request, issue)
+    dropped = dropped_sentence(edition.copies_dropped_at)
+    if dropped:
+        return HttpResponse(f"{dropped}\n", status=410, content_type="text/plain; charset=utf-8")
     audit_trail.record_download(author_of(request), edition, outcome)
     file = StreamingHttpResponse(
         lines_of(every_copy(edition.pk, outcome), held_until=status_of(edition.pk).held_until),

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from delivery.edition_state import EditionState
 from delivery.models import Edition, Newsletter
 from publishing.bar import ORDER, label_of, parts_of
+from publishing.dropped_words import dropped_sentence
 from publishing.issue_list import plain_title
 from publishing.progress import OUTCOME_TONES, counts_of, reading_of, who_was_in_it
 from publishing.receipt_words import LONGEST, NotAReceiptError, Signed, read, what_differs
@@ -122,12 +123,14 @@ def _checked(given: Signed) -> dict[str, Any]:
     edition = _edition_named_in(given.facts)
     if edition is None:
         return {"checked": True, "is_genuine": given.is_genuine, "edition": None}
+    today = facts_today(edition)
     return {
         "checked": True,
         "is_genuine": given.is_genuine,
         "edition": edition,
         "title": plain_title(edition),
-        "differs": what_differs(given.facts, facts_today(edition)),
+        "dropped": dropped_sentence(edition.copies_dropped_at),
+        "differs": [] if today is None else what_differs(given.facts, today),
     }
 
 

@@ -16,6 +16,7 @@ from delivery.models import Edition
 from delivery.queue import identity
 from delivery.reconciliation_run import Outcome
 from delivery.reconciliation_walk import SearchUnavailableError
+from publishing.dropped_words import dropped_sentence
 from publishing.naming_editions import issue_id
 
 NEEDS_A_PERSON = 3
@@ -87,8 +88,14 @@ class Command(BaseCommand):
             issue = issue_id(text)
         except ValueError as error:
             raise CommandError(str(error)) from None
-        if not Edition.objects.filter(issue_id=issue).exists():
+        editions = Edition.objects.filter(issue_id=issue).order_by("version")
+        if not editions.exists():
             raise CommandError(f"There is no issue {text}.")
+        for edition in editions.filter(copies_dropped_at__isnull=False):
+            self.stderr.write(
+                f"Version {edition.version} is left out. "
+                f"{dropped_sentence(edition.copies_dropped_at)}"
+            )
         return issue
 
     def _tell(self, line: str) -> None:

@@ -1,0 +1,112 @@
+"""
+Dropping the copies of an issue that is over and old: what has to be there before they go, and why
+they may not.
+
+Its receipt is made first, from the rows: what it says is all that is left of who was in the
+audience. Its counts, its words and its page in the archive stay.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from delivery.models import Edition
+from delivery.provider_memory import days_until_forgotten
+from delivery.queue import dropping
+from delivery.queue.dropping import Standing, standing_of
+from publishing.dropped_words import since_when
+from publishing.receipts import NoReceiptError, receipt_of
+from publishing.status import status_of
+
+logger = logging.getLogger(__name__)
+
+
+class CopiesStayError(Exception):
+    """The copies of an edition may not go; the sentence says why."""
+
+
+def days_kept() -> int | None:
+    """After how many days copies go by themselves; None: never."""
+    if settings.DELIVERIES_KEEP_DAYS is None:
+        return None
+    return max(int(settings.DELIVERIES_KEEP_DAYS), days_until_forgotten())
+
+
+def why_they_stay(standing: Standing, state: str) -> str:
+    """Why the copies of an edition may not go, in one sentence; empty if they may."""
+    if not standing.is_newsletter:
+        return "Mail that people ask for stays with the people who asked for it."
+    if not standing.is_over:
+        return f"It is not over: it is {state}. Copies go when every one is settled or it ended."
+    if standing.is_newest:
+        return "It is the newest issue; its copies stay until another one was published."
+    if standing.is_asked_for:
+        return (
+            "A correction is scheduled that goes to those who were sent this one; who they are is "
+            "needed when its time comes."
+        )
+    if not standing.is_old_enough:
+        return (
+            "Postmark may still be asked about it: its copies may go from "
+            f"{since_when(standing.old_enough_at)} on (POSTMARK_RETENTION_DAYS and a week)."
+        )
+    return ""
+
+
+def drop_copies(edition: Edition) -> Iterator[int]:
+    """
+    Drop the copies of an edition now; how many went with each piece. Where that was begun before,
+    it goes on. Raises `CopiesStayError` before anything went.
+    """
+    days = days_until_forgotten()
+    standing = standing_of(edition.pk, days=days)
+    if standing.dropped_at is None:
+        why = why_they_stay(standing, status_of(edition.pk).words)
+        if why:
+            raise CopiesStayError(why)
+        _say_dropped(edition, days)
+    return dropping.delete_copies(edition.pk)
+
+
+def copies_to_drop(edition: Edition) -> int:
+    """How many copies `drop_copies` would drop now. Raises `CopiesStayError` if none may go."""
+    standing = standing_of(edition.pk, days=days_until_forgotten())
+    why = "" if standing.dropped_at else why_they_stay(standing, status_of(edition.pk).words)
+    if why:
+        raise CopiesStayError(why)
+    return dropping.count_copies([edition.pk])
+
+
+def _say_dropped(edition: Edition, days: float) -> None:
+    try:
+        receipt_of(edition)
+    except NoReceiptError as error:
+        raise CopiesStayError(str(error)) from None
+    if not dropping.say_dropped(edition.pk, days=days):
+        raise CopiesStayError("Something happened to it just now; look at it again.")
+
+
+def count_old_copies() -> int:
+    """How many copies would go by themselves now, those included that were left behind."""
+    days = days_kept()
+    fresh = [] if days is None else dropping.due(days=days)
+    return dropping.count_copies([*fresh, *dropping.left_behind()])
+
+
+def drop_old_copies() -> Iterator[int]:
+    """
+    Drop what is older than `DELIVERIES_KEEP_DAYS`, and go on where that was broken off; how many
+    with each piece. What cannot be dropped is logged and keeps no other.
+    """
+    days = days_kept()
+    for edition in [] if days is None else dropping.due(days=days):
+        try:
+            _say_dropped(Edition.objects.get(pk=edition), days or 0)
+        except CopiesStayError as error:
+            logger.warning("the copies of edition %d stay: %s", edition, error)
+        yield 0
+    for edition in dropping.left_behind():
+        yield from dropping.delete_copies(edition)

@@ -1,0 +1,522 @@
+"""Copies go by edition: rows go, and nothing that is shown of them ever says less than is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from delivery.models import Alarm, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.queue import dropping, identity, provider_event
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import books_of
+from delivery.queue.dropping import Standing, may_be_dropped
+from delivery.queue.forget import MAKE_COPIES
+from newsletter_site.retention import prune, would_go
+from postmark_sandbox.server import SandboxServer
+from publishing.content import Content
+from publishing.dropped_words import dropped_sentence
+from publishing.dropping_copies import CopiesStayError, drop_copies, why_they_stay
+from publishing.publish import publish
+from publishing.receipts import facts_today, receipt_of, signed_receipt
+from publishing.versions import REACHED, VersionRefusedError, place_of
+from subscribers.erasing import erase
+from subscribers.models import Subscriber
+from subscribers.record import record_of
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.worker_process import ROOT
+from tests.publishing.conftest import author, new_author, window  # noqa: F401
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeOlder = Callable[..., None]
+
+
+@pytest.fixture
+def old(
+    newsroom: Newsroom, provider: SandboxServer, small_batches: None, make_older: MakeOlder
+) -> Edition:
+    """An issue that went to five readers long ago, and was not the last one."""
+    newsroom.confirm(5)
+    edition = newsroom.publish(title="Long ago")
+    newsroom.deliver_all()
+    newsroom.publish(title="Lately")
+    newsroom.deliver_all()
+    make_older(100, "edition", "attempt", "delivery")
+    edition.refresh_from_db()
+    return edition
+
+
+def rows_of(edition: Edition) -> Any:
+    return Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+
+
+def drop(edition: Edition) -> int:
+    return sum(drop_copies(edition))
+
+
+def pruned() -> int:
+    return next(each.number for each in prune(rest=float) if each.kind.name == "copies")
+
+
+def command(*arguments: str) -> list[str]:
+    out = StringIO()
+    call_command("prune", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue().splitlines()
+
+
+class TestWhatStays:
+    def test_the_books_the_receipt_and_the_words_are_what_they_were(self, old: Edition) -> None:
+        before = books_of(old.pk)
+        receipt = receipt_of(old)
+
+        assert drop(old) == 5
+
+        assert not rows_of(old).exists()
+        after = books_of(old.pk)
+        assert after.copies_dropped_at is not None
+        assert after.balanced
+        names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+        assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
+        assert receipt_of(old).text == receipt.text
+        assert breaches_of([old.pk]) == []
+        old.refresh_from_db()
+        assert old.html_mail
+
+    def test_the_receipt_is_made_before_anything_goes(self, old: Edition) -> None:
+        drop(old)
+
+        assert json.loads(receipt_of(old).text)["message_ids"] == 5
+
+    def test_nobody_elses_copies_go(self, old: Edition) -> None:
+        drop(old)
+
+        assert Delivery.objects.count() == 5
+        assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
+
+    def test_further_evidence_goes_along_and_alarms_stay(self, old: Edition) -> None:
+        copy = rows_of(old)[0]
+        for edition in (old, Edition.objects.get(title="Lately")):
+            Evidence.objects.create(
+                provider_message_id=f"m-{edition.pk}",
+                issue_id=edition.issue_id,
+                recipient_id=copy.recipient_id,
+                version=1,
+                source="webhook",
+            )
+        Alarm.objects.create(edition=old, kind="accepted_twice", about="m", sentence="Twice.")
+
+        drop(old)
+
+        assert Evidence.objects.get().issue_id != old.issue_id
+        assert Alarm.objects.exists()
+
+
+class TestWhatIsRefused:
+    STANDING = Standing(
+        edition=1,
+        is_newsletter=True,
+        is_over=True,
+        is_newest=False,
+        is_asked_for=False,
+        last_moved_at=timezone.now(),
+        old_enough_at=timezone.now(),
+        is_old_enough=True,
+        dropped_at=None,
+    )
+
+    @pytest.mark.parametrize(
+        ("otherwise", "words"),
+        [
+            ({"is_newsletter": False}, "Mail that people ask for"),
+            ({"is_over": False}, "It is not over: it is paused."),
+            ({"is_newest": True}, "It is the newest issue"),
+            ({"is_asked_for": True}, "A correction is scheduled"),
+            ({"is_old_enough": False}, "Postmark may still be asked about it"),
+        ],
+    )
+    def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
+        assert may_be_dropped(self.STANDING)
+        assert why_they_stay(self.STANDING, "paused") == ""
+
+        standing = replace(self.STANDING, **otherwise)
+
+        assert not may_be_dropped(standing)
+        assert why_they_stay(standing, "paused").startswith(words)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"control": "paused"},
+            {"control": "stopped", "control_reason": "A fault."},
+            {"control": "closed", "unreconciled_since": "2020-01-01T00:00Z"},
+            {"probing": True},
+            {"held_until": "2100-01-01T00:00Z"},
+            {"control": "cancelled", "control_at": Now()},
+        ],
+        ids=["paused", "stopped", "not reconciled", "probing", "held", "lately cancelled"],
+    )
+    def test_what_is_not_over_or_not_old(self, old: Edition, change: dict[str, Any]) -> None:
+        Edition.objects.filter(pk=old.pk).update(**change)
+
+        with pytest.raises(CopiesStayError):
+            drop_copies(old)
+        assert rows_of(old).count() == 5
+
+    @pytest.mark.parametrize("state", ["ready", "unknown", "parked"])
+    def test_what_waits_or_is_in_doubt(self, old: Edition, state: str) -> None:
+        first = Batch.objects.filter(edition=old).order_by("pk")[0]
+        Batch.objects.filter(pk=first.pk).update(state=state, doubt_since=Now())
+
+        with pytest.raises(CopiesStayError, match="It is not over"):
+            drop_copies(old)
+
+    def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
+        first = rows_of(old).order_by("batch_id")[0]
+        rows_of(old).filter(recipient=first.recipient_id).update(
+            outcome="failed", missed=True, reason="All tries used up."
+        )
+        Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
+        with pytest.raises(CopiesStayError, match="It is not over"):
+            drop_copies(old)
+
+        Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
+
+        assert drop(old) == 5
+        assert breaches_of([old.pk]) == []
+
+    def test_the_newest_never_goes(
+        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
+    ) -> None:
+        make_older(1000, "edition", "attempt")
+
+        with pytest.raises(CopiesStayError, match="newest issue"):
+            drop_copies(Edition.objects.get(title="Lately"))
+
+    def test_what_the_provider_may_still_be_asked_about(self, old: Edition, settings: Any) -> None:
+        settings.POSTMARK_RETENTION_DAYS = 365
+
+        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+            drop_copies(old)
+
+    def test_what_has_rows_that_differ_from_its_books_stays_to_be_looked_at(
+        self, old: Edition
+    ) -> None:
+        rows_of(old).order_by("recipient")[:1].get().delete()
+
+        with pytest.raises(CopiesStayError, match="differ"):
+            drop_copies(old)
+        assert rows_of(old).count() == 4
+
+    def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
+        self, old: Edition
+    ) -> None:
+        assert sum(dropping.delete_copies(old.pk)) == 0
+        assert rows_of(old).count() == 5
+
+
+class TestHalfDropped:
+    def test_it_shows_the_same_as_when_all_is_gone_and_the_next_run_goes_on(
+        self, old: Edition
+    ) -> None:
+        receipt_of(old)
+        assert dropping.say_dropped(old.pk, days=52)
+        pieces = dropping.delete_copies(old.pk, at_once=2)
+        assert next(pieces) == 2
+        pieces.close()
+
+        books = books_of(old.pk)
+        assert books.audience == books.sent == 5
+        assert breaches_of([old.pk]) == []
+        assert dropping.left_behind() == [old.pk]
+        assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
+        assert pruned() == 3
+        assert dropping.left_behind() == []
+        assert breaches_of([old.pk]) == []
+
+    def test_killed_after_it_said_so_another_run_takes_all_of_them(
+        self,
+        newsroom: Newsroom,
+        old: Edition,
+        onlooker: psycopg.Connection[Any],
+        database_url: str,
+    ) -> None:
+        with onlooker.transaction():
+            onlooker.execute("LOCK TABLE delivery IN SHARE MODE")
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "prune", "--copies-of", str(old.issue_id)],
+                cwd=ROOT,
+                env=os.environ | {"DATABASE_URL": database_url},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
+            process.kill()
+            process.wait()
+
+        assert books_of(old.pk).copies_dropped_at is not None
+        assert rows_of(old).count() == 5
+        assert breaches_of([old.pk]) == []
+        assert pruned() == 5
+        assert breaches_of([old.pk]) == []
+
+    def test_a_copy_that_somebody_holds_goes_the_next_time(
+        self, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        with onlooker.transaction():
+            onlooker.execute(
+                "SELECT FROM delivery WHERE issue_id = %s LIMIT 1 FOR UPDATE", [old.issue_id]
+            )
+            assert drop(old) == 4
+        assert drop(old) == 1
+
+
+class TestByItself:
+    def test_only_where_an_operator_says_after_how_long(self, old: Edition, settings: Any) -> None:
+        assert pruned() == 0
+
+        settings.DELIVERIES_KEEP_DAYS = 101
+        assert pruned() == 0
+        settings.DELIVERIES_KEEP_DAYS = 99
+        assert next(each.number for each in would_go() if each.kind.name == "copies") == 5
+        assert pruned() == 5
+
+    def test_never_before_the_provider_has_forgotten(self, old: Edition, settings: Any) -> None:
+        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
+
+        assert pruned() == 0
+
+
+class TestTheCommand:
+    def test_it_drops_what_is_named_and_ends_with_the_count(self, old: Edition) -> None:
+        line, last = command("--copies-of", str(old.issue_id), "--dry-run")
+        assert line.strip() == "5 would go: copies of “Long ago”, version 1"
+        assert json.loads(last) == {"copies": 5}
+        assert rows_of(old).count() == 5
+
+        line, last = command("--copies-of", str(old.issue_id), "--version", "1")
+        assert line.strip() == "5 went: copies of “Long ago”, version 1"
+        assert json.loads(last) == {"copies": 5}
+        assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("--copies-of", "nothing"), "not the id of an issue"),
+            (("--version", "1"), "--copies-of"),
+            (("--copies-of", "00000000-0000-0000-0000-000000000001"), "There is no issue"),
+        ],
+    )
+    def test_what_it_cannot_do_it_says(self, arguments: tuple[str, ...], words: str) -> None:
+        with pytest.raises(CommandError, match=words):
+            command(*arguments)
+
+    def test_the_newest_is_refused_in_one_sentence(self, old: Edition) -> None:
+        newest = Edition.objects.get(title="Lately")
+        with pytest.raises(CommandError, match="It is the newest issue"):
+            command("--copies-of", str(newest.issue_id))
+
+
+class TestCorrections:
+    def test_to_those_who_were_reached_is_refused_and_to_everyone_is_not(
+        self, newsroom: Newsroom, old: Edition
+    ) -> None:
+        drop(old)
+        content = Content.written("Long ago, put right", "<p>Words</p>", "")
+
+        with pytest.raises(VersionRefusedError, match="Who was sent version 1 is not kept any"):
+            publish(
+                newsroom.author.pk,
+                "a-key",
+                content,
+                hold_s=0,
+                issue=old.issue_id,
+                version=2,
+                goes_to=REACHED,
+            )
+        place = place_of(old.issue_id)
+        assert place is not None
+        assert place.unknown_reached
+        assert place.is_correction
+
+        made = publish(
+            newsroom.author.pk, "b-key", content, hold_s=0, issue=old.issue_id, version=2
+        )
+        assert made.edition.audience == 5
+
+    def test_while_one_is_being_published_nothing_is_dropped(
+        self, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        with onlooker.transaction():
+            onlooker.execute(MAKE_COPIES)
+            with pytest.raises(OperationalError):
+                drop_copies(old)
+        assert rows_of(old).count() == 5
+        assert drop(old) == 5
+
+    def test_one_that_waits_for_its_time_keeps_them(self, newsroom: Newsroom, old: Edition) -> None:
+        Edition.objects.create(
+            issue_id=old.issue_id,
+            version=2,
+            goes_to=REACHED,
+            control="scheduled",
+            scheduled_for="2100-01-01T00:00Z",
+            scheduled_local="2100-01-01T00:00",
+            scheduled_zone="UTC",
+            published_at="2100-01-01T00:00Z",
+            held_until="2100-01-01T00:00Z",
+            stream="broadcast",
+            title="Later",
+            text_mail="Words",
+            content_hash=b"1",
+        )
+
+        with pytest.raises(CopiesStayError, match="A correction is scheduled"):
+            drop_copies(old)
+
+
+class TestWhatIsToldLater:
+    def told(self, copy: Delivery, kind: str, **more: Any) -> None:
+        body = {
+            "RecordType": kind,
+            "MessageID": copy.provider_message_id,
+            "Recipient": copy.address,
+            "Email": copy.address,
+            "MessageStream": "broadcast",
+            "DeliveredAt": "2030-01-01T00:00:00Z",
+            "BouncedAt": "2030-01-01T00:00:00Z",
+            "Metadata": {"delivery": str(copy), "attempt": "0" * 32},
+            **more,
+        }
+        body["Metadata"]["delivery"] = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
+        event = provider_event.keep(json.dumps(body).encode())
+        assert event is not None
+        assert provider_event.apply(event)
+
+    def test_a_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
+        copy = rows_of(old)[0]
+        drop(old)
+
+        self.told(
+            copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email="forwarded@example.net"
+        )
+
+        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+        assert not Alarm.objects.exists()
+        assert breaches_of([old.pk]) == []
+        assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 1
+
+    def test_a_delivery_and_another_acceptance_are_kept_and_change_nothing(
+        self, old: Edition
+    ) -> None:
+        copy = rows_of(old)[0]
+        drop(old)
+
+        self.told(copy, "Delivery")
+        self.told(copy, "Delivery", MessageID="another-one")
+
+        assert ProviderEvent.objects.count() == 2
+        assert not Alarm.objects.exists()
+        assert breaches_of([old.pk]) == []
+        assert books_of(old.pk).sent == 5
+
+    def test_what_is_told_of_somebody_who_was_erased_is_not_kept(self, old: Edition) -> None:
+        copy = rows_of(old)[0]
+        drop(old)
+        erase(copy.recipient_id)
+
+        self.told(copy, "Delivery")
+
+        assert not ProviderEvent.objects.exists()
+
+    def test_reconcile_leaves_it_out_and_says_so(self, old: Edition) -> None:
+        drop(old)
+        out, err = StringIO(), StringIO()
+
+        call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
+
+        assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
+        assert "Version 1 is left out. Who its copies went to is not kept" in err.getvalue()
+
+    def test_a_restored_backup_does_not_open_it_again(self, old: Edition) -> None:
+        first = rows_of(old).order_by("batch_id")[0]
+        rows_of(old).filter(recipient=first.recipient_id).update(
+            outcome="failed", missed=True, reason="All tries used up."
+        )
+        Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
+        Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
+        drop(old)
+
+        assert old.pk not in identity.declare_restored()
+        assert breaches_of([old.pk]) == []
+
+
+class TestWhatIsShown:
+    def test_a_sentence_stands_where_the_readers_were(
+        self,
+        old: Edition,
+        window: WindowOf,  # noqa: F811
+    ) -> None:
+        drop(old)
+        old.refresh_from_db()
+        says = dropped_sentence(old.copies_dropped_at)
+        assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
+        page = f"/admin/newsletters/{old.issue_id}/"
+
+        for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
+            words = window.get(address).words
+            assert says in words
+            assert "5 copies went out" in words
+            assert "No copy is" not in words
+            assert "reader0@example.net" not in words
+
+    def test_a_person_is_told_that_it_is_not_known_who_got_older_letters(
+        self, old: Edition, make_older: MakeOlder
+    ) -> None:
+        make_older(200, "subscriber")
+        drop(old)
+
+        record = record_of(Subscriber.objects.order_by("pk")[0].pk)
+
+        assert record is not None
+        assert [copy.title for copy in record.copies] == ["Lately"]
+        assert record.letters_not_known == 1
+
+    def test_a_receipt_is_genuine_and_cannot_be_counted_again(
+        self,
+        old: Edition,
+        window: WindowOf,  # noqa: F811
+    ) -> None:
+        drop(old)
+        old.refresh_from_db()
+
+        assert facts_today(old) is None
+        kept = signed_receipt(receipt_of(old)).as_json()
+        words = window.post("/admin/newsletters/receipts/", receipt=kept).words
+        assert "Genuine." in words
+        assert "cannot be counted again. Who its copies went to is not kept any more" in words
+
+    def test_the_file_of_its_readers_is_gone_and_says_why(
+        self,
+        old: Edition,
+        window: WindowOf,  # noqa: F811
+    ) -> None:
+        drop(old)
+
+        answer = window.get(f"/admin/newsletters/{old.issue_id}/readers.csv").answer
+
+        assert answer.status_code == 410
+        assert answer.content.decode().startswith("Who its copies went to is not kept any more")
