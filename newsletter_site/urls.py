@@ -7,6 +7,7 @@ from newsletter_site.api import api
 from newsletter_site.api_document import openapi
 from newsletter_site.favicon import favicon
 from newsletter_site.sign_in.view import let_in, sign_in
+from newsletter_site.tokens.page import revoke_token, tokens
 from publishing.views.home import home
 from publishing.views.pictures import show_picture
 
@@ -14,6 +15,8 @@ handler500 = "newsletter_site.database_away.server_error"
 
 urlpatterns = [
     path("", include("newsletter_site.operating.urls")),
+    path("admin/newsletters/tokens/", tokens, name="tokens"),
+    path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     # In place of the admin's own, whose name it keeps: `admin:login`.

@@ -21,9 +21,14 @@ def standing_of(token: ApiToken, now: datetime | None = None) -> Standing:
     """How it stands at `now`, the database's time; asked for where it is not given."""
     now = now or time_now()
     if token.revoked_at is not None:
-        return Standing(False, f"revoked {token.revoked_at:%Y-%m-%d}")
+        return Standing(False, f"revoked {_day(token.revoked_at)}")
     if token.expires_at is not None and token.expires_at <= now:
-        return Standing(False, f"expired {token.expires_at:%Y-%m-%d}")
-    used = f"used {token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never used"
-    until = f", until {token.expires_at:%Y-%m-%d}" if token.expires_at else ", without an end"
+        return Standing(False, f"expired {_day(token.expires_at)}")
+    used = f"used {_day(token.last_used_at)}" if token.last_used_at else "never used"
+    until = f", until {_day(token.expires_at)}" if token.expires_at else ", without an end"
     return Standing(True, f"{used}{until}")
+
+
+def _day(at: datetime) -> str:
+    """Such as 9 Oct 2026, in UTC."""
+    return f"{at.day} {at:%b %Y}"

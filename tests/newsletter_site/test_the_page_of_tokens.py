@@ -1,0 +1,124 @@
+"""The desk's page of tokens: made once, shown once, taken back by whose they are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+
+from newsletter_site.models import ApiToken
+from newsletter_site.tokens.keeping import make
+from newsletter_site.tokens.secret import is_well_formed
+from tests.newsletter_site.calling import Program
+from tests.publishing.window_of import WindowOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "/admin/newsletters/tokens/"
+
+
+@pytest.fixture
+def edith(transactional_db: None) -> Any:
+    """Edith, who may publish."""
+    person = get_user_model().objects.create_user("edith", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="publish_edition"))
+    return person
+
+
+@pytest.fixture
+def window(edith: Any) -> WindowOf:
+    """Her browser."""
+    return WindowOf(edith)
+
+
+def form_on(page: Any) -> str:
+    found = re.search(r'name="form" value="([0-9a-f-]{36})"', page.html)
+    assert found is not None
+    return found[1]
+
+
+def asked(page: Any, **facts: Any) -> dict[str, Any]:
+    return {"form": form_on(page), "name": "the press", "scope": "status", "days": "30", **facts}
+
+
+def token_on(page: Any) -> str:
+    found = re.search(r"homing_[A-Za-z0-9_-]{50,}", page.html)
+    return found[0] if found else ""
+
+
+def test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else(window: WindowOf) -> None:
+    page = window.post(PAGE, **asked(window.get(PAGE)))
+    assert page.status == 200
+    assert is_well_formed(token_on(page))
+    assert page.answer.headers["Cache-Control"] == "no-store"
+    row = ApiToken.objects.get()
+    assert row.scopes == ["status"]
+    assert row.expires_at is not None
+    later = window.get(PAGE)
+    assert token_on(later) == ""
+    assert "the press" in later.words
+
+
+def test_the_same_form_twice_makes_one_token_and_shows_it_once(window: WindowOf) -> None:
+    form = asked(window.get(PAGE))
+    window.post(PAGE, **form)
+    again = window.post(PAGE, **form)
+    assert ApiToken.objects.count() == 1
+    assert token_on(again) == ""
+    assert "was posted before" in again.words
+
+
+def test_only_what_one_may_is_offered_and_nothing_else_is_made(window: WindowOf) -> None:
+    page = window.get(PAGE)
+    assert 'value="publish"' in page.html
+    assert 'value="readers"' not in page.html
+    refused = window.post(PAGE, **asked(page, scope="readers"))
+    assert "takes a permission that edith lacks" in refused.words
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"name": " "}, "Give it a name"),
+        ({"scope": ""}, "is nothing that a token is for"),
+        ({"days": "7"}, "Choose for how long"),
+        ({"form": "x"}, "without its key"),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_words_stay(
+    window: WindowOf, facts: dict[str, str], said: str
+) -> None:
+    page = window.post(PAGE, **asked(window.get(PAGE), **facts))
+    assert said in page.words
+    assert not ApiToken.objects.exists()
+
+
+def test_a_token_is_revoked_by_whose_it_is(window: WindowOf, edith: Any) -> None:
+    program = Program(edith)
+    address = f"{PAGE}{program.row.pk}/revoke/"
+    assert "cannot be undone" in window.get(address).words
+    assert program.get("/issues/").status_code == 200
+    assert window.post(address).status == 303
+    assert program.get("/issues/").status_code == 401
+    assert window.post(address).status == 303
+
+
+def test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser(edith: Any) -> None:
+    made = make(edith, "the press", ["status"])
+    address = f"{PAGE}{made.row.pk}/revoke/"
+    basil = WindowOf(get_user_model().objects.create_user("basil", is_staff=True))
+    assert "the press" not in basil.get(PAGE).words
+    assert basil.get(address).status == 404
+    assert basil.post(address).status == 404
+    root = WindowOf(get_user_model().objects.create_superuser("root"))
+    assert "the press" in root.get(PAGE).words
+    assert root.post(address).status == 303
+
+
+def test_who_may_not_sign_in_at_the_desk_is_led_to_the_login(transactional_db: None) -> None:
+    reader = WindowOf(get_user_model().objects.create_user("reader"))
+    assert reader.get(PAGE).status == 302
