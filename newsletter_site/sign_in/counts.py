@@ -84,26 +84,6 @@ def forget_name(hashed: str) -> int:
         return cursor.rowcount
 
 
-def forget_old_failures(most: int = 1000) -> int:
-    """
-    Delete up to `most` counts that count no more, for `prune`; returns how many there were.
-
-    Safe at any moment: a count that is gone is one of no failures, and after a day it was that.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            DELETE FROM axes_accessattempt WHERE id IN (
-                SELECT id FROM axes_accessattempt
-                 WHERE attempt_time < clock_timestamp() - interval '1 day'
-                 ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
-            ) AND attempt_time < clock_timestamp() - interval '1 day'
-            """,
-            [most],
-        )
-        return cursor.rowcount
-
-
 def _failures(count: Count) -> Failures:
     with connection.cursor() as cursor:
         cursor.execute(

@@ -15,8 +15,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.test import Client
 
-from newsletter_site.sign_in.counts import forget_old_failures
-
 LOGIN = "/admin/login/"
 RIGHT = "a long password"
 
@@ -351,22 +349,6 @@ def test_the_log_tells_of_signing_in_and_out_of_failures_and_of_waits(
     assert told[0][1]["network"] == "203.0.113.0/24"
     assert told[5][1]["wait_s"] > 500
     assert told[6][1]["author"] == str(author.pk)
-
-
-def test_counts_that_count_no_more_can_be_deleted_and_those_that_count_stay() -> None:
-    fail(5)
-    fail(1, address="198.51.100.7")
-    assert forget_old_failures() == 0
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE axes_accessattempt SET attempt_time = attempt_time - interval '25 hours' "
-            "WHERE ip_address = '198.51.100.0'"
-        )
-
-    assert forget_old_failures(most=1) == 1
-    assert forget_old_failures() == 1
-    assert forget_old_failures() == 0
-    assert sign_in(RIGHT).status_code == 429
 
 
 def test_an_operator_lets_an_author_in_at_once(capsys: pytest.CaptureFixture[str]) -> None:
