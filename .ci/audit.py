@@ -99,7 +99,7 @@ def banner(found: Verdict) -> str:
 def main() -> int:
     """0 where the run goes on."""
     try:
-        asked = subprocess.run(COMMAND, capture_output=True, text=True, timeout=MOST_S)  # noqa: PLW1510
+        asked = subprocess.run(COMMAND, capture_output=True, text=True, timeout=MOST_S)
         found = verdict(asked.returncode, asked.stdout, asked.stderr)
     except subprocess.TimeoutExpired:
         found = Verdict(Said.NOT_ASKED, (f"no answer within {MOST_S} s",))

@@ -9,8 +9,16 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Field, QuerySet
 from django.http import HttpRequest
+from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- it registers
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- it registers
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
+
+# Their secrets are nobody's to see: a second factor is set up by its owner, on a page of its own.
+for _device in (TOTPDevice, StaticDevice):
+    admin.site.unregister(_device)
 
 admin.site.site_header = "Homing"
 admin.site.site_title = "Homing"
@@ -32,9 +40,16 @@ STAFF = (
 class AuthorAdmin(UserAdmin):
     """Authors and operators, with words about what their groups let them do."""
 
-    list_display = (*UserAdmin.list_display, "in_groups")
+    list_display = (*UserAdmin.list_display, "in_groups", "has_second_factor")
     # They are noted, not chosen; and Django's fields for a moment have no labels.
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined", "second_factor_since")
+    fieldsets = (
+        *UserAdmin.fieldsets[:-1],
+        (
+            UserAdmin.fieldsets[-1][0],
+            {"fields": (*UserAdmin.fieldsets[-1][1]["fields"], "second_factor_since")},
+        ),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
@@ -43,6 +58,11 @@ class AuthorAdmin(UserAdmin):
     def in_groups(self, author: User) -> str:
         """The groups of a person, by name."""
         return ", ".join(sorted(group.name for group in author.groups.all()))
+
+    @admin.display(description="second factor", boolean=True)
+    def has_second_factor(self, author: User) -> bool:
+        """Whether a code is asked for."""
+        return author.second_factor_since is not None
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> Any:
         said = {"is_staff": STAFF, "groups": GROUPS}

@@ -91,6 +91,9 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
@@ -121,6 +124,7 @@ MIDDLEWARE = [
     "newsletter_site.logs.requests.AuthorOfRequest",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "newsletter_site.sign_in.demanded.SecondFactorDemanded",
     # Puts the page that says when to try again in place of the answer to a try that was refused.
     "axes.middleware.AxesMiddleware",
     # The innermost: a view that fails because the database is away is no fault of ours.
@@ -191,6 +195,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_FAILURES = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
 LOGIN_COOL_OFF_S = env.seconds("LOGIN_COOL_OFF_S", 60, least=0.1)
+REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
+OTP_TOTP_ISSUER = "Homing"
 # What counts, how much and for how long is decided in newsletter_site/sign_in/.
 AXES_HANDLER = "newsletter_site.sign_in.counting.CountedSignIns"
 AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.counting.network_address"

@@ -6,6 +6,7 @@ from django.urls import include, path
 from newsletter_site.api import api
 from newsletter_site.api_document import openapi
 from newsletter_site.favicon import favicon
+from newsletter_site.sign_in.second_factor_page import second_factor_page, second_factor_picture
 from newsletter_site.sign_in.view import let_in, sign_in
 from newsletter_site.tokens.page import revoke_token, tokens
 from publishing.views.home import home
@@ -22,6 +23,8 @@ urlpatterns = [
     # In place of the admin's own, whose name it keeps: `admin:login`.
     path("admin/login/", sign_in),
     path("admin/login/known/<str:token>/", let_in, name="let_in"),
+    path("admin/second-factor/", second_factor_page, name="second_factor"),
+    path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
     path("api/v1/", api.urls),

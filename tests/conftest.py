@@ -54,6 +54,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "POSTMARK_WEBHOOK_USER": None,
     "PICTURES_PER_HOUR": None,
     "PUBLISH_HOLD_S": "0",
+    "REQUIRE_SECOND_FACTOR": None,
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
     "SIGN_UPS_PER_HOUR": None,
     "SIGN_UP_LEAST_S": None,

@@ -44,6 +44,25 @@ def network_address(request: HttpRequest) -> str:
     return address_of(network_of(request))
 
 
+def say_that_it_failed(request: HttpRequest, name: str, what: str) -> None:
+    """
+    Tell the log of a try that failed, or was refused, and was counted before it was looked at.
+
+    The name was typed: it is looked up and not repeated.
+    """
+    tried = getattr(request, "sign_in_tried", ())
+    facts: dict[str, object] = {"network": network_of(request)}
+    if isinstance(tried, Refused):
+        facts["wait_s"] = math.ceil(tried.wait_s)
+        logger.info("a sign-in was refused unread: it has to wait", extra=facts)
+        return
+    author = get_user_model().objects.filter(username=name).values_list("pk", flat=True).first()
+    facts["author"] = str(author or "nobody of that name")
+    facts["wait_s"] = math.ceil(max((one.wait_s for one in tried), default=0))
+    waits = ", and the next one has to wait" if facts["wait_s"] else ""
+    logger.warning("%s%s", what, waits, extra=facts)
+
+
 class CountedSignIns(AxesDatabaseHandler):
     """AXES_HANDLER. Keeps no log of its own in the database; the site's log and trail have it."""
 
@@ -59,19 +78,8 @@ class CountedSignIns(AxesDatabaseHandler):
         """Say so in the log. It was counted before it was tried."""
         if request is None:
             return
-        tried = getattr(request, "sign_in_tried", ())
-        facts: dict[str, object] = {"network": network_of(request)}
-        if isinstance(tried, Refused):
-            facts["wait_s"] = math.ceil(tried.wait_s)
-            logger.info("a sign-in was refused unread: it has to wait", extra=facts)
-            return
-        author = get_user_model().objects.filter(username=str(credentials.get("username") or ""))
-        facts["author"] = str(author.values_list("pk", flat=True).first() or "nobody of that name")
-        facts["wait_s"] = math.ceil(max((one.wait_s for one in tried), default=0))
-        if facts["wait_s"]:
-            logger.warning("a sign-in failed, and the next one has to wait", extra=facts)
-        else:
-            logger.warning("a sign-in failed", extra=facts)
+        name = str(credentials.get("username") or "")
+        say_that_it_failed(request, name, "a sign-in failed")
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
         """Forget the failures of whoever signed in."""

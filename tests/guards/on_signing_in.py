@@ -6,7 +6,10 @@ from tests.guards.guard import guard
 
 COUNTS = "newsletter_site/sign_in/counts.py"
 UNDER = "newsletter_site/sign_in/counted_under.py"
+FACTOR = "newsletter_site/sign_in/second_factor.py"
+VIEW = "newsletter_site/sign_in/view.py"
 COUNTED = "tests/newsletter_site/test_failed_sign_ins_are_counted.py::"
+TWO = "tests/newsletter_site/test_second_factor.py::"
 
 GUARDS = [
     guard(
@@ -72,5 +75,62 @@ GUARDS = [
         "_mark(response, whose, browser)\n    return",
         "_mark(response, whose, get_random_string(22))\n    return",
         f"{COUNTED}test_however_often_the_operators_link_is_opened_there_is_one_count_for_it",
+    ),
+    guard(
+        "where a second factor is set up the password alone signs nobody in",
+        VIEW,
+        "if not second_factor.is_asked_of(author):",
+        "if True:",
+        f"{TWO}test_the_right_password_alone_gives_no_session",
+    ),
+    guard(
+        "a code is looked at only where a try is to spare",
+        VIEW,
+        "        if isinstance(tried, Refused):\n            return refused_page(self.request)",
+        "        if False:\n            return refused_page(self.request)",
+        f"{TWO}test_wrong_codes_count_as_failed_sign_ins_and_end_in_a_wait",
+    ),
+    guard(
+        "a password that was changed meanwhile ends the waiting for a code",
+        VIEW,
+        "author is None or not constant_time_compare(password, author.get_session_auth_hash())",
+        "author is None",
+        f"{TWO}test_who_changes_the_password_meanwhile_ends_the_waiting_for_a_code",
+    ),
+    guard(
+        "sessions of before a second factor do not survive it",
+        "newsletter_site/models.py",
+        "if self.second_factor_since is None:",
+        "if True:",
+        f"{TWO}test_sessions_of_before_it_was_set_up_do_not_survive_it",
+    ),
+    guard(
+        "of a recovery code its hash alone is kept",
+        FACTOR,
+        "return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()",
+        "return code",
+        f"{TWO}test_no_recovery_code_and_no_secret_stands_anywhere_to_be_read",
+    ),
+    guard(
+        "guessing at an open session counts like guessing at the door",
+        "newsletter_site/sign_in/second_factor_page.py",
+        "    if isinstance(tried, Refused):\n        return refused_page(request)",
+        "    if False:\n        return refused_page(request)",
+        f"{TWO}test_guessing_at_an_open_session_counts_like_guessing_at_the_door",
+    ),
+    guard(
+        "an open session alone takes no second factor away",
+        "newsletter_site/sign_in/second_factor_page.py",
+        "    return _page(request, sentence)",
+        "    return None",
+        f"{TWO}test_whoever_has_only_the_open_session_cannot_take_it_away",
+        f"{TWO}test_it_is_not_begun_without_the_password",
+    ),
+    guard(
+        "where a second factor is demanded whoever has none sees no other page",
+        "newsletter_site/sign_in/demanded.py",
+        "not settings.REQUIRE_SECOND_FACTOR",
+        "True",
+        f"{TWO}test_where_it_is_demanded_whoever_has_none_sees_no_other_page",
     ),
 ]

@@ -1,0 +1,186 @@
+"""
+The second factor of an account: the only place that makes, asks and takes away its devices.
+
+An app on a telephone shows a new code every half minute; ten recovery codes are good for once each.
+The secret is shown while it is set up and never again, and of a recovery code only its hash is
+kept. After a wrong code the next one is looked at only after a pause that doubles (django-otp).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from newsletter_site.models import User
+from newsletter_site.sign_in.trail import record
+
+RECOVERY_CODES = 10
+# Sixty bits: nobody finds one from its hash. Without signs that look like one another.
+_SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
+_GROUPS, _GROUP = 3, 4
+_OF_THE_APP = re.compile(r"[0-9]{6}")
+_RECOVERY = re.compile(rf"[{_SIGNS}]{{{_GROUPS * _GROUP}}}")
+_NAME = "telephone"
+
+
+class Answer(Enum):
+    """What a code was worth."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    PAUSED = "not looked at"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a code was worth; `wait_s` says when the next one is looked at, where it was not."""
+
+    answer: Answer
+    wait_s: int = 0
+
+
+def is_asked_of(author: Any) -> bool:
+    """Whether this author signs in with a code besides."""
+    return TOTPDevice.objects.filter(user=author, confirmed=True).exists()
+
+
+def being_set_up(author: Any) -> TOTPDevice | None:
+    """The device that its owner has begun to set up and not confirmed yet."""
+    return TOTPDevice.objects.filter(user=author, confirmed=False).order_by("pk").last()
+
+
+def secret_of(device: TOTPDevice) -> str:
+    """The secret as an app takes it, in groups of four. For a device that is being set up."""
+    plain = base64.b32encode(device.bin_key).decode()
+    return " ".join(re.findall("....", plain))
+
+
+def recovery_codes_left(author: Any) -> int:
+    """How many are left."""
+    return StaticToken.objects.filter(device__user=author, device__confirmed=True).count()
+
+
+def begin(author: Any) -> None:
+    """A fresh secret to be taken in by an app; one that was begun before is worth nothing more."""
+    with transaction.atomic():
+        _hold(author)
+        TOTPDevice.objects.filter(user=author, confirmed=False).delete()
+        TOTPDevice.objects.create(user=author, name=_NAME, confirmed=False)
+
+
+def confirm(author: Any, typed: str) -> Checked | list[str]:
+    """
+    The first code of a device that is being set up: from now on it is asked for.
+
+    Returns the recovery codes, which nobody sees again. Every session that began before ends.
+    """
+    with transaction.atomic():
+        _hold(author)
+        device = being_set_up(author)
+        if device is None:
+            return Checked(Answer.WRONG)
+        checked = _asked(device, _without_blanks(typed))
+        if checked.answer is not Answer.RIGHT:
+            return checked
+        TOTPDevice.objects.filter(user=author).exclude(pk=device.pk).delete()
+        TOTPDevice.objects.filter(pk=device.pk).update(confirmed=True)
+        _end_sessions(author, _now())
+        record(author, author, "Set up a second factor")
+        return _new_codes(author)
+
+
+def check(author: Any, typed: str) -> Checked:
+    """Whether a code is this author's. It is good for once: who asks twice is refused."""
+    code = _without_blanks(typed)
+    with transaction.atomic():
+        _hold(author)
+        if _OF_THE_APP.fullmatch(code):
+            device = TOTPDevice.objects.filter(user=author, confirmed=True).first()
+            return _asked(device, code) if device else Checked(Answer.WRONG)
+        recovery = StaticDevice.objects.filter(user=author, confirmed=True).first()
+        if recovery is None or not _RECOVERY.fullmatch(code):
+            return Checked(Answer.WRONG)
+        return _asked(recovery, _hash(code))
+
+
+def looks_like_a_code(typed: str) -> bool:
+    """Whether somebody typed a code, and no password, where either will do."""
+    code = _without_blanks(typed)
+    return bool(_OF_THE_APP.fullmatch(code) or _RECOVERY.fullmatch(code))
+
+
+def new_codes(author: Any) -> list[str]:
+    """Ten fresh recovery codes; the ones before are worth nothing more."""
+    with transaction.atomic():
+        _hold(author)
+        record(author, author, "Made new recovery codes")
+        return _new_codes(author)
+
+
+def remove(author: Any) -> bool:
+    """No code is asked for any more. False if none was. Sessions that began before end."""
+    with transaction.atomic():
+        _hold(author)
+        was_there = is_asked_of(author)
+        TOTPDevice.objects.filter(user=author).delete()
+        StaticDevice.objects.filter(user=author).delete()
+        if was_there:
+            _end_sessions(author, None)
+        return was_there
+
+
+def _asked(device: Any, code: str) -> Checked:
+    allowed, why = device.verify_is_allowed()
+    if not allowed:
+        left = (why["locked_until"] - timezone.now()).total_seconds()
+        return Checked(Answer.PAUSED, max(1, math.ceil(left)))
+    return Checked(Answer.RIGHT if device.verify_token(code) else Answer.WRONG)
+
+
+def _new_codes(author: Any) -> list[str]:
+    StaticDevice.objects.filter(user=author).delete()
+    device = StaticDevice.objects.create(user=author, name="recovery codes")
+    codes = [
+        "".join(secrets.choice(_SIGNS) for _ in range(_GROUPS * _GROUP))
+        for _ in range(RECOVERY_CODES)
+    ]
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=_hash(one)) for one in codes)
+    return ["-".join(re.findall("." * _GROUP, one)) for one in codes]
+
+
+def _hash(code: str) -> str:
+    """As much of the hash as django-otp has room for: 96 bits."""
+    return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()
+
+
+def _without_blanks(typed: str) -> str:
+    return re.sub(r"[\s-]", "", typed).lower()
+
+
+def _hold(author: Any) -> None:
+    """One at a time for each account: two tries at once are two, and a code is good for once."""
+    User.objects.select_for_update().get(pk=author.pk)
+
+
+def _end_sessions(author: Any, since: datetime | None) -> None:
+    """A session's hash is made of the password and of this moment (`User`)."""
+    author.second_factor_since = since
+    author.save(update_fields=["second_factor_since"])
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]

@@ -1,0 +1,153 @@
+"""The page where somebody sets up their second factor, renews its codes, or takes it away."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import segno
+from django.conf import settings
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from newsletter_site.sign_in import counts, second_factor
+from newsletter_site.sign_in.counting import say_that_it_failed, take_a_try
+from newsletter_site.sign_in.counts import Refused
+from newsletter_site.sign_in.second_factor import Answer, Checked
+from newsletter_site.sign_in.trail import record
+from newsletter_site.sign_in.wait import refused_page
+from publishing.words_for_numbers import span_of
+
+NOT_YOU = "This is neither your password nor one of your codes. Nothing was changed."
+NOT_YOUR_PASSWORD = "This is not your password. Nothing was changed."  # noqa: S105
+NOT_THE_CODE = (
+    "This code is not the right one. Look whether the telephone’s clock is right, and type the "
+    "code that the app shows now."
+)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def second_factor_page(request: HttpRequest) -> HttpResponse:
+    """How it stands, and what may be done: the field `do` of a form says what."""
+    do = {"begin": _begin, "confirm": _confirm, "new-codes": _new_codes, "remove": _remove}
+    if request.method != "POST":
+        return _page(request)
+    return do.get(request.POST.get("do", ""), _page)(request)
+
+
+@never_cache
+@login_required
+@require_safe
+def second_factor_picture(request: HttpRequest) -> HttpResponse:
+    """The QR code of a secret that is being set up, for its owner alone."""
+    device = second_factor.being_set_up(request.user)
+    if device is None:
+        raise Http404
+    drawn = io.BytesIO()
+    # Light modules are drawn too: on a dark page nothing could read it otherwise.
+    segno.make(device.config_url, error="m").save(
+        drawn, kind="svg", scale=6, border=4, dark="#000", light="#fff", xmldecl=False
+    )
+    return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
+
+
+def _begin(request: HttpRequest) -> HttpResponse:
+    if second_factor.is_asked_of(request.user):
+        return _to_the_page()
+    if refused := _is_not_them(request, NOT_YOUR_PASSWORD):
+        return refused
+    second_factor.begin(request.user)
+    return _to_the_page()
+
+
+def _confirm(request: HttpRequest) -> HttpResponse:
+    done = second_factor.confirm(request.user, request.POST.get("code", ""))
+    if isinstance(done, Checked):
+        return _page(request, _why_not(done))
+    return _codes_page(request, done)
+
+
+def _new_codes(request: HttpRequest) -> HttpResponse:
+    if not second_factor.is_asked_of(request.user):
+        return _to_the_page()
+    if refused := _is_not_them(request, NOT_YOU):
+        return refused
+    return _codes_page(request, second_factor.new_codes(request.user))
+
+
+def _remove(request: HttpRequest) -> HttpResponse:
+    if not second_factor.is_asked_of(request.user):
+        return _to_the_page()
+    if refused := _is_not_them(request, NOT_YOU):
+        return refused
+    if second_factor.remove(request.user):
+        record(request.user, request.user, "Took the second factor away")
+        update_session_auth_hash(request, request.user)
+    return _to_the_page()
+
+
+def _is_not_them(request: HttpRequest, sentence: str) -> HttpResponse | None:
+    """
+    Whoever sits at an open session is asked for the password, or a code where there are codes.
+
+    A wrong one counts like one at the sign-in page: it would be the way around that otherwise.
+    """
+    author: Any = request.user
+    proof = request.POST.get("proof", "")
+    tried = request.sign_in_tried = take_a_try(request, author.get_username())
+    if isinstance(tried, Refused):
+        return refused_page(request)
+    if author.check_password(proof):
+        counts.take_back(tried)
+        return None
+    if second_factor.looks_like_a_code(proof) and second_factor.is_asked_of(author):
+        checked = second_factor.check(author, proof)
+        if checked.answer is not Answer.WRONG:
+            counts.take_back(tried)
+        if checked.answer is Answer.RIGHT:
+            return None
+        if checked.answer is Answer.PAUSED:
+            return _page(request, _why_not(checked))
+    say_that_it_failed(request, author.get_username(), "a password or code was wrong, signed in")
+    return _page(request, sentence)
+
+
+def _why_not(checked: Checked) -> str:
+    if checked.answer is Answer.PAUSED:
+        return (
+            "After a wrong code the next one is looked at only after a pause. Try again in "
+            f"{span_of(checked.wait_s)}."
+        )
+    return NOT_THE_CODE
+
+
+def _page(request: HttpRequest, fault: str = "") -> HttpResponse:
+    author: Any = request.user
+    device = second_factor.being_set_up(author)
+    is_on = second_factor.is_asked_of(author)
+    facts = {
+        "fault": fault,
+        "is_on": is_on,
+        "required": settings.REQUIRE_SECOND_FACTOR,
+        "since": author.second_factor_since,
+        "codes_left": second_factor.recovery_codes_left(author) if is_on else 0,
+        "secret": second_factor.secret_of(device) if device and not is_on else "",
+    }
+    return render(request, "sign_in/second_factor.html", facts)
+
+
+def _codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    # This session goes on; the others, of before, ended with the change.
+    update_session_auth_hash(request, request.user)
+    return render(request, "sign_in/recovery_codes.html", {"codes": codes})
+
+
+def _to_the_page() -> HttpResponseRedirect:
+    return HttpResponseRedirect(reverse("second_factor"))
