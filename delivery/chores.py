@@ -59,4 +59,4 @@ def do_all() -> None:
         try:
             chore()
         except Exception:
-            logger.exception("the chore “%s” failed; it is tried again", name)
+            logger.exception("a chore failed (%s); it is tried again", name)

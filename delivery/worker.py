@@ -206,7 +206,7 @@ class Worker:
                             continue
                     except Exception:
                         failures += 1
-                        logger.exception("the chore “%s” failed; it is tried again", chore.name)
+                        logger.exception("a chore failed (%s); it is tried again", chore.name)
                         _forget_connection()
                 self._stopping.wait(self._pause(failures))
         finally:

@@ -356,6 +356,7 @@ LOGGING = {
             ],
         },
     },
+    "filters": {"with_fault": {"()": "newsletter_site.logs.lines.WithFault"}},
     "handlers": {
         "stderr": {"class": "newsletter_site.logs.lines.StandardError", "formatter": "line"},
     },
@@ -366,7 +367,7 @@ LOGGING = {
         # Django's own handlers go: one would mail faults to nobody.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
-        "django.request": {"level": "ERROR"},
+        "django.request": {"level": "ERROR", "filters": ["with_fault"]},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         "gunicorn.error": {
             "handlers": ["stderr"],

@@ -112,7 +112,11 @@ def apply_pending() -> int:
             [TRIES, AT_A_TIME],
         )
         waiting = [row[0] for row in cursor.fetchall()]
-    return sum(apply(event) for event in waiting)
+    applied = 0
+    for event in waiting:
+        with log_ids.scope():
+            applied += apply(event)
+    return applied
 
 
 def apply(event: int) -> bool:
@@ -122,14 +126,13 @@ def apply(event: int) -> bool:
 
     Raises `OperationalError` if the database was not there or kept it waiting.
     """
-    with log_ids.scope():
-        try:
-            return _apply(event)
-        except OperationalError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
-            _count_failure(event, error)
-            return False
+    try:
+        return _apply(event)
+    except OperationalError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
+        _count_failure(event, error)
+        return False
 
 
 def _apply(event: int) -> bool:

@@ -59,7 +59,7 @@ class LineFormatter(ProcessorFormatter):
         record = logging.makeLogRecord(record.__dict__)
         tell_no_address(record)
         if not self._words:
-            record.msg, record.args = _without_words(record.msg), _without_words(record.args)
+            _tell_no_words(record)
         return super().format(record)
 
     def _with_fields(self, logger: Any, name: str, line: Line) -> Line:
@@ -142,6 +142,22 @@ class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
         with suppress(Exception):
             self.stream.write(self.format(instead) + self.terminator)
             self.flush()
+
+
+class WithFault(logging.Filter):
+    """Only what broke: that a request was refused or put off stands on its own line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record has a fault."""
+        return bool(record.exc_info)
+
+
+def _tell_no_words(record: logging.LogRecord) -> None:
+    """Of every error that a record speaks of tell the kind; its words may be the message itself."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and record.msg == str(error):
+        record.msg, record.args = fault_of(error).sentence, ()
+    record.msg, record.args = _without_words(record.msg), _without_words(record.args)
 
 
 def _without_words(value: Any) -> Any:

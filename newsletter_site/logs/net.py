@@ -22,6 +22,8 @@ SHORTEST_TOKEN = 20
 _ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]+(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
 # What follows the host of a link may be the permission itself.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
+# To the last mark: what is quoted may have marks of its own.
+_QUOTED = re.compile(r"“(?:.*”|.*$)", re.DOTALL)
 _RUN = re.compile(rf"[A-Za-z0-9_-]{{{SHORTEST_TOKEN},}}={{0,2}}")
 _ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -43,7 +45,12 @@ class Net:
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if values else None
 
     def through(self, text: str) -> str:
-        """The text without secrets, addresses, what follows the host of a link, and tokens."""
+        """
+        The text without secrets, addresses, what follows the host of a link, and tokens; and of
+        what it quotes (as “that”) nothing, because those are somebody else's words.
+        """
+        if "“" in text:
+            text = _QUOTED.sub("“…”", text)
         if self._secrets is not None:
             text = self._secrets.sub(SECRET, text)
         if "://" in text:

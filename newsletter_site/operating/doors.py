@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 
 OPERATORS = "newsletter_site.operating.urls"
 
@@ -24,9 +24,9 @@ class OperatorsDoors:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        try:
-            match = resolve(request.path_info, urlconf=OPERATORS)
-        except Resolver404:
+        match = _door(request.path_info)
+        if match is None:
+            # Not from within the `except`: a fault of the page would have it for a cause.
             return self.get_response(request)
         # For whoever writes down which route was asked for.
         request.resolver_match = match
@@ -34,3 +34,10 @@ class OperatorsDoors:
             return HttpResponseNotAllowed(["GET", "HEAD"])
         answer: HttpResponse = match.func(request, *match.args, **match.kwargs)
         return answer
+
+
+def _door(path: str) -> ResolverMatch | None:
+    try:
+        return resolve(path, urlconf=OPERATORS)
+    except Resolver404:
+        return None

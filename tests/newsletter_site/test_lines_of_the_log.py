@@ -178,6 +178,7 @@ def test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind() -> None:
     assert event("tried again: %r", fault) == "tried again: 'OperationalError'"
     assert event("%(what)s", {"what": fault}) == "OperationalError"
     assert event(fault) == "OperationalError"
+    assert event(str(fault), fault=caught(fault)) == "OperationalError"
 
 
 def test_in_development_a_fault_has_its_words() -> None:
@@ -229,6 +230,8 @@ def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
         ("session k3jx8vq0w9zt2m5n7b1c4d6f8g0h2j4k", "session [token]"),
         ("signed x:1vM2aB:Zk3fUq9-PwLx0RtYvB2nMe_5sHdGj7KcQ1oWi8AzX", "signed x:1vM2aB:[token]"),
         ("hash " + "0a" * 32, "hash [token]"),
+        ("Postmark refuses: “no “Ada” here” (code 300).", "Postmark refuses: “…” (code 300)."),
+        ("Postmark refuses: “Ada Love", "Postmark refuses: “…”"),
         ("padded QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "padded [token]"),
     ],
 )  # fmt: skip
