@@ -65,13 +65,6 @@ class Fault:
 # Why it may stand: (migration, operation) as in a Fault → reason. A line that excuses nothing any
 # more fails the test.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {
-    ("delivery.0016_tallies", "Raw SQL operation"): (
-        "the table that it changes is made in the same migration"
-    ),
-    (
-        "delivery.0016_tallies",
-        "Create index edition_held_back on field(s) control of model edition",
-    ): "editions are few, thousands after many years; it is built in milliseconds",
     ("delivery.0018_copies_may_be_dropped", "Raw SQL operation"): (
         "a trigger on a table that the same migration has locked; it looks at no row"
     ),
