@@ -81,10 +81,19 @@ def editions_to_look_at() -> int:
     return Alarm.objects.filter(looked_at=None).values("edition").distinct().count()
 
 
-def look_at(edition: int, up_to: int, looker: uuid.UUID) -> int:
+def all_to_look_at() -> list[Alarm]:
+    """Every alarm that nobody has looked at yet, the first first."""
+    alarms = Alarm.objects.filter(looked_at=None).select_related("edition").order_by("pk")
+    return list(
+        alarms.only("kind", "sentence", "raised_at", "edition__issue_id", "edition__version")
+    )
+
+
+def look_at(edition: int, up_to: int, looker: uuid.UUID | None) -> int:
     """
     Somebody has looked at the alarms of an edition, up to the one with the id `up_to`; how many
-    nobody had looked at before. What was raised meanwhile is still to be looked at.
+    nobody had looked at before. What was raised meanwhile is still to be looked at. `looker` is
+    None for somebody at a shell.
     """
     return Alarm.objects.filter(edition=edition, pk__lte=up_to, looked_at=None).update(
         looked_at=Now(), looked_by=looker

@@ -95,6 +95,29 @@ def keep_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = None
 # --- Applying -------------------------------------------------------------------------------------
 
 
+def set_aside_events() -> list[tuple[int, str, datetime]]:
+    """What could not be applied and waits for a person: id, kind and when it came, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT id, kind, received_at FROM provider_event
+            WHERE applied_at IS NULL AND failures >= %s ORDER BY id
+            """,
+            [TRIES],
+        )
+        return cursor.fetchall()
+
+
+def try_set_aside_again() -> int:
+    """Have everything that was set aside tried again; how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE provider_event SET failures = 0 WHERE applied_at IS NULL AND failures >= %s",
+            [TRIES],
+        )
+        return int(cursor.rowcount)
+
+
 def apply_pending() -> int:
     """
     Apply what was kept and not applied, some at a time; how many were. A chore of every worker.

@@ -1,0 +1,34 @@
+"""`manage.py events`: what the provider told and could not be applied."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from delivery.queue.provider_event import set_aside_events, try_set_aside_again
+
+
+class Command(BaseCommand):
+    """Lists events that were set aside, or has them tried again."""
+
+    help = (
+        "List the provider's events that could not be applied and were set aside; the log says "
+        "why. With --again workers try them again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--again", action="store_true", help="have all of them tried again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["again"]:
+            self.stdout.write(f"{try_set_aside_again()} events are tried again.")
+            return
+        events = set_aside_events()
+        for number, kind, received_at in events:
+            self.stdout.write(
+                f"event {number}  {kind or 'of no kind'}  received {received_at:%Y-%m-%d %H:%M} UTC"
+            )
+        if not events:
+            self.stdout.write("No event is set aside.")

@@ -1,0 +1,52 @@
+"""`manage.py alarms`: the alarms that nobody has looked at yet, from a shell."""
+
+from __future__ import annotations
+
+import uuid
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from delivery.queue.alarms import all_to_look_at, look_at
+from publishing.audit_trail import record_action_from_the_command_line
+
+
+class Command(BaseCommand):
+    """Lists them, or notes that those of one issue were looked at; that stands in the log."""
+
+    help = (
+        "List the alarms that nobody has looked at yet. With --looked-at ISSUE those of that issue "
+        "count as looked at: they stay on its page, and the desk and the alert are quiet."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--looked-at", metavar="ISSUE", help="the id of an issue")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        alarms = all_to_look_at()
+        if options["looked_at"]:
+            issue = _issue(options["looked_at"])
+            its = [alarm for alarm in alarms if alarm.edition.issue_id == issue]
+            # The last of each edition stands for those before it.
+            for last in {alarm.edition_id: alarm for alarm in its}.values():
+                look_at(last.edition_id, last.pk, None)
+                record_action_from_the_command_line(last.edition, "alarms looked at")
+            self.stdout.write(f"{len(its)} alarms of this issue were looked at.")
+            return
+        for alarm in alarms:
+            self.stdout.write(
+                f"{alarm.raised_at:%Y-%m-%d %H:%M} UTC  {alarm.kind}  issue "
+                f"{alarm.edition.issue_id} version {alarm.edition.version}: {alarm.sentence}"
+            )
+        if not alarms:
+            self.stdout.write("Every alarm was looked at.")
+
+
+def _issue(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise CommandError(
+            f"--looked-at is {text!r}; expected the id of an issue, as `alarms` lists it."
+        ) from None
