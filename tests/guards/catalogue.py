@@ -22,6 +22,7 @@ from tests.guards import (
     on_sign_up,
     on_signing_in,
     on_test_letters,
+    on_the_api,
     on_the_database,
     on_told,
 )
@@ -46,6 +47,7 @@ GUARDS: tuple[Guard, ...] = (
     *on_told.GUARDS,
     *on_test_letters.GUARDS,
     *on_rights.GUARDS,
+    *on_the_api.GUARDS,
     *on_changing.GUARDS,
     *on_operating.GUARDS,
     *on_signing_in.GUARDS,

@@ -1,0 +1,160 @@
+"""Guards of the API: tokens, calls that are made twice, and what every answer keeps to."""
+
+from __future__ import annotations
+
+from tests.guards.guard import guard
+
+TOKENS = "tests/newsletter_site/test_tokens.py::"
+PAGE = "tests/newsletter_site/test_the_page_of_tokens.py::"
+CALLS = "tests/newsletter_site/test_every_call_of_the_api.py::"
+PUBLISHING = "tests/publishing/api/test_publishing_by_a_program.py::"
+READERS = "tests/subscribers/api/test_readers_by_a_program.py::"
+IMPORTS = "tests/subscribers/api/test_imports_by_a_program.py::"
+
+WHOSE = "newsletter_site/tokens/whose.py"
+BEARER = "subscribers/api/bearer.py"
+BOUNDARY = "newsletter_site/api_boundary.py"
+JSON = "subscribers/api/json_body.py"
+
+GUARDS = [
+    guard(
+        "a revoked token is not accepted",
+        WHOSE,
+        " AND revoked_at IS NULL",
+        "",
+        f"{TOKENS}test_a_revoked_token_is_not_accepted_any_more",
+    ),
+    guard(
+        "an expired token is not accepted",
+        WHOSE,
+        " OR expires_at > clock_timestamp())",
+        " OR true)",
+        f"{TOKENS}test_an_expired_token_is_not_accepted_any_more",
+    ),
+    guard(
+        "the tokens of who may not sign in any more are not accepted",
+        WHOSE,
+        "if person is None or not person.is_staff:",
+        "if person is None:",
+        f"{TOKENS}test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once[is_staff]",
+    ),
+    guard(
+        "a token does what it was made for and nothing else",
+        BEARER,
+        "if scope.name not in caller.scopes:",
+        "if False:",
+        f"{TOKENS}test_a_token_does_what_it_was_made_for_and_nothing_else",
+    ),
+    guard(
+        "a permission that was lost is lost for tokens too",
+        BEARER,
+        "if not scope.is_open_to(caller.person):",
+        "if False:",
+        f"{TOKENS}test_who_lost_a_permission_lost_it_for_their_tokens_at_once",
+    ),
+    guard(
+        "what is no token costs no look into the database",
+        WHOSE,
+        "if not is_well_formed(token):",
+        "if False:",
+        f"{TOKENS}test_what_is_mistyped_costs_no_look_into_the_database",
+    ),
+    guard(
+        "nobody makes a token for more than they may",
+        "newsletter_site/tokens/keeping.py",
+        "    if too_much:\n",
+        "    if False:\n",
+        f"{TOKENS}test_nobody_makes_a_token_for_more_than_they_may",
+    ),
+    guard(
+        "the answer that shows a token is stored by nobody",
+        "newsletter_site/tokens/page.py",
+        'page.headers["Cache-Control"] = "no-store"',
+        "pass",
+        f"{PAGE}test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else",
+    ),
+    guard(
+        "no cookie opens the API",
+        BOUNDARY,
+        '        request.META.pop("HTTP_COOKIE", None)\n',
+        '        request.META["HTTP_COOKIE"] = "sessionid=x"\n        request.session = None\n',
+        f"{TOKENS}test_a_session_is_no_token",
+    ),
+    guard(
+        "a token that came in the clear is told so and not redirected",
+        BOUNDARY,
+        "if settings.SECURE_SSL_REDIRECT and not request.is_secure():",
+        "if False:",
+        f"{CALLS}test_plain_http_is_refused_and_never_redirected",
+    ),
+    guard(
+        "no call is kept by anybody on the way",
+        BOUNDARY,
+        '        answer.headers["Cache-Control"] = "no-store"\n',
+        "",
+        f"{CALLS}test_the_document_is_openapi_3_1_and_anybody_may_read_it",
+    ),
+    guard(
+        "what is wrong with a call claims nothing",
+        "idempotency/once.py",
+        "    refusal = not_ready()\n",
+        "    refusal = None\n",
+        f"{PUBLISHING}test_what_has_to_be_put_right_is_named_and_claims_nothing",
+    ),
+    guard(
+        "a call with other content is another call",
+        "subscribers/api/changing.py",
+        "    if body is not None:\n",
+        "    if False:\n",
+        f"{PUBLISHING}test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made",
+    ),
+    guard(
+        "another file is another call",
+        "subscribers/api/changing.py",
+        '        "files": files,\n',
+        '        "files": [],\n',
+        f"{IMPORTS}test_the_same_call_again_brings_nothing_more",
+    ),
+    guard(
+        "an action through the API is one transaction with its saved answer",
+        "publishing/api/issue_calls.py",
+        "            with joining_the_callers():\n",
+        "            if True:\n",
+        f"{PUBLISHING}test_what_the_command_does_to_an_edition_a_program_does_once",
+    ),
+    guard(
+        "a program adds nobody who is gone",
+        "subscribers/adding.py",
+        "    if there is not None and there.state in GONE:\n",
+        "    if False:\n",
+        f"{READERS}test_who_is_gone_is_skipped_and_it_is_said_why[unsubscribed]",
+    ),
+    guard(
+        "a program adds nobody who was erased",
+        "subscribers/adding.py",
+        "if there is None and erased_among([key]) else",
+        "if False else",
+        f"{READERS}test_who_is_suppressed_or_was_erased_is_skipped",
+    ),
+    guard(
+        "a NUL character in JSON is named and breaks nothing",
+        JSON,
+        '    if "\\0" in text:\n',
+        "    if False:\n",
+        f"{READERS}test_what_has_to_be_put_right_is_named[body7-address]",
+    ),
+    guard(
+        "a JSON that is nested without end is refused",
+        JSON,
+        "    if depth > DEEPEST:\n",
+        "    if False:\n",
+        f"{CALLS}test_a_body_that_cannot_be_taken_is_answered_with_one_sentence",
+    ),
+    guard(
+        "an upload is cut off where it becomes too large",
+        "subscribers/api/import_calls.py",
+        "                    if left < 0:\n",
+        "                    if False:\n",
+        f"{IMPORTS}test_a_file_that_is_too_large_is_cut_off",
+    ),
+]
