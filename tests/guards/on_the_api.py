@@ -151,7 +151,7 @@ GUARDS = [
         f"{CALLS}test_a_body_that_cannot_be_taken_is_answered_with_one_sentence",
     ),
     guard(
-        "an upload is cut off where it becomes too large",
+        "what a program uploads is cut off where it becomes too large",
         "subscribers/api/import_calls.py",
         "                    if left < 0:\n",
         "                    if False:\n",
