@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
 from newsletter_site.embedded_postgres import address
-from tests.faults.own_server import OwnServer
+from newsletter_site.embedded_postgres.cluster import Cluster
 from tests.faults.waiting_for import eventually
 
 PORT = 6432
@@ -50,10 +51,17 @@ def program() -> str:
     return found
 
 
+class Server(Protocol):
+    """A server that it can stand before."""
+
+    cluster: Cluster
+    password: str
+
+
 class Pooler:
     """Hands out `pool_size` sessions of the server to whoever wants one, for a transaction each."""
 
-    def __init__(self, server: OwnServer, *, pool_size: int) -> None:
+    def __init__(self, server: Server, *, pool_size: int) -> None:
         self._program = program()
         self._password = server.password
         self._user = server.cluster.user

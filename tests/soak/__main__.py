@@ -14,12 +14,13 @@ import time
 import traceback
 from datetime import UTC, datetime
 
-from tests.soak import fairness, guarantees, longer_runs, recovery, snapshot, stops, storm
+from tests.soak import fairness, guarantees, longer_runs, recovery, snapshot, stack, stops, storm
 from tests.soak.finding import Finding, Proof, Wish
 from tests.soak.ground import clean_environment
 
 PROOFS: dict[str, Proof] = {
     "storm": storm.run,
+    "stack": stack.run,
     "recovery": recovery.run,
     "stops": stops.run,
     "fairness": fairness.run,

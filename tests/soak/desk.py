@@ -48,6 +48,11 @@ class Desk:
         self.session.close()
         self._commands.communicate()
 
+    def again(self, url: str) -> None:
+        """Open the session anew, where the server was restarted meanwhile."""
+        self.session.close()
+        self.session = psycopg.connect(url, autocommit=True)
+
     def _said(self, *command: str) -> dict[str, Any]:
         """The JSON line that a command prints."""
         assert self._commands.stdin is not None

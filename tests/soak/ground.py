@@ -48,7 +48,7 @@ class Ground:
     def __init__(self) -> None:
         self._own = OwnCluster()
         self.folder: Path = self._own.data_dir
-        cluster = cluster_in(self.folder)
+        cluster = self.cluster = cluster_in(self.folder)
         make_data_directory(cluster)
         with (cluster.data / "postgresql.conf").open("a") as file:
             file.write("\ntrack_commit_timestamp = on\n")

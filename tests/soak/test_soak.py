@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.deployment.programs import program
 from tests.own_cluster import ROOT
 from tests.soak import guarantees
 from tests.soak.__main__ import described
@@ -38,11 +39,22 @@ def test_a_tiny_storm_passes_and_prints_its_seed() -> None:
     assert done.stdout.splitlines()[-1].startswith("storm: passed. 2,000 deliveries, ")
 
 
+# Every part of the stack is begun, and restarted once.
+@pytest.mark.timeout(600)
+def test_a_tiny_stack_answers_everybody_through_every_restart() -> None:
+    program("nginx", package="nginx")
+    program("pgbouncer", package="pgbouncer")
+    done = soak("stack", "--quick", "--seed", "1789")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("stack: passed. PostgreSQL, PgBouncer, ")
+
+
 def test_a_proof_that_there_is_not_is_named_with_those_that_there_are() -> None:
     done = soak("strom")
 
     assert done.returncode == 2
-    assert "there is no proof 'strom'; expected one of storm, recovery" in done.stderr
+    assert "there is no proof 'strom'; expected one of storm, stack, recovery" in done.stderr
 
 
 def finding(*short: str) -> Finding:

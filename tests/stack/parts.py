@@ -1,0 +1,169 @@
+"""
+The parts of a whole Homing, each a process (or a server) of its own that can be begun and ended.
+
+What docker-compose.yml starts in containers, and what one machine has around that: PostgreSQL,
+PgBouncer in transaction mode, two web servers behind a proxy that speaks TLS, workers. The web
+servers run under deploy/gunicorn.conf.py, the proxy under deploy/nginx.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from newsletter_site.embedded_postgres import server
+from newsletter_site.embedded_postgres.cluster import Cluster
+from newsletter_site.embedded_postgres.server_user import run_as
+from tests.own_cluster import ROOT
+
+PATIENCE_S = 180.0
+LOOK_EVERY_S = 0.05
+LAST_WORDS = 40
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on at this moment."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def wait_until(so: Callable[[], bool], what: str) -> None:
+    """Look until it is so; RuntimeError if it never is."""
+    nothing = threading.Event()
+    end = time.monotonic() + PATIENCE_S
+    while not so():
+        if time.monotonic() > end:
+            raise RuntimeError(f"it never came to pass that {what}")
+        nothing.wait(LOOK_EVERY_S)
+
+
+def takes_connections(port: int) -> bool:
+    """Whether somebody listens on a port of loopback."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+class Program:
+    """One process, begun with a command and an environment; what it says goes to a file."""
+
+    def __init__(self, name: str, command: list[str], folder: Path, **environment: str) -> None:
+        self.name = name
+        self._command = command
+        self._environment = environment
+        self.log = folder / f"{name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        """Start it."""
+        with self.log.open("ab") as said:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=ROOT,
+                env=os.environ | self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was begun and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send it a signal and wait for its end; its exit status."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        return self._process.wait(PATIENCE_S)
+
+    def last_words(self) -> str:
+        """The last lines of what it said."""
+        if not self.log.exists():
+            return ""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-LAST_WORDS:])
+
+
+class Postgres:
+    """The database server of the ground, ended and begun again."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def restart(self, mode: str) -> None:
+        """`fast` ends every session in good order; `immediate` is a crash."""
+        pg_ctl = self.cluster.binaries / "pg_ctl"
+        data = self.cluster.data
+        run_as(self.cluster.user, pg_ctl, "stop", "-D", data, "-m", mode, "-w", "-t", "60", "-s")
+        server.start(self.cluster)
+
+
+def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
+    """One web server, as deploy/ sets it up, with one process of eight threads."""
+    command = [
+        *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
+        *("--bind", f"127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"),
+    ]
+    return Program(name, command, folder, **environment)
+
+
+def worker(name: str, folder: Path, **environment: str) -> Program:
+    """One worker."""
+    return Program(name, [sys.executable, "manage.py", "deliver"], folder, **environment)
+
+
+def proxy(port: int, ports: list[int], folder: Path) -> Program:
+    """The proxy of deploy/nginx, on loopback, before these web servers."""
+    certificate(folder)
+    site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
+    site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{folder}/", site)
+    site = site.replace("/var/log/nginx/", f"{folder}/")
+    servers = "\n".join(
+        f"    server 127.0.0.1:{there} max_fails=1 fail_timeout=2s;" for there in ports
+    )
+    site = re.sub(r"    server 127\.0\.0\.1:8000 .*", servers, site)
+    # The part for plain http is left out: nobody comes in that way here.
+    site = re.sub(r"server \{\n    listen 80;.*?\n\}\n", "", site, flags=re.DOTALL)
+    site = re.sub(r"    listen \[::\]:443 .*\n", "", site)
+    site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
+    (folder / "site.conf").write_text(site)
+    shutil.copy(ROOT / "deploy" / "nginx" / "homing-proxy.conf", folder)
+    temporary = " ".join(
+        f"{kind}_temp_path {folder}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/nginx.pid; error_log stderr warn;\n"
+        f"events {{ worker_connections 1024; }}\n"
+        f"http {{ {temporary} include {folder}/site.conf; }}\n"
+    )
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if nginx is None:
+        raise RuntimeError("no nginx was found on this machine: install the package nginx")
+    return Program("proxy", [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")], folder)
+
+
+def certificate(folder: Path) -> None:
+    """A key and a certificate for 127.0.0.1, of no worth beyond this folder."""
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec"),
+            *("-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"),
+            *("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
