@@ -9,6 +9,7 @@ database, no session and no sign-in.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +19,8 @@ from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.views import defaults
+
+logger = logging.getLogger(__name__)
 
 # A restart takes some seconds, a failover half a minute.
 RETRY_AFTER_S = 10
@@ -79,7 +82,11 @@ class DatabaseAway:
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         """503 where the database is away; any other fault goes its way."""
-        return answer(request) if is_away(fault) else None
+        if not is_away(fault):
+            return None
+        # Of a fault that was answered Django writes nothing.
+        logger.error("the database is away", exc_info=fault)
+        return answer(request)
 
 
 def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:

@@ -11,6 +11,7 @@ from tests.guards import (
     on_evidence,
     on_imports,
     on_leaving_and_erasing,
+    on_logs,
     on_mail_on_request,
     on_operating,
     on_pace,
@@ -51,4 +52,5 @@ GUARDS: tuple[Guard, ...] = (
     *on_changing.GUARDS,
     *on_operating.GUARDS,
     *on_signing_in.GUARDS,
+    *on_logs.GUARDS,
 )

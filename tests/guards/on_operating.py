@@ -93,8 +93,8 @@ GUARDS = [
     guard(
         "a page that misses the database is answered 503",
         "newsletter_site/database_away.py",
-        "return answer(request) if is_away(fault) else None",
-        "return None",
+        "if not is_away(fault):",
+        "if True:",
         f"{PAGES}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",
     ),
     guard(

@@ -246,8 +246,8 @@ GUARDS = [
     guard(
         "one batch that cannot be brought back keeps no other from coming back",
         SWEEP,
-        "        except DatabaseError:",
-        "        except ZeroDivisionError:",
+        "    except DatabaseError:",
+        "    except ZeroDivisionError:",
         f"{LOST}test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back",
     ),
 ]

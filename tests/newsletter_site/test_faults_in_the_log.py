@@ -21,10 +21,10 @@ print(answer.status_code)
 """
 
 
-def said_by(tmp_path: Path, **variables: str) -> str:
-    """What stands in the log after a request whose database is away."""
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+def run(tmp_path: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A few lines of Python, with an environment as outside debug and a database that is away."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
         cwd=settings.BASE_DIR,
         env={
             "PATH": os.environ["PATH"],
@@ -42,7 +42,12 @@ def said_by(tmp_path: Path, **variables: str) -> str:
         timeout=60,
         check=False,
     )
-    assert ended.stdout.strip() == "500", ended.stderr
+
+
+def said_by(tmp_path: Path, **variables: str) -> str:
+    """What stands in the log after a request whose database is away."""
+    ended = run(tmp_path, PROGRAM, **variables)
+    assert ended.stdout.strip() == "503", ended.stderr
     return ended.stderr
 
 
@@ -51,10 +56,10 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(tmp_path
 
     *_, fault, answered = map(json.loads, said.splitlines())
     assert fault["level"] == "error"
-    assert fault["event"] == "Internal Server Error: /record/<str:token>/"
+    assert fault["event"] == "the database is away"
     assert fault["fault"].startswith("OperationalError, from OperationalError")
     assert any(place.startswith("subscribers/views/record.py:") for place in fault["places"])
-    assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 500)
+    assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 503)
     assert fault["request"] == answered["request"]
 
 
@@ -69,3 +74,42 @@ def test_neither_shape_says_the_address_or_the_words_of_the_fault(
     assert "a-link-in-mail" not in said
     assert "pass-word" not in said
     assert str(tmp_path) not in said
+
+
+UNCAUGHT = """
+import threading, warnings
+import newsletter_site.wsgi
+
+class Ended:
+    def __del__(self):
+        raise KeyError("Ada Lovelace")
+
+def break_off():
+    raise ValueError("Ada Lovelace")
+
+thread = threading.Thread(target=break_off)
+thread.start()
+thread.join()
+Ended()
+warnings.warn("Ada@example.org is deprecated")
+raise RuntimeError("Ada Lovelace")
+"""
+
+
+def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> None:
+    ended = run(tmp_path, UNCAUGHT)
+
+    assert ended.returncode == 1
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [line["fault"] for line in lines if "fault" in line] == [
+        "ValueError",
+        "KeyError",
+        "RuntimeError",
+    ]
+    assert "[address] is deprecated" in lines[-2]["event"]
+    assert "Ada" not in ended.stderr
+
+
+def test_in_development_what_nothing_catches_is_told_as_python_tells_it(tmp_path: Path) -> None:
+    ended = run(tmp_path, UNCAUGHT, DEBUG="on", SITE_URL="http://127.0.0.1:8000")
+    assert "RuntimeError: Ada Lovelace" in ended.stderr

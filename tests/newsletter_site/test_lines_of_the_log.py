@@ -210,6 +210,19 @@ def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
     assert "Ada" not in stream.getvalue()
 
 
+def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
+    def of_gunicorn(message: str, *arguments: object) -> str:
+        record = logging.LogRecord("gunicorn.error", logging.ERROR, "", 1, message, arguments, None)
+        made = json.loads(LineFormatter(shape="json", words=False, secrets=[]).format(record))
+        return str(made["event"])
+
+    refused = "Invalid request from ip=203.0.113.7: Invalid HTTP request line: 'GET /record/x/'"
+    assert of_gunicorn(refused) == "a request was refused that is none by HTTP's rules"
+    assert of_gunicorn("Error handling request %s %s", "GET", "/record/x/") == (
+        "Error handling request GET /…"
+    )
+
+
 # --- The net --------------------------------------------------------------------------------------
 
 

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import io
 import json
-import logging
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.test import Client
-from structlog.contextvars import clear_contextvars
 
 from delivery import log_ids
-from newsletter_site.logs.lines import LineFormatter, StandardError
+from publishing.content import Content
+from publishing.publish import publish
+from tests.log_lines import Lines, log_lines
 from tests.subscribers.factories import SubscriberFactory
 
-Lines = Callable[[], list[dict[str, Any]]]
 MADE = re.compile(r"[0-9a-f]{32}")
-
-
-@pytest.fixture(autouse=True)
-def no_ids() -> None:
-    """Those of a request stay until the next one of its thread."""
-    clear_contextvars()
 
 
 @pytest.fixture
 def lines(settings: Any) -> Iterator[Lines]:
     """What was logged until now, line by line, as outside debug."""
-    stream = io.StringIO()
-    handler = StandardError(stream)
-    handler.setFormatter(LineFormatter(shape="json", words=False, secrets=[settings.SECRET_KEY]))
-    logging.getLogger().addHandler(handler)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    logging.getLogger().removeHandler(handler)
+    with log_lines(settings.SECRET_KEY) as lines:
+        yield lines
 
 
 @pytest.fixture
@@ -203,7 +192,7 @@ def test_nothing_of_a_request_stands_on_the_lines_of_the_next(author: Any, lines
 
 
 def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
-    with log_ids.scope(), ThreadPoolExecutor(2) as pool:
+    with log_lines(), log_ids.scope(), ThreadPoolExecutor(2) as pool:
         log_ids.bind(request="req-0815")
         inherited = [pool.submit(log_ids.inherited(log_ids.bound)).result() for _ in range(2)]
         alone = pool.submit(log_ids.bound).result()
@@ -244,3 +233,23 @@ def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
     assert replayed["request"] == again["X-Request-ID"]
     assert [line.get("issue") for line in of_requests(lines)] == [published["issue"], None]
     assert "Swifts" not in json.dumps(lines())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_rolled_back_was_never_published_for_the_log_either(lines: Lines) -> None:
+    author = get_user_model().objects.create_superuser("edith", password="a long password")
+    content = Content("Swifts", "<p>They are back.</p>", "They are back.")
+
+    def broken_off() -> None:
+        with transaction.atomic():
+            publish(author.pk, "one-key", content, hold_s=0)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken_off()
+    assert lines() == []
+    assert log_ids.bound() == {}
+
+    publish(author.pk, "one-key", content, hold_s=0)
+    (line,) = lines()
+    assert line["event"] == "version 1 of an issue was published to 0 readers"

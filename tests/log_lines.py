@@ -1,0 +1,30 @@
+"""The log as it is written outside debug, read line by line."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from structlog.contextvars import clear_contextvars
+
+from newsletter_site.logs.lines import LineFormatter, StandardError
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@contextmanager
+def log_lines(*secrets: str) -> Iterator[Lines]:
+    """What this process logs meanwhile, without ids that something before left behind."""
+    clear_contextvars()
+    stream = io.StringIO()
+    handler = StandardError(stream)
+    handler.setFormatter(LineFormatter(shape="json", words=False, secrets=secrets))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    finally:
+        logging.getLogger().removeHandler(handler)
