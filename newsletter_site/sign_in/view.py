@@ -110,10 +110,9 @@ class SignIn(LoginView):
         is_new_here = not known_browser.browser_known_for(author.get_username(), request)
         login(request, author, backend=BACKEND)
         if is_new_here or how:
-            where = " in a browser that was not known yet" if is_new_here else ""
-            record(
-                author, author, f"Signed in{where}{how}, from {network_of(request) or 'nowhere'}"
-            )
+            where = " from a browser that was not known yet" if is_new_here else ""
+            network = network_of(request) or "unknown"
+            record(author, author, f"Signed in{where}{how}, network {network}")
         response = HttpResponseRedirect(self.get_success_url())
         known_browser.mark(response, author.get_username())
         return response

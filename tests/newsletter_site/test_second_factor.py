@@ -410,9 +410,9 @@ def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:
 
     said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
     assert [words.partition(",")[0] for words in said] == [
-        "Signed in in a browser that was not known yet",
+        "Signed in from a browser that was not known yet",
         "Set up a second factor.",
-        "Signed in in a browser that was not known yet",
+        "Signed in from a browser that was not known yet",
         "Made new recovery codes.",
         "Took the second factor away.",
     ]

@@ -1,0 +1,53 @@
+"""Every address that the site answers, by its route, with something in every place of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from django.urls import get_resolver
+from django.urls.resolvers import URLPattern, URLResolver
+
+SOMETHING = {
+    "uuid": "00000000-0000-0000-0000-000000000007",
+    "uuidstr": "00000000-0000-0000-0000-000000000007",
+    "int": "7",
+    "slug": "pause",
+    "str": "something",
+    "path": "7",
+}
+_PLACE = re.compile(r"<(?:(\w+):)?(\w+)>")
+# Routes that are regular expressions, and what fits them.
+_BY_HAND = {
+    r"^(?P<app_label>auth|newsletter_site|admin|delivery)/$": "auth/",
+    r"(?P<url>.*)$": "nothing-here",
+    r"^(?P<rest>.+)/$": "nothing/here/",
+}
+
+
+@dataclass(frozen=True)
+class Address:
+    """One address: its route, and an example."""
+
+    route: str
+    path: str
+
+
+def every_address(**known: str) -> list[Address]:
+    """All of them; what stands in a place named like one of `known` is that."""
+    found = {}
+    for route, text in _routes(get_resolver().url_patterns):
+        path = _PLACE.sub(lambda m: known.get(m[2]) or SOMETHING[m[1] or "str"], text)
+        found.setdefault(route, Address(route, f"/{path}"))
+    return list(found.values())
+
+
+def _routes(patterns: list[URLPattern | URLResolver], before: str = "") -> list[tuple[str, str]]:
+    routes = []
+    for one in patterns:
+        text = str(one.pattern)
+        if isinstance(one, URLResolver):
+            routes += _routes(one.url_patterns, before + text)
+        else:
+            routes.append((before + text, before + _BY_HAND.get(text, text)))
+    return routes
