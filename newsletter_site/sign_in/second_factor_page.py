@@ -71,7 +71,9 @@ def _confirm(request: HttpRequest) -> HttpResponse:
     done = second_factor.confirm(request.user, request.POST.get("code", ""))
     if isinstance(done, Checked):
         return _page(request, _why_not(done))
-    return _codes_page(request, done)
+    # This session goes on; the others, of before, have ended.
+    update_session_auth_hash(request, request.user)
+    return _codes_page(request, done, is_first=True)
 
 
 def _new_codes(request: HttpRequest) -> HttpResponse:
@@ -79,7 +81,7 @@ def _new_codes(request: HttpRequest) -> HttpResponse:
         return _to_the_page()
     if refused := _is_not_them(request, NOT_YOU):
         return refused
-    return _codes_page(request, second_factor.new_codes(request.user))
+    return _codes_page(request, second_factor.new_codes(request.user), is_first=False)
 
 
 def _remove(request: HttpRequest) -> HttpResponse:
@@ -143,10 +145,8 @@ def _page(request: HttpRequest, fault: str = "") -> HttpResponse:
     return render(request, "sign_in/second_factor.html", facts)
 
 
-def _codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
-    # This session goes on; the others, of before, ended with the change.
-    update_session_auth_hash(request, request.user)
-    return render(request, "sign_in/recovery_codes.html", {"codes": codes})
+def _codes_page(request: HttpRequest, codes: list[str], *, is_first: bool) -> HttpResponse:
+    return render(request, "sign_in/recovery_codes.html", {"codes": codes, "is_first": is_first})
 
 
 def _to_the_page() -> HttpResponseRedirect:
