@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos soak benchmark demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak benchmark demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
 
 fuzz: tools ## ask the API for long whatever its document allows and forbids
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-300} ./homing test tests/newsletter_site/test_the_api_is_fuzzed.py
+
+drill: tools ## every alert made to fire by its fault, and the runbook typed
+	$(PYTHON) -m tests.drill $(ALERTS)
 
 soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.soak $(PROOFS)

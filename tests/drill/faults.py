@@ -1,0 +1,369 @@
+"""
+For each alert: the fault it is about, and what is mended before or after the runbook's lines.
+
+A drill is a generator: it causes its fault, yields (the alert is waited for), mends what no line of
+ours mends, and yields what stands for the runbook's capitals; then the lines are typed and the end
+of the alert is waited for. What follows clears up.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+import requests
+
+from tests.drill.runbook import ROOT
+from tests.drill.stage import TOKEN, Stage
+
+Values = dict[str, str]
+Drill = Callable[[Stage], Iterator[Values]]
+FAR_AWAY = "http://127.0.0.1:9"
+
+
+def no_worker(stage: Stage) -> Iterator[Values]:
+    """A letter is published and no worker was ever started."""
+    stage.publish("No worker")
+    yield {}
+    yield {}
+
+
+def site_down(stage: Stage) -> Iterator[Values]:
+    """The site is stopped."""
+    stage.stop_site()
+    yield {}
+    stage.start_site()
+    yield {}
+
+
+def not_ready(stage: Stage) -> Iterator[Values]:
+    """PostgreSQL is stopped."""
+    stage.server.stop("fast")
+    yield {}
+    stage.server.start()
+    yield {}
+
+
+def not_measured(stage: Stage) -> Iterator[Values]:
+    """Prometheus has another token."""
+    stage.token_file.write_text("another")
+    yield {}
+    stage.token_file.write_text(TOKEN)
+    yield {}
+
+
+def _frozen(stage: Stage, title: str) -> str:
+    """A letter is due, and the only worker stands still."""
+    if not stage.workers:
+        stage.start_worker()
+        stage.until(lambda: bool(stage.sql("SELECT 1 FROM worker")), "a worker is there")
+    for worker in stage.workers:
+        worker.send_signal(signal.SIGSTOP)
+    return stage.publish(title)
+
+
+def nothing_goes_out(stage: Stage) -> Iterator[Values]:
+    """The workers are frozen (SIGSTOP) while a letter is due."""
+    issue = _frozen(stage, "Nothing goes out")
+    yield {}
+    stage.stop_workers(signal.SIGKILL)
+    stage.start_worker()
+    yield {"ISSUE": issue}
+
+
+def mail_is_late(stage: Stage) -> Iterator[Values]:
+    """The workers are frozen for longer."""
+    issue = _frozen(stage, "Late")
+    yield {}
+    yield {"ISSUE": issue}
+    stage.stop_workers(signal.SIGKILL)
+    stage.start_worker()
+
+
+def doubt_is_old(stage: Stage) -> Iterator[Values]:
+    """The answer to a call is lost, and the provider's search is down."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault("search_503", calls=None)
+    stage.sandbox.sandbox.set_fault("accept_then_close")
+    issue = stage.publish("Doubt")
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield {"ISSUE": issue}
+
+
+def needs_attention(stage: Stage) -> Iterator[Values]:
+    """The provider does not know the token."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault("unauthorized_401", calls=None)
+    issue = stage.publish("Stopped")
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield {"ISSUE": issue}
+
+
+def accepted_twice(stage: Stage) -> Iterator[Values]:
+    """A webhook tells of a second message for a copy that was sent."""
+    _a_worker(stage)
+    issue = stage.publish("Twice")
+    _all_sent(stage, issue)
+    recipient = stage.sql("SELECT recipient_id FROM delivery WHERE issue_id = %s LIMIT 1", issue)[
+        0
+    ][0]
+    stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
+    yield {}
+    yield {"ISSUE": issue}
+
+
+def mark_without_evidence(stage: Stage) -> Iterator[Values]:
+    """Another hand than ours marks a copy as sent that waits."""
+    stage.stop_workers()
+    issue = stage.publish("Marked")
+    stage.sql(
+        "UPDATE delivery SET sent_at = now() WHERE issue_id = %s AND recipient_id = "
+        "(SELECT min(recipient_id) FROM delivery WHERE issue_id = %s)",
+        issue,
+        issue,
+    )
+    stage.start_worker()
+    yield {}
+    yield {"ISSUE": issue}
+
+
+def surge(stage: Stage) -> Iterator[Values]:
+    """Webhooks tell of hard bounces while most of the letter still waits."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None, nth=None, every=2)
+    issue = stage.publish("Surge")
+    stage.until(lambda: len(_sent(stage, issue)) >= 2, "some copies are sent")
+    stage.sandbox.sandbox.faults.clear()
+    for recipient, message in _sent(stage, issue)[:3]:
+        stage.tell(_event(issue, recipient, message, bounced=True))
+    yield {}
+    yield {"ISSUE": issue}
+
+
+def calls_fail(stage: Stage) -> Iterator[Values]:
+    """The provider is under maintenance."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None)
+    issue = stage.publish("Fails")
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield {"ISSUE": issue}
+
+
+def slows_us(stage: Stage) -> Iterator[Values]:
+    """The provider refuses every call as too fast."""
+    stage.stop_workers()
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault("refuse_429", calls=None)
+    issue = stage.publish("Too fast")
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield {"ISSUE": issue}
+
+
+def replaced(stage: Stage) -> Iterator[Values]:
+    """The identity that is stored is another server's, as in a backup that was restored."""
+    _a_worker(stage)
+    stage.publish("Held", hold_s=3600)
+    stage.sql("UPDATE database_identity SET system_identifier = '7'")
+    yield {}
+    yield {}
+    stage.sql("UPDATE batch SET due_at = now() WHERE state = 'ready'")
+
+
+def migrations_pending(stage: Stage) -> Iterator[Values]:
+    """The last migrations of an app are taken back."""
+    done = stage.manage("migrate", "idempotency", "zero")
+    if done.returncode:
+        raise RuntimeError(done.stderr[-500:])
+    yield {}
+    yield {}
+
+
+def webhooks_stopped(stage: Stage) -> Iterator[Values]:
+    """More than a hundred letters go out, and no webhook comes."""
+    _a_worker(stage)
+    stage.sql("UPDATE provider_event SET received_at = received_at - interval '1 day'")
+    for number in range(6):
+        stage.publish(f"Letter {number}")
+    yield {}
+    stage.tell({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
+    yield {}
+
+
+def asking_fails(stage: Stage) -> Iterator[Values]:
+    """A worker cannot reach the provider; the pauses between its tries are cut short by hand."""
+    stage.stop_workers()
+    stage.start_worker(POSTMARK_BASE_URL=FAR_AWAY)
+    for _ in range(4):
+        before = _failures(stage)
+        stage.sql("UPDATE errand SET due_at = now()")
+        stage.until(lambda: _failures(stage) > before, "it was asked in vain")  # noqa: B023
+    yield {}
+    stage.stop_workers()
+    stage.sql("UPDATE errand SET due_at = now()")
+    stage.start_worker()
+    yield {}
+
+
+def old_snapshot(stage: Stage) -> Iterator[Values]:
+    """A session is forgotten in the middle of a transaction."""
+    with psycopg.connect(stage.server.url(stage.database)) as forgotten:
+        forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        forgotten.execute("SELECT count(*) FROM batch")
+        yield {}
+        # Of the runbook's ten minutes, as of all times here, the sixtieth part.
+        yield {"10 minutes": "10 seconds"}
+        forgotten.close()
+
+
+def leases_recovered(stage: Stage) -> Iterator[Values]:
+    """A worker with eight calls in the air is killed (SIGKILL)."""
+    stage.stop_workers()
+    stage.sandbox.sandbox.set_fault("hold", calls=None)
+    worker = stage.start_worker(DELIVERY_CONCURRENCY="8")
+    issue = stage.publish("Lost")
+    stage.until(
+        lambda: stage.sql("SELECT count(*) FROM batch WHERE state = 'sending'")[0][0] >= 8,
+        "eight calls are in the air",
+    )
+    worker.kill()
+    worker.wait(30)
+    stage.workers.clear()
+    stage.sandbox.sandbox.faults.clear()
+    stage.sandbox.sandbox.gate.release()
+    stage.start_worker()
+    yield {}
+    yield {"ISSUE": issue}
+
+
+def events_set_aside(stage: Stage) -> Iterator[Values]:
+    """A table is away while an event is applied, until that has failed often enough."""
+    _a_worker(stage)
+    issue = stage.publish("Events")
+    _all_sent(stage, issue)
+    stage.sql("ALTER TABLE evidence RENAME TO evidence_away")
+    recipient, message = _sent(stage, issue)[0]
+    stage.tell(_event(issue, recipient, message))
+    yield {}
+    stage.sql("ALTER TABLE evidence_away RENAME TO evidence")
+    yield {}
+
+
+def import_stuck(stage: Stage) -> Iterator[Values]:
+    """An import is killed (SIGKILL) in the middle, and no worker runs."""
+    stage.stop_workers()
+    readers = stage.folder / "many.csv"
+    readers.write_text("email\n" + "".join(f"many{n}@example.com\n" for n in range(200_000)))
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "import_subscribers", str(readers)],
+        cwd=ROOT,
+        env=stage.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    stage.until(
+        lambda: bool(stage.sql("SELECT 1 FROM subscriber_import WHERE state = 'running'")),
+        "the import runs",
+    )
+    process.kill()
+    process.wait(30)
+    yield {}
+    yield {}
+
+
+def pages_fail(stage: Stage) -> Iterator[Values]:
+    """A table that pages read is away, as after a version that should not have come."""
+    stage.sql("ALTER TABLE newsletter RENAME TO newsletter_away")
+    headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
+    end = time.monotonic() + 60
+    while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
+        requests.get(f"{stage.url}/", headers=headers, timeout=30)
+    yield {}
+    stage.sql("ALTER TABLE newsletter_away RENAME TO newsletter")
+    yield {}
+
+
+# --- Words of theirs ------------------------------------------------------------------------------
+
+
+def _a_worker(stage: Stage) -> None:
+    if not stage.workers:
+        stage.start_worker()
+
+
+def _sent(stage: Stage, issue: str) -> list[tuple[int, str]]:
+    found = stage.sql(
+        "SELECT recipient_id, provider_message_id FROM delivery "
+        "WHERE issue_id = %s AND outcome = 'sent' ORDER BY 1",
+        issue,
+    )
+    return [(recipient, message) for recipient, message in found]
+
+
+def _all_sent(stage: Stage, issue: str) -> None:
+    stage.until(
+        lambda: (
+            not stage.sql("SELECT 1 FROM delivery WHERE issue_id = %s AND outcome <> 'sent'", issue)
+        ),
+        "all copies are sent",
+    )
+
+
+def _failures(stage: Stage) -> int:
+    return int(stage.sql("SELECT coalesce(max(failures), 0) FROM errand")[0][0])
+
+
+def _event(issue: str, recipient: int, message: str, *, bounced: bool = False) -> dict[str, object]:
+    said: dict[str, object] = {
+        "RecordType": "Bounce" if bounced else "Delivery",
+        "MessageStream": "broadcast",
+        "ServerID": 1,
+        "MessageID": message,
+        "DeliveredAt": "2026-01-01T00:00:00Z",
+        "Metadata": {"delivery": f"{issue.replace('-', '')}.1.{recipient}"},
+    }
+    who = f"reader{recipient}@example.net"
+    if bounced:
+        said |= {
+            "Type": "HardBounce",
+            "TypeCode": 1,
+            "Email": who,
+            "BouncedAt": "2026-01-01T00:00:00Z",
+            "Inactive": True,
+        }
+    else:
+        said["Recipient"] = who
+    return said
+
+
+DRILLS: dict[str, Drill] = {
+    "HomingNoWorker": no_worker,
+    "HomingDown": site_down,
+    "HomingNotReady": not_ready,
+    "HomingNotMeasured": not_measured,
+    "HomingNothingGoesOut": nothing_goes_out,
+    "HomingMailIsLate": mail_is_late,
+    "HomingDoubtIsOld": doubt_is_old,
+    "HomingEditionNeedsAttention": needs_attention,
+    "HomingCallsFail": calls_fail,
+    "HomingProviderSlowsUs": slows_us,
+    "HomingLeasesRecovered": leases_recovered,
+    "HomingOldSnapshot": old_snapshot,
+    "HomingAskingFails": asking_fails,
+    "HomingWebhooksStopped": webhooks_stopped,
+    "HomingEventsSetAside": events_set_aside,
+    "HomingSurge": surge,
+    "HomingAcceptedTwice": accepted_twice,
+    "HomingMarkWithoutEvidence": mark_without_evidence,
+    "HomingDatabaseReplaced": replaced,
+    "HomingImportStuck": import_stuck,
+    "HomingPagesFail": pages_fail,
+    "HomingMigrationsPending": migrations_pending,
+}
