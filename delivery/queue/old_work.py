@@ -37,7 +37,7 @@ _CALL_MAY_GO = f"""
                     WHERE edition.id = attempt.edition_id AND unreconciled_since IS NOT NULL)
     AND attempt.edition_id <> ALL (ARRAY(
         SELECT id FROM edition WHERE kind = 'newsletter' AND control <> 'scheduled'
-        ORDER BY published_at DESC LIMIT {NEWEST_KEPT}))
+        ORDER BY published_at DESC, id DESC LIMIT {NEWEST_KEPT}))
 """  # noqa: S608 -- a constant
 
 

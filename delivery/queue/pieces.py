@@ -33,6 +33,8 @@ def piece() -> Iterator[CursorWrapper]:
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
+        # A stretch is read along its index, also where the statistics are of before the table grew.
+        cursor.execute("SET LOCAL enable_seqscan = off")
         yield cursor
 
 
@@ -77,7 +79,7 @@ class OldRows:
         while True:
             with piece() as cursor:
                 last, goes_on = self._end_of_stretch(cursor, after, at_once)
-                gone = self._delete(cursor, after, last)
+                gone = self._delete(cursor, after, last, at_once)
             yield gone
             if not goes_on:
                 return
@@ -102,18 +104,23 @@ class OldRows:
         return (None, False) if row is None else (row[1:], bool(row[0]))
 
     def _delete(
-        self, cursor: CursorWrapper, after: Sequence[Any] | None, last: Sequence[Any] | None
+        self,
+        cursor: CursorWrapper,
+        after: Sequence[Any] | None,
+        last: Sequence[Any] | None,
+        at_once: int,
     ) -> int:
         where, values = self._between(after, last)
-        # By the rows' own places: whatever the statistics say, nothing but the stretch is read.
+        # By the rows' own places, and no more of them than a stretch has: whatever the statistics
+        # say, the rest of the table is not read.
         cursor.execute(
             f"""
             DELETE FROM {self.table} WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM {self.table}
                 WHERE {where} AND {self._is_old} AND {self.may_go}
-                ORDER BY {", ".join(self.along)} FOR UPDATE SKIP LOCKED))
+                ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE SKIP LOCKED))
             """,  # noqa: S608 -- our own words
-            [*values, self.days * 86400, *self.values],
+            [*values, self.days * 86400, *self.values, at_once],
         )
         return int(cursor.rowcount)
 

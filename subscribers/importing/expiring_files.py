@@ -13,7 +13,6 @@ from django.db import connection, transaction
 from delivery.queue.pieces import LONGEST_WAIT_S
 
 IS_EXPIRED = "state = 'checked' AND checked_at < now() - make_interval(days => %s)"
-IS_EXPIRED = "state = 'checked' AND checked_at < now() - make_interval(days => %s)"
 # One statement, so all of it or nothing. Somebody who decides, drops it or brings it again at this
 # moment holds its row: then it is looked at another time.
 EXPIRE = f"""

@@ -367,8 +367,8 @@ GUARDS = [
     guard(
         "only what was checked and not imported expires",
         EXPIRING,
-        "WHERE state = 'checked' AND checked_at",
-        "WHERE state <> 'expired' AND checked_at",
+        "\"state = 'checked' AND checked_at",
+        "\"state <> 'expired' AND checked_at",
         f"{EXPIRED}test_nothing_else_expires",
     ),
     guard(

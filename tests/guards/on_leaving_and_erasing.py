@@ -110,7 +110,7 @@ GUARDS = [
     guard(
         "a delivery that is told late of somebody who was erased is not kept",
         "delivery/queue/provider_event.py",
-        "                _drop_if_forgotten(cursor, event, copy)\n",
+        "                _drop_if_forgotten(cursor, event, copy, address)\n",
         "                pass\n",
         f"{ERASES}test_what_the_provider_tells_later_does_not_bring_the_address_back",
     ),

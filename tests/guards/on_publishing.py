@@ -272,8 +272,8 @@ GUARDS = [
     guard(
         "answers are forgotten only when they are old",
         EXPIRY,
-        "WHERE created_at < clock_timestamp() - make_interval(days => %s)",
-        "WHERE created_at < clock_timestamp() - 0 * make_interval(days => %s)",
+        '_IS_OLD = "created_at < statement_timestamp() - make_interval(days => %s)"',
+        '_IS_OLD = "created_at < statement_timestamp() - 0 * make_interval(days => %s)"',
         "tests/idempotency/test_expiry.py::test_rows_older_than_the_days_allowed_are_forgotten",
     ),
     guard(

@@ -263,7 +263,7 @@ GUARDS = [
         "nobody is forgotten but who never confirmed",
         "what is found and what is deleted are asked for the same",
         (
-            Change(EXPIRING, "WHERE state = 'pending' AND created_at", "WHERE created_at"),
+            Change(EXPIRING, "    state = 'pending' AND created_at", "    created_at"),
             Change(EXPIRING, "WHERE id = ANY(%s) AND state = 'pending'", "WHERE id = ANY(%s)"),
         ),
         f"{RUNS_OUT}test_nobody_else_is",
@@ -271,8 +271,8 @@ GUARDS = [
     guard(
         "nobody is forgotten before their time",
         EXPIRING,
-        "AND created_at < now() - make_interval(days => %s)\n       AND NOT EXISTS",
-        "AND %s > 0\n       AND NOT EXISTS",
+        "AND created_at < now() - make_interval(days => %s)\n    AND NOT EXISTS",
+        "AND %s > 0\n    AND NOT EXISTS",
         f"{RUNS_OUT}test_an_imported_person_who_never_answered_is_forgotten_too",
     ),
     covered(
@@ -281,8 +281,8 @@ GUARDS = [
         (
             Change(
                 EXPIRING,
-                "now() - make_interval(days => %s))\n     ORDER BY",
-                "now() + make_interval(days => %s))\n     ORDER BY",
+                'now() - make_interval(days => %s))\n"""\n# Whoever',
+                'now() + make_interval(days => %s))\n"""\n# Whoever',
             ),
             Change(
                 EXPIRING,

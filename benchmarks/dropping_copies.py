@@ -1,0 +1,179 @@
+"""
+Do a million old copies that are dropped slow down the issue that goes out meanwhile?
+
+One real `deliver` with its defaults sends an issue to all readers, over a provider that answers at
+once and a PostgreSQL with full durability. On its way the real `prune --copies-of` drops the copies
+of an older issue to as many readers. What counts is the rate while they go beside the rate before
+and after, in the same run; all of it stands on one machine and moves with it. Afterwards it is
+measured what a copy takes on disk, and that the pages of what went are used again.
+
+    .venv/bin/python benchmarks/dropping_copies.py [--readers 1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from worker_against_one_by_one import KEEP_UP, LETTER, ROOT, manage
+
+READERS = """
+from django.db import connection
+connection.cursor().execute(
+    "INSERT INTO subscriber (email, name, state, source, confirmed_at) SELECT "
+    "'reader' || n || '@example.net', 'Reader ' || n, 'confirmed', 'sign-up', now() "
+    "FROM generate_series(1, %s) AS n", [{readers}])
+"""
+# As if it had gone out long ago: the same rows that settling leaves, in the same two versions.
+SENT = """
+    UPDATE delivery SET outcome = 'sent', sent_at = now() - interval '100 days', evidence = 'reply',
+           provider_message_id = gen_random_uuid()::text WHERE outcome = 'waiting';
+    UPDATE batch SET state = 'done', sent = size, waiting = 0;
+    UPDATE edition SET published_at = now() - interval '100 days',
+           held_until = now() - interval '100 days';
+"""
+RATE = """
+    SELECT coalesce(sum(accepted), 0)::float8 FROM attempt
+    WHERE finished_at > %s AND finished_at <= %s
+"""
+
+
+def main() -> None:
+    """Measure once and print it; exit 1 below the ratio that is asked for."""
+    options = argparse.ArgumentParser(description="Dropping copies beside an issue that goes out.")
+    options.add_argument("--readers", type=int, default=1_000_000)
+    options.add_argument("--before-s", type=float, default=20.0)
+    options.add_argument("--at-least", type=float, default=0.8, help="exit 1 below this ratio")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
+        provider = subprocess.Popen(
+            [sys.executable, "benchmarks/instant_provider.py"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        keeper = None
+        try:
+            assert provider.stdout is not None
+            environment = {
+                name: value for name, value in os.environ.items() if name != "DATABASE_URL"
+            } | {
+                "HOMING_DATA_DIR": folder,
+                "DEBUG": "on",
+                "POSTMARK_BASE_URL": provider.stdout.readline().strip(),
+                "POSTMARK_SERVER_TOKEN": "benchmark",
+            }
+            manage(environment, "migrate")
+            manage(
+                environment,
+                *("createsuperuser", "--noinput", "--username", "author"),
+                *("--email", "author@example.org"),
+            )
+            keeper = subprocess.Popen(
+                [sys.executable, "manage.py", "shell", "-c", KEEP_UP],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert keeper.stdout is not None
+            while keeper.stdout.readline() != "up\n":
+                assert keeper.poll() is None, "the database did not come up"
+            manage(environment, "shell", "-c", READERS.format(readers=chosen.readers))
+            ratio = measure(chosen.readers, chosen.before_s, Path(folder), environment)
+        finally:
+            if keeper is not None:
+                keeper.communicate("\n")
+            provider.terminate()
+            provider.wait()
+    if ratio < chosen.at_least:
+        sys.exit(f"Expected at least {chosen.at_least:g}.")
+
+
+def measure(readers: int, before_s: float, folder: Path, environment: dict[str, str]) -> float:
+    """The rate of sending while copies go, as a part of the rate without."""
+    import psycopg
+
+    sys.path.insert(0, str(ROOT))
+    from newsletter_site import embedded_postgres
+
+    letter = folder / "letter.html"
+    letter.write_text(LETTER)
+
+    def publish(title: str) -> str:
+        last = manage(
+            environment, "publish", "--title", title, "--html-file", str(letter), "--hold=0"
+        ).splitlines()[-1]
+        return str(json.loads(last)["issue"])
+
+    with psycopg.connect(embedded_postgres.database_url(folder), autocommit=True) as database:
+
+        def one(sql: str, *values: Any) -> Any:
+            row = database.execute(sql, values).fetchone()
+            assert row is not None
+            return row[0]
+
+        def size() -> int:
+            return int(one("SELECT pg_total_relation_size('delivery')"))
+
+        old = publish("Long ago")
+        database.execute(SENT)
+        database.execute("VACUUM (ANALYZE) delivery")
+        print(f"a copy takes {size() / readers:,.0f} B on disk, indexes included", flush=True)
+        publish("Now")
+        worker = subprocess.Popen(
+            [sys.executable, "manage.py", "deliver", "--until-empty"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        while not one("SELECT EXISTS (SELECT FROM attempt WHERE accepted > 0)"):
+            time.sleep(0.2)
+        began = one("SELECT clock_timestamp()")
+        time.sleep(before_s)
+        manage(environment, "prune", "--copies-of", old)
+        ended = one("SELECT clock_timestamp()")
+        dropping = one("SELECT copies_dropped_at FROM edition WHERE issue_id = %s", old)
+        printed, _ = worker.communicate()
+        assert json.loads(printed.splitlines()[-1])["sent"] == readers, printed
+        last = one("SELECT max(finished_at) FROM attempt")
+
+        def rate(since: Any, until: Any) -> float:
+            return float(one(RATE, since, until) / max(0.001, (until - since).total_seconds()))
+
+        # The receipt is made between the two: every copy is read for it.
+        before = rate(began, one("SELECT made_at FROM receipt"))
+        during = rate(dropping, min(ended, last))
+        after = rate(ended, last) if last > ended else 0.0
+        without = (before + after) / 2 if after else before
+        took = (ended - dropping).total_seconds()
+        print(
+            f"{readers:,} copies dropped in {took:.0f} s ({readers / took:,.0f}/s); sending went "
+            f"at {before:,.0f}/s before, {during:,.0f}/s meanwhile, {after:,.0f}/s after: "
+            f"{during / without:.2f} of the rate without",
+            flush=True,
+        )
+        full = size()
+        database.execute("VACUUM (ANALYZE) delivery")
+        vacuumed = size()
+        publish("Next")
+        print(
+            f"the table had {full / 1e6:,.0f} MB with both issues, {vacuumed / 1e6:,.0f} MB after "
+            f"VACUUM, and {size() / 1e6:,.0f} MB once the next issue was in it",
+            flush=True,
+        )
+    return during / without
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""What these tests stand on: a database server of their own, whose work is counted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.delivery.newsroom import Newsroom
+from tests.faults.own_server import OwnServer
+from tests.faults.watched_worker import ROOT
+
+# As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
+# first change of a page after one writes the whole page into the log.
+SERVER = """
+full_page_writes = on
+checkpoint_timeout = 1h
+max_wal_size = 8GB
+"""
+
+
+@pytest.fixture(scope="session")
+def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+    """A server for these tests alone."""
+    with django_db_blocker.unblock():
+        server = OwnServer()
+        with (server.cluster.data / "postgresql.conf").open("a") as file:
+            file.write(SERVER)
+        with server.admin() as admin:
+            admin.execute("SELECT pg_reload_conf()")
+        yield server
+        server.remove()
+
+
+@pytest.fixture
+def database(server: OwnServer) -> Iterator[str]:
+    """The name of a database of the test's own."""
+    with server.fresh_database() as name:
+        yield name
+
+
+@pytest.fixture
+def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsroom]:
+    """An author with a list, in that database; batches of 200."""
+    settings.DELIVERY_BATCH_SIZE = 200
+    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
+    settings.DELIVERY_LEASE_S = 5.0
+    with server.as_djangos_own(server.url(database)):
+        yield Newsroom()
+
+
+@pytest.fixture
+def instant_provider() -> Iterator[str]:
+    """The address of a provider that takes everything and answers at once."""
+    provider = subprocess.Popen(
+        [sys.executable, "benchmarks/instant_provider.py"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert provider.stdout is not None
+    yield provider.stdout.readline().strip()
+    provider.terminate()
+    provider.wait()
+    provider.stdout.close()

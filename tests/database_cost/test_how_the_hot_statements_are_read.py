@@ -1,0 +1,286 @@
+"""
+Every statement of the way of a copy finds its rows by an index, however much lies behind it.
+
+The statements are the real ones: what the code sends is explained where it is sent, in the state in
+which it is sent, over a long finished history, with statistics of today and of before it was there.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from delivery.models import Batch, Delivery, Edition
+from delivery.queue import dropping, kept_events, old_work, provider_event
+from delivery.queue.books import books_of
+from idempotency.expiry import expire
+from newsletter_site.wiring import join
+from postmark_sandbox.server import SandboxServer
+from subscribers.models import Subscriber
+from tests.delivery.newsroom import Newsroom
+
+# Read whole, these would cost more with every issue that ever went out.
+LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
+EDITIONS, READERS = 25, 2_000
+
+# 25 issues to 2,000 readers each, ten batches an issue, all of it settled.
+HISTORY = """
+INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes, lookups,
+                   reason, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed)
+SELECT edition.id * 1048576 + n, edition.id, n, 'done', 1, now(), 0, 0, 0, 0, '', 200, 0, 200, 0, 0,
+       0, 0, 0
+FROM edition, generate_series(0, 9) AS n WHERE title = 'Before';
+INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome, sent_at,
+                      provider_message_id, evidence)
+SELECT issue_id, reader.id, 1, edition.id * 1048576 + (row_number() OVER by_reader - 1) / 200,
+       reader.email, reader.name, 'sent', now(), gen_random_uuid()::text, 'reply'
+FROM edition, subscriber AS reader WHERE title = 'Before'
+WINDOW by_reader AS (PARTITION BY edition.id ORDER BY reader.id);
+INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, started_at,
+                     deadline_at, finished_at, result, detail, accepted)
+SELECT gen_random_uuid(), batch.id, edition_id, 'broadcast', 1, gen_random_uuid(), 200, at, at, at,
+       'answered', '', 200
+FROM batch JOIN edition ON edition.id = edition_id,
+     LATERAL (SELECT now() - interval '400 days' + batch.id % 1048576 * interval '1 s' + edition.id
+                     * interval '1 h') AS since (at), generate_series(1, 10)
+WHERE title = 'Before';
+INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, source)
+SELECT 'late-' || batch_id || '-' || recipient_id, issue_id, recipient_id, version, 'webhook'
+FROM delivery WHERE recipient_id % 4 = 0;
+INSERT INTO provider_event (body_hash, kind, body, address_key, applied_at, received_at)
+SELECT decode(md5(n::text), 'hex'), 'Delivery', '{}', 'reader@example.net', now(),
+       now() - interval '60 days' + n * interval '5 min'
+FROM generate_series(1, 8000) AS n;
+INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint, created_at)
+SELECT id, 'key-' || n, '', now() - n * interval '10 min'
+FROM author, generate_series(1, 8000) AS n;
+"""
+
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server
+
+
+@pytest.fixture(params=[True, False], ids=["fresh statistics", "statistics of before"])
+def has_fresh_statistics(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def newsroom_with_a_past(
+    newsroom: Newsroom, has_fresh_statistics: bool, provider: SandboxServer
+) -> Newsroom:
+    """A newsroom that has sent 25 issues, and goes on; the settings of tables are our own."""
+    run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
+    newsroom.confirm(READERS)
+    first = newsroom.publish(title="First")
+    Batch.objects.all().delete()
+    Delivery.objects.all().delete()
+    Edition.objects.filter(pk=first.pk).update(audience=0)
+    run("ANALYZE")
+    first.title, first.audience = "Before", READERS
+    for _ in range(EDITIONS):
+        first.pk, first.issue_id, first.idempotency_key = None, uuid.uuid4(), None
+        first.save(force_insert=True)
+    run(HISTORY)
+    if has_fresh_statistics:
+        run("ANALYZE")
+    return newsroom
+
+
+class Explained:
+    """The plans of the statements that were sent, each with the statement."""
+
+    def __init__(self) -> None:
+        self.plans: list[tuple[str, dict[str, Any]]] = []
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
+    ) -> Any:
+        if sql.split()[0].upper() in {"SELECT", "WITH", "UPDATE", "INSERT", "DELETE"} and any(
+            table in sql for table in LONG
+        ):
+            with connection.connection.cursor() as onlooker:
+                onlooker.execute(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
+                (plan,) = onlooker.fetchone()
+            plan = json.loads(plan) if isinstance(plan, str) else plan
+            self.plans.append((sql, plan[0]["Plan"]))
+        return execute(sql, parameters, many, context)
+
+    def read_whole(self) -> list[str]:
+        """The statements that read a long table from end to end, each with the table."""
+        return [
+            f"{table}: {' '.join(sql.split())}"
+            for sql, plan in self.plans
+            for table in _read_whole(plan)
+        ]
+
+    def indexes(self) -> set[str]:
+        """Every index that is used."""
+        return {name for _, plan in self.plans for name in _indexes(plan)}
+
+
+def _nodes(plan: dict[str, Any], *, limited: bool = False) -> Iterator[dict[str, Any]]:
+    """Each node of a plan, and whether it stands below a limit, with which it ends."""
+    yield plan | {"limited": limited}
+    for part in plan.get("Plans", []):
+        yield from _nodes(part, limited=limited or plan["Node Type"] == "Limit")
+
+
+def _read_whole(plan: dict[str, Any]) -> list[str]:
+    return [
+        node["Relation Name"]
+        for node in _nodes(plan)
+        if node.get("Relation Name") in LONG
+        and (
+            node["Node Type"] == "Seq Scan"
+            # All of an index is as much as all of a table.
+            or (node["Node Type"].startswith("Index") and _is_unbounded(node))
+        )
+    ]
+
+
+# These hold only what is not over, and are walked in their order.
+SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_under_lease", "batch_not_over"}
+
+
+def _is_unbounded(node: dict[str, Any]) -> bool:
+    return (
+        "Index Cond" not in node
+        and not node["limited"]
+        and node["Index Name"] not in SHORT_INDEXES
+        and node["Plan Rows"] > READERS
+    )
+
+
+def _indexes(plan: dict[str, Any]) -> set[str]:
+    return {node["Index Name"] for node in _nodes(plan) if "Index Name" in node}
+
+
+@contextmanager
+def explained() -> Iterator[Explained]:
+    """Explain all that is sent in this block."""
+    noted = Explained()
+    with connection.execute_wrapper(noted):
+        yield noted
+
+
+def run(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def rows_read() -> int:
+    """Rows of the long tables that were read so far, by scan or by index."""
+    run("SELECT pg_stat_force_next_flush()")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables "
+            "WHERE relname = ANY(%s)",
+            [list(LONG)],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def told(copy: Delivery, kind: str, **more: Any) -> None:
+    """Keep and apply an event about a copy."""
+    key = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
+    at = "2030-01-01T00:00:00Z"
+    body = {
+        "RecordType": kind,
+        "MessageID": copy.provider_message_id,
+        "Recipient": copy.address,
+        "Email": copy.address,
+        "MessageStream": "broadcast",
+        "DeliveredAt": at,
+        "BouncedAt": at,
+        "Metadata": {"delivery": key, "attempt": "0" * 32},
+    } | more
+    event = provider_event.keep(json.dumps(body).encode())
+    assert event is not None
+    assert provider_event.apply(event)
+
+
+def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
+    newsroom_with_a_past: Newsroom, provider: SandboxServer, has_fresh_statistics: bool
+) -> None:
+    newsroom = newsroom_with_a_past
+    join()
+    edition = newsroom.publish(title="Now")
+    before = rows_read()
+    with explained() as step:
+        assert newsroom.step()
+    # Each of two hundred is read a few times: rendered, looked at, settled.
+    assert rows_read() - before <= 200 * 12
+    assert step.read_whole() == []
+    assert step.indexes() & {"batch_in_line", "batch_not_over"}
+
+    provider.sandbox.set_fault("reset")
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    run("UPDATE batch SET due_at = now() + interval '1 day' WHERE state = 'ready'")
+    with explained() as look_up:
+        assert newsroom.step()
+    assert look_up.read_whole() == []
+    assert look_up.indexes() & {"batch_in_doubt", "batch_not_over"}
+
+    run(
+        "UPDATE batch SET state = 'claimed', owner = gen_random_uuid(), lease_until = now() "
+        "WHERE id = (SELECT id FROM batch WHERE state = 'ready' LIMIT 1)"
+    )
+    with explained() as sweep:
+        assert newsroom.sweep() == 1
+    assert sweep.read_whole() == []
+    assert sweep.indexes() & {"batch_under_lease", "batch_not_over"}
+
+    with explained() as books:
+        books_of(edition.pk)
+    assert books.read_whole() == []
+
+    copy = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")[0]
+    before = rows_read()
+    with explained() as events:
+        told(copy, "Delivery")
+        told(copy, "Bounce", Type="SoftBounce", ID=1)
+        told(copy, "Delivery", MessageID="a-second-copy")
+    assert events.read_whole() == []
+    if has_fresh_statistics:
+        assert rows_read() - before <= 100
+
+
+def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(
+    newsroom_with_a_past: Newsroom,
+) -> None:
+    old = Edition.objects.filter(title="Before").order_by("pk")[0]
+    Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
+    pieces: list[Callable[[], Any]] = [
+        lambda: next(old_work.calls(90).delete(at_once=100)),
+        lambda: next(kept_events.applied_events(30).delete(at_once=100)),
+        lambda: next(dropping.delete_copies(old.pk, at_once=200)),
+        lambda: dropping.left_behind(),
+    ]
+    for piece in pieces:
+        before = rows_read()
+        with explained() as noted:
+            assert piece()
+        assert noted.read_whole() == []
+        assert rows_read() - before <= 200 * 30
+
+    with explained() as noted:
+        assert expire() > 0
+    assert noted.read_whole() == []
+    assert Subscriber.objects.exists()

@@ -1,0 +1,154 @@
+"""Guards of what goes with time, and of copies that are dropped by edition."""
+
+from __future__ import annotations
+
+from tests.guards.guard import constraint, guard
+
+PRUNING = "tests/retention/test_what_goes_with_time.py::"
+DROPPING = "tests/retention/test_dropping_copies.py::"
+ROW = "tests/delivery/test_what_the_database_promises.py::test_the_row_cannot_lie"
+QUEUE = "delivery/queue/dropping.py"
+CALLS = "delivery/queue/old_work.py"
+SAYS_WHY = f"{DROPPING}TestWhatIsRefused::test_it_says_why_in_one_sentence"
+
+GUARDS = [
+    # --- What goes with time ----------------------------------------------------------------------
+    guard(
+        "what somebody holds is left to another time",
+        "delivery/queue/pieces.py",
+        'ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE SKIP LOCKED))',
+        'ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE))',
+        f"{PRUNING}TestBesideOthers::test_a_row_that_somebody_holds_is_left_to_another_time",
+    ),
+    guard(
+        "nothing goes that the provider may still be asked about",
+        "delivery/provider_memory.py",
+        "    return max(int(settings.DETAILS_KEEP_DAYS), days_until_forgotten())",
+        "    return int(settings.DETAILS_KEEP_DAYS)",
+        f"{PRUNING}TestWhatGoes::test_details_outlast_what_the_provider_remembers",
+    ),
+    guard(
+        "the last call of an edition stays",
+        CALLS,
+        "              AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))",
+        "              )",
+        f"{PRUNING}TestCalls::test_the_last_of_an_edition_stays_and_so_does_its_end",
+    ),
+    guard(
+        "of an edition that is not reconciled all calls stay",
+        CALLS,
+        "WHERE edition.id = attempt.edition_id AND unreconciled_since IS NOT NULL)",
+        "WHERE edition.id = attempt.edition_id AND false)",
+        f"{PRUNING}TestCalls::test_of_an_edition_that_is_not_reconciled_all_stay",
+    ),
+    guard(
+        "of an edition that is not over all calls stay",
+        CALLS,
+        "          AND (kind = 'newsletter'\n                   AND (state",
+        "          AND (false\n                   AND (state",
+        f"{PRUNING}TestCalls::test_of_an_edition_that_is_not_over_all_stay",
+    ),
+    guard(
+        "an event that could not be applied stays until somebody has looked",
+        "delivery/queue/kept_events.py",
+        '"received_at", days, "applied_at IS NOT NULL")',
+        '"received_at", days)',
+        f"{PRUNING}TestWhatGoes::test_what_is_set_aside_or_not_ended_stays_however_old",
+    ),
+    guard(
+        "who has lost the lease of the daily errand stops",
+        "newsletter_site/daily_prune.py",
+        "not is_stopping() and errand.hold_on(mine, lease_s=LEASE_S)",
+        "not is_stopping()",
+        f"{PRUNING}TestTheDailyErrand::test_one_that_lost_its_lease_stops",
+    ),
+    # --- Copies -----------------------------------------------------------------------------------
+    guard(
+        "no copy is deleted of an edition that does not say so",
+        QUEUE,
+        "              AND (SELECT copies_dropped_at IS NOT NULL FROM edition "
+        "WHERE id = %(edition)s)\n",
+        "",
+        f"{DROPPING}TestWhatIsRefused::"
+        "test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted",
+    ),
+    guard(
+        "nothing is dropped while somebody publishes",
+        QUEUE,
+        "        wait_for_copies_being_made()\n",
+        "",
+        f"{DROPPING}TestCorrections::test_while_one_is_being_published_nothing_is_dropped",
+    ),
+    guard(
+        "the newest issue's copies stay",
+        QUEUE,
+        "        and not standing.is_newest\n",
+        "",
+        SAYS_WHY,
+    ),
+    guard(
+        "copies stay that a scheduled correction goes by",
+        QUEUE,
+        "        and not standing.is_asked_for\n",
+        "",
+        SAYS_WHY,
+    ),
+    guard(
+        "copies stay while the provider may be asked about them",
+        QUEUE,
+        "        and standing.is_old_enough\n",
+        "",
+        SAYS_WHY,
+    ),
+    guard(
+        "the receipt is made before a copy goes",
+        "publishing/dropping_copies.py",
+        "        receipt_of(edition)\n",
+        "        pass\n",
+        f"{DROPPING}TestWhatIsRefused::"
+        "test_what_has_rows_that_differ_from_its_books_stays_to_be_looked_at",
+    ),
+    guard(
+        "a correction goes to nobody rather than to some of those who were reached",
+        "publishing/versions.py",
+        '    return why_not_reached(issue, version) if goes_to == REACHED else ""',
+        '    return ""',
+        f"{DROPPING}TestCorrections::"
+        "test_to_those_who_were_reached_is_refused_and_to_everyone_is_not",
+    ),
+    guard(
+        "what is told of a dropped copy reaches its reader",
+        "delivery/queue/ledger.py",
+        " OR {_IS_DROPPED}",
+        "",
+        f"{DROPPING}TestWhatIsToldLater::"
+        "test_a_bounce_reaches_its_reader_whatever_address_it_names",
+    ),
+    guard(
+        "what is told of a dropped copy brings nobody back who was erased",
+        "delivery/queue/provider_event.py",
+        "        if readers.registered().reader_at(address) is None:\n",
+        "        if False:\n",
+        f"{DROPPING}TestWhatIsToldLater::test_what_is_told_of_somebody_who_was_erased_is_not_kept",
+    ),
+    guard(
+        "a restored backup does not open what was dropped",
+        "delivery/queue/identity.py",
+        "        WHERE copies_dropped_at IS NULL\n              AND EXISTS (SELECT FROM batch",
+        "        WHERE true\n              AND EXISTS (SELECT FROM batch",
+        f"{DROPPING}TestWhatIsToldLater::test_a_restored_backup_does_not_open_it_again",
+    ),
+    constraint(
+        "copies_are_dropped_only_of_what_is_over",
+        "edition",
+        "delivery/0019_only_what_is_over_is_dropped",
+        f"{ROW}[copies_are_dropped_only_of_what_is_over]",
+    ),
+    guard(
+        "the database itself holds: copies once dropped stay dropped",
+        "migrations/delivery/0018_copies_may_be_dropped.py",
+        "          AND OLD.copies_dropped_at IS NOT NULL)",
+        "          AND false)",
+        f"{ROW}[copies_once_dropped_stay_dropped]",
+    ),
+]
