@@ -32,6 +32,22 @@ _WORDS = {
 }
 
 
+# Where what was made is to be found: what a call answers, and whom it names.
+_LEADS_TO = {
+    "publishIssue": (
+        "issue",
+        "$response.body#/issue",
+        ("publishVersion", "issueStatus", "listCopies"),
+    ),
+    "addReader": ("reader", "$response.body#/reader", ("getReader", "exportReader", "actOnReader")),
+    "uploadImport": (
+        "import_id",
+        "$response.body#/import",
+        ("getImport", "importRejects", "decideImport", "dropImport"),
+    ),
+}
+
+
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
     """The document; it says nothing about anybody, so that no token is needed."""
@@ -60,6 +76,11 @@ def _complete(operation: dict[str, Any]) -> None:
         headers = _headers(status, operation)
         if headers:
             answer["headers"] = headers
+        if status == "201" and operation["operationId"] in _LEADS_TO:
+            place, named, leads_to = _LEADS_TO[operation["operationId"]]
+            answer["links"] = {
+                name: {"operationId": name, "parameters": {place: named}} for name in leads_to
+            }
         if int(status) >= 400:
             answer["content"] = {MEDIA_TYPE: answer["content"]["application/json"]}
 
