@@ -11,6 +11,9 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Browser, Page, expect
 
+from delivery.models import Edition
+from publishing.models import Draft
+from publishing.publish import publish
 from tests.browser.at_the_desk import come_to
 from tests.browser.for_everybody import (
     NARROWEST,
@@ -20,6 +23,7 @@ from tests.browser.for_everybody import (
 )
 from tests.browser.web_site import WebSite
 from tests.newsletter_site.every_address import every_address
+from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -133,17 +137,23 @@ def test_no_page_asks_its_browser_for_what_its_policy_forbids(
     come_to(page, "/admin/")
     refused: dict[str, list[str]] = {}
     seen = 0
-    for one in every_address():
+    publish(edith.pk, "a key", letter(), hold_s=0)
+    draft = Draft.objects.create(title="A draft", begun_by=edith, saved_by=edith)
+    edition = Edition.objects.get()
+    for one in every_address(
+        issue=str(edition.issue_id), draft=str(draft.pk), object_id=str(edith.pk), id=str(edith.pk)
+    ):
         if one.route.endswith(("logout/", ".csv", ".json", "feed.xml", "metrics")):
             continue
         answer = context.request.get(one.path, max_redirects=0)
-        if "html" not in answer.headers.get("content-type", "") or not answer.body():
+        # What is not there is told under DEBUG by a page of Django's own.
+        if answer.status != 200 or "html" not in answer.headers.get("content-type", ""):
             continue
         page.goto(one.path)
         page.wait_for_load_state()
         seen += 1
         if found := page.evaluate("window.refused"):
             refused[one.route] = found
-    assert refused == {}
-    assert seen > 40
+    assert refused == {}, refused
+    assert seen > 30
     context.close()
