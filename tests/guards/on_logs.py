@@ -115,7 +115,7 @@ GUARDS = [
         ROUTES,
         "route_of(request) if each in addresses else each for",
         "each for",
-        f"{A_REQUEST}test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route",
+        f"{A_REQUEST}test_no_line_has_the_address_that_was_asked_for",
     ),
     guard(
         "the log has neither address nor visitor where gunicorn tells them",
