@@ -78,13 +78,13 @@ class LineFormatter(ProcessorFormatter):
         made |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
         error = (line.get("exc_info") or (None, None))[1]
         if error is not None:
-            self._add_fault(made, error, record)
+            self._add_fault(made, error)
         return made
 
     def _as_one_text(self, logger: Any, name: str, line: Line) -> str:
         return self._render(line)
 
-    def _add_fault(self, made: Line, error: BaseException, record: logging.LogRecord) -> None:
+    def _add_fault(self, made: Line, error: BaseException) -> None:
         fault = fault_of(error)
         made["fault"] = fault.sentence
         if self._words:
