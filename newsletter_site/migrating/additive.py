@@ -187,7 +187,7 @@ def _fault_in_new(field: Field[Any, Any]) -> str:
         return ""  # A table of its own.
     if isinstance(field, GeneratedField):
         return "the whole table is written anew; fill an ordinary column"
-    if field.unique or field.db_index:
+    if field.unique or getattr(field, "db_index", False):
         return "an index is built under the lock; add the column bare, the index concurrently"
     if getattr(field, "db_constraint", False):
         return "every row is looked at under the lock; use db_constraint=False"

@@ -36,4 +36,5 @@ class Patience:
         left_s = self.in_all_s - waited_s
         if left_s <= 0:
             return None
-        return min(FIRST_PAUSE_S * 2 ** min(tries - 1, 20), LONGEST_PAUSE_S, left_s)
+        doubled_s = FIRST_PAUSE_S * 2.0 ** min(tries - 1, 20)
+        return min(doubled_s, LONGEST_PAUSE_S, left_s)

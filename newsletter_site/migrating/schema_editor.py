@@ -67,11 +67,12 @@ class UnderWay:
 @contextmanager
 def patient(connection: BaseDatabaseWrapper, under_way: UnderWay) -> Iterator[None]:
     """Every schema editor of this connection is a patient one during the block."""
-    connection.SchemaEditorClass = partial(PatientSchemaEditor, under_way=under_way)
+    # On this object alone, and taken off again: the class keeps its own.
+    vars(connection)["SchemaEditorClass"] = partial(PatientSchemaEditor, under_way=under_way)
     try:
         yield
     finally:
-        del connection.SchemaEditorClass  # the one of its class shows again
+        del vars(connection)["SchemaEditorClass"]
 
 
 def forget_second_record(connection: BaseDatabaseWrapper, names: list[tuple[str, str]]) -> None:

@@ -32,7 +32,7 @@ PASSWORD = "swifts sleep in the air"
 SETTINGS = TIMES | {
     "DEBUG": "on",
     "DELIVERY_BATCH_SIZE": "10",
-    "DELIVERY_HTTP_DEADLINE_S": "90",
+    "DELIVERY_HTTP_DEADLINE_S": "300",
     "PUBLISH_HOLD_S": "0",
     "SIGN_UP_LEAST_S": "0",
 }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from argparse import ArgumentParser
 from contextlib import closing
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -52,7 +51,7 @@ class Command(migrate.Command):
         "every lock that does not come soon and tries again; a second run waits for the first."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--lock-timeout",
