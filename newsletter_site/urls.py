@@ -21,7 +21,7 @@ urlpatterns = [
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
     # In place of the admin's own, whose name it keeps: `admin:login`.
-    path("admin/login/", sign_in),
+    path("admin/login/", sign_in, name="login"),
     path("admin/login/known/<str:token>/", let_in, name="let_in"),
     path("admin/second-factor/", second_factor_page, name="second_factor"),
     path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),
