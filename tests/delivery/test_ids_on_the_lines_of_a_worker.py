@@ -47,6 +47,7 @@ def test_the_line_of_a_look_up_names_the_call_that_is_asked_about(
     edition = newsroom.publish(readers=2)
     provider.sandbox.set_fault("accept_then_close")
     newsroom.step()
+    log_ids.bind(**dict.fromkeys(log_ids.IDS))
     newsroom.let_time_pass(100)
     newsroom.deliver_all()
 
