@@ -121,6 +121,18 @@ def kinds() -> list[Kind]:
             "until they end",
             OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0),
         ),
+        _rows(
+            "tokens",
+            "API tokens that expired or were revoked",
+            details,
+            OldRows(
+                "api_token",
+                ["id"],
+                "least(expires_at, revoked_at)",
+                settings.DETAILS_KEEP_DAYS,
+                in_order=False,
+            ),
+        ),
         Kind(
             "workers",
             "workers that were killed",

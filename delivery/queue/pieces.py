@@ -45,7 +45,8 @@ class OldRows:
 
     `along` are the columns, unique together, along whose index they are looked for; they grow with
     `age`, the column that says how old a row is. `may_go`, with its `values`, is what else must
-    hold. All of it is SQL that we have written.
+    hold. Where they do not grow with it (`in_order` is false), the table is walked to its end. All
+    of it is SQL that we have written.
     """
 
     table: str
@@ -54,6 +55,7 @@ class OldRows:
     days: float
     may_go: str = "true"
     values: Sequence[Any] = ()
+    in_order: bool = True
 
     @property
     def _is_old(self) -> str:
@@ -101,7 +103,7 @@ class OldRows:
             [self.days * 86400, *values, at_once - 1],
         )
         row = cursor.fetchone()
-        return (None, False) if row is None else (row[1:], bool(row[0]))
+        return (None, False) if row is None else (row[1:], bool(row[0]) or not self.in_order)
 
     def _delete(
         self,

@@ -16,6 +16,8 @@ from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 from tests.faults.watched_worker import ROOT
 
+pytestmark = pytest.mark.timeout(600)
+
 COPIES = 20_000
 BATCHES = COPIES // 200
 # Two kilobytes, as an ordinary letter.

@@ -15,6 +15,7 @@ __all__ = ["newsroom", "provider", "small_batches"]
 
 # Every column of time that says how old a row is.
 AGES = {
+    "api_token": ("created_at", "expires_at"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
     "consent_record": ("at",),
     "delivery": ("sent_at",),
