@@ -190,8 +190,10 @@ def webhooks_stopped(stage: Stage) -> Iterator[Values]:
     """More than a hundred letters go out, and no webhook comes."""
     _a_worker(stage)
     stage.sql("UPDATE provider_event SET received_at = received_at - interval '1 day'")
-    for number in range(6):
-        stage.publish(f"Letter {number}")
+    readers = stage.folder / "more.csv"
+    readers.write_text("email\n" + "".join(f"more{n}@example.org\n" for n in range(150)))
+    stage.manage("import_subscribers", str(readers), "--confirmed")
+    stage.publish("To many")
     yield {}
     stage.tell({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
     yield {}
@@ -246,13 +248,25 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
 def events_set_aside(stage: Stage) -> Iterator[Values]:
     """A table is away while an event is applied, until that has failed often enough."""
     _a_worker(stage)
-    issue = stage.publish("Events")
-    _all_sent(stage, issue)
-    stage.sql("ALTER TABLE evidence RENAME TO evidence_away")
-    recipient, message = _sent(stage, issue)[0]
-    stage.tell(_event(issue, recipient, message))
-    yield {}
-    stage.sql("ALTER TABLE evidence_away RENAME TO evidence")
+    stage.sql("ALTER TABLE provider_suppression RENAME TO away")
+    try:
+        stage.tell(
+            {
+                "RecordType": "SubscriptionChange",
+                "MessageID": "00000000-0000-0000-0000-000000000000",
+                "MessageStream": "broadcast",
+                "ServerID": 1,
+                "Recipient": "nobody@example.net",
+                "ChangedAt": "2026-01-01T00:00:00Z",
+                "Origin": "Customer",
+                "SuppressSending": True,
+                "SuppressionReason": "ManualSuppression",
+                "Metadata": {},
+            }
+        )
+        yield {}
+    finally:
+        stage.sql("ALTER TABLE away RENAME TO provider_suppression")
     yield {}
 
 
@@ -280,13 +294,15 @@ def import_stuck(stage: Stage) -> Iterator[Values]:
 
 def pages_fail(stage: Stage) -> Iterator[Values]:
     """A table that pages read is away, as after a version that should not have come."""
-    stage.sql("ALTER TABLE newsletter RENAME TO newsletter_away")
-    headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
-    end = time.monotonic() + 60
-    while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
-        requests.get(f"{stage.url}/", headers=headers, timeout=30)
-    yield {}
-    stage.sql("ALTER TABLE newsletter_away RENAME TO newsletter")
+    stage.sql("ALTER TABLE newsletter RENAME TO away")
+    try:
+        headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
+        end = time.monotonic() + 60
+        while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
+            requests.get(f"{stage.url}/", headers=headers, timeout=30)
+        yield {}
+    finally:
+        stage.sql("ALTER TABLE away RENAME TO newsletter")
     yield {}
 
 
@@ -357,12 +373,12 @@ DRILLS: dict[str, Drill] = {
     "HomingLeasesRecovered": leases_recovered,
     "HomingOldSnapshot": old_snapshot,
     "HomingAskingFails": asking_fails,
-    "HomingWebhooksStopped": webhooks_stopped,
     "HomingEventsSetAside": events_set_aside,
     "HomingSurge": surge,
     "HomingAcceptedTwice": accepted_twice,
     "HomingMarkWithoutEvidence": mark_without_evidence,
     "HomingDatabaseReplaced": replaced,
+    "HomingWebhooksStopped": webhooks_stopped,
     "HomingImportStuck": import_stuck,
     "HomingPagesFail": pages_fail,
     "HomingMigrationsPending": migrations_pending,

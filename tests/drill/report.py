@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tests.drill.runbook import ROOT
+from tests.drill.runbook import ROOT, sections
 from tests.drill.stage import FACTOR, Typed
 
 PAGE = ROOT / "docs" / "proof" / "drill.md"
@@ -56,26 +57,38 @@ says so by 1.
 
 
 def write(outcomes: Sequence[Outcome], at: datetime) -> None:
-    """Put it on the page."""
-    good = sum(outcome.is_good for outcome in outcomes)
-    lines = [
-        _HEAD,
-        f"Last run: {at:%Y-%m-%d}, {os.cpu_count()} cores; {good} of {len(outcomes)} were good.",
-        "",
-        "| Alert | The fault | Fired | Typed | Over |",
-        "|---|---|---|---|---|",
-    ]
-    for outcome in outcomes:
-        typed = "<br>".join(
-            f"`{one.line.replace('|', chr(92) + '|')}` → {one.ended}" for one in outcome.typed
+    """Put it on the page; what is there of alerts that were not among these stays."""
+    rows = dict(_ROW.findall(PAGE.read_text())) if PAGE.exists() else {}
+    rows |= {outcome.alert: _row(outcome, at) for outcome in outcomes}
+    in_order = [rows[alert] for alert in sections() if alert in rows]
+    good = sum("**no**" not in row for row in in_order)
+    PAGE.write_text(
+        "\n".join(
+            [
+                _HEAD,
+                f"{good} of {len(in_order)} were good.",
+                "",
+                "| Alert | The fault | Fired | Typed | Over | When |",
+                "|---|---|---|---|---|---|",
+                *(f"| {alert} |{rows[alert]}|" for alert in sections() if alert in rows),
+            ]
         )
-        fired = "no" if outcome.fired_after_s is None else f"after {outcome.fired_after_s:.0f} s"
-        over = (
-            f"after {outcome.over_after_s:.0f} s"
-            if outcome.is_good and outcome.over_after_s is not None
-            else f"**no**: {' '.join(outcome.trouble.split())[:300]}"
-        )
-        lines.append(
-            f"| {outcome.alert} | {' '.join(outcome.fault.split())} | {fired} | {typed} | {over} |"
-        )
-    PAGE.write_text("\n".join(lines) + "\n")
+        + "\n"
+    )
+
+
+_ROW = re.compile(r"^\| (Homing\w+) \|(.*)\|$", re.MULTILINE)
+
+
+def _row(outcome: Outcome, at: datetime) -> str:
+    typed = "<br>".join(
+        f"`{one.line.replace('|', chr(92) + '|')}` → {one.ended}" for one in outcome.typed
+    )
+    fired = "no" if outcome.fired_after_s is None else f"after {outcome.fired_after_s:.0f} s"
+    over = (
+        f"after {outcome.over_after_s:.0f} s"
+        if outcome.is_good and outcome.over_after_s is not None
+        else f"**no**: {' '.join(outcome.trouble.split())[:300]}"
+    )
+    when = f"{at:%Y-%m-%d}, {os.cpu_count()} cores"
+    return f" {' '.join(outcome.fault.split())} | {fired} | {typed} | {over} | {when} "

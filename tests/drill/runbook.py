@@ -9,6 +9,12 @@ ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(sh|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+def sections() -> list[str]:
+    """The alerts that have a section, in the order of the page."""
+    page = (ROOT / "docs" / "runbook.md").read_text()
+    return re.findall(r"^## (\w+)$", page, re.MULTILINE)
+
+
 def section_of(alert: str) -> str:
     """The section of an alert."""
     page = (ROOT / "docs" / "runbook.md").read_text()
