@@ -58,8 +58,9 @@ def main() -> int:
                 drill.close()
             outcome.typed = list(it.typed)
             print(outcome.words, flush=True)
+            # At once: what was found so far counts, should the rest be broken off.
+            write([outcome], datetime.now(UTC))
     shutil.rmtree(data_dir, ignore_errors=True)
-    write(outcomes, datetime.now(UTC))
     good = sum(outcome.is_good for outcome in outcomes)
     print(f"{good} of {len(outcomes)} alerts fired by their fault and ended by the runbook.")
     return 0 if good == len(outcomes) else 1
