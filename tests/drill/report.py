@@ -61,12 +61,13 @@ def write(outcomes: Sequence[Outcome], at: datetime) -> None:
     rows = dict(_ROW.findall(PAGE.read_text())) if PAGE.exists() else {}
     rows |= {outcome.alert: _row(outcome, at) for outcome in outcomes}
     in_order = [rows[alert] for alert in sections() if alert in rows]
+    missing = ", ".join(alert for alert in sections() if "**no**" in rows.get(alert, "**no**"))
     good = sum("**no**" not in row for row in in_order)
     PAGE.write_text(
         "\n".join(
             [
                 _HEAD,
-                f"{good} of {len(in_order)} were good.",
+                f"{good} of {len(sections())} were good. Not shown yet: {missing or 'none'}.",
                 "",
                 "| Alert | The fault | Fired | Typed | Over | When |",
                 "|---|---|---|---|---|---|",
