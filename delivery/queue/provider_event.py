@@ -105,7 +105,7 @@ def set_aside_events() -> list[tuple[int, str, datetime]]:
             """,
             [TRIES],
         )
-        return cursor.fetchall()
+        return [(event, kind, at) for event, kind, at in cursor.fetchall()]
 
 
 def try_set_aside_again() -> int:
