@@ -28,17 +28,6 @@ def one_newsletter_address(**kwargs: Any) -> Iterable[CheckMessage]:
 
 
 @register("homing", deploy=True)
-def webhooks_can_come_in(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Half a credential is a mistake; none means that webhooks are refused."""
-    if bool(settings.POSTMARK_WEBHOOK_USER) != bool(settings.POSTMARK_WEBHOOK_PASSWORD):
-        yield Advice(
-            "Only one of POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD is set.",
-            hint="Set both, or neither; with one of them every webhook is refused.",
-            id="homing.W001",
-        )
-
-
-@register("homing", deploy=True)
 def static_files_are_collected(**kwargs: Any) -> Iterable[CheckMessage]:
     """Without it every page works, and every browser asks for its style sheet again."""
     if not getattr(staticfiles_storage, "is_collected", True):
@@ -46,4 +35,37 @@ def static_files_are_collected(**kwargs: Any) -> Iterable[CheckMessage]:
             f"No static files are collected in STATIC_ROOT ({settings.STATIC_ROOT}).",
             hint="Run ./homing collectstatic --noinput, so that browsers may keep them.",
             id="homing.W002",
+        )
+
+
+@register("homing", deploy=True)
+def the_letter_is_from_somebody(**kwargs: Any) -> Iterable[CheckMessage]:
+    """The example that stands in for a sender is nobody's, and Postmark takes nothing from it."""
+    if not settings.SENDER_IS_NAMED:
+        yield Advice(
+            f"FROM_EMAIL is not set, so letters would be from {settings.FROM_EMAIL!r}.",
+            hint="Set it to a sender that Postmark knows.",
+            id="homing.W003",
+        )
+
+
+@register("homing", deploy=True)
+def the_provider_can_tell_us(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Without webhooks bounces and complaints are asked for once an hour, and come late."""
+    if not settings.POSTMARK_WEBHOOK_USER and not settings.POSTMARK_WEBHOOK_PASSWORD:
+        yield Advice(
+            "Webhooks are refused: POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD are unset.",
+            hint="Set both, and name them in the address of the webhook at Postmark.",
+            id="homing.W001",
+        )
+
+
+@register("homing", deploy=True)
+def the_proxy_is_believed(**kwargs: Any) -> Iterable[CheckMessage]:
+    """The site speaks no TLS itself: a page that was asked for by https came through a proxy."""
+    if not settings.DEBUG and not settings.TRUST_PROXY:
+        yield Advice(
+            "TRUST_PROXY is off, so every page leads to https, also when it was asked for by that.",
+            hint="Behind a proxy that sets X-Forwarded-Proto and X-Forwarded-For, set it to on.",
+            id="homing.W004",
         )

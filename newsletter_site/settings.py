@@ -270,6 +270,7 @@ FROM_EMAIL = env.matching(
     lambda value: is_mailbox(value) and len(value) <= 255,
     "one address such as Homing <letter@example.org>, at most 255 characters",
 )
+SENDER_IS_NAMED = "FROM_EMAIL" in env
 UNSUBSCRIBE_HANDLING = env.choice("UNSUBSCRIBE_HANDLING", "own", ("own", "postmark"))
 
 # --- Publishing and delivery -----------------------------------------------------------------

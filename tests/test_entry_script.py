@@ -103,6 +103,39 @@ def test_without_arguments_it_says_what_it_can_do_and_makes_nothing(tmp_path: Pa
     assert not (checkout / ".venv").exists()
 
 
+@pytest.fixture
+def on_a_server(copy: Path) -> Path:
+    """A finished checkout on a machine where settings of a server are kept."""
+    settings = copy / "homing.env"
+    settings.write_text("")
+    script = (copy / "homing").read_text()
+    assert script.count('"/etc/homing/homing.env"') == 1
+    (copy / "homing").write_text(script.replace("/etc/homing/homing.env", str(settings)))
+    return copy
+
+
+def test_on_a_server_no_command_speaks_of_another_database(on_a_server: Path) -> None:
+    process = start(on_a_server, "audit")
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert f"set -a; . {on_a_server}/homing.env; set +a" in errors
+
+
+@pytest.mark.parametrize(
+    ("command", "environment"),
+    [
+        ("audit", {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}),
+        ("audit", {"DEBUG": "on"}),
+        ("demo", {}),
+    ],
+)
+def test_on_a_server_what_says_which_database_it_means_runs(
+    on_a_server: Path, command: str, environment: dict[str, str]
+) -> None:
+    said, _ = run(on_a_server, command, environment=environment)
+    assert said["arguments"] == [command]
+
+
 def test_the_command_runs_in_the_environment_beside_the_script(made: Path) -> None:
     said, _ = run(made, "deliver", "--until-empty", "--concurrency", "2")
     assert said["arguments"] == ["deliver", "--until-empty", "--concurrency", "2"]

@@ -74,6 +74,11 @@ class Machine:
         self.start()
         server.make_database(self.cluster, "homing")
 
+    def has_an_empty_place(self) -> None:
+        """Where its data go is a folder already, as after the installation of a server."""
+        made = run_as(self.cluster.user, "mkdir", "-p", "-m", "700", self.cluster.data)
+        assert made.returncode == 0
+
     def start(self) -> None:
         server.start(self.cluster)
 
@@ -298,6 +303,7 @@ def test_a_server_brought_back_from_its_archive_sends_nothing_twice(drill: Drill
     drill.send_on()
     drill.lose_everything()
     assert len(drill.copies()) == 4 * WORKERS * BATCH
+    drill.new.has_an_empty_place()
     drill.as_postgres("restore to a point in time", drill.new)
     drill.new.start()
     eventually(lambda: not drill.new.one("SELECT pg_is_in_recovery()"), "it was recovered")
@@ -313,14 +319,14 @@ def test_links_of_old_letters_need_the_key_that_was_backed_up(drill: Drill, tmp_
     kept.write_text(f"SECRET_KEY={os.environ['SECRET_KEY']}\n")
     install = drill.words("settings").replace("/etc/homing", str(tmp_path))
     install = install.replace(str(drill.backups), str(tmp_path / "kept"))
-    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept-settings").mkdir()
     subprocess.run(["/bin/bash", "-c", install], check=True)
     drill.lost.set_up()
     drill.begin_to_send()
     letter = drill.provider.sandbox.outbox.message(1)
     link = re.search(r"https?://[^/\s]+(/unsubscribe/[^\s\"<>]+)", letter.item["TextBody"])
     assert link is not None
-    backed_up = (tmp_path / "kept" / "homing.env").read_text().strip().partition("=")[2]
+    backed_up = (tmp_path / "kept-settings" / "homing.env").read_text().strip().partition("=")[2]
     for key, status in (
         (backed_up, 200),
         ("another key, as long as one has to be: 0123456789", 404),
@@ -333,6 +339,6 @@ def test_the_commands_for_compose_say_the_same_as_those_for_a_server() -> None:
     page = (ROOT / "docs" / "restore.md").read_text()
     for mark, program in (("dump", "pg_dump"), ("restore a dump", "pg_restore --exit")):
         (plain,) = (line for line in PAGE[mark].splitlines() if line.startswith(program))
-        (compose,) = re.findall(rf"^docker compose exec -T postgres ({program}.*)$", page, re.M)
+        (compose,) = re.findall(rf"^docker compose .*exec -T postgres ({program}.*)$", page, re.M)
         options = set(re.findall(r"--(?!dbname|file|username)\S+", plain))
         assert options == set(re.findall(r"--(?!dbname|file|username)\S+", compose))

@@ -1,0 +1,46 @@
+"""What `check --deploy` says of settings that work, and would be regretted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+
+
+@pytest.fixture(autouse=True)
+def good_settings(settings: Any) -> Any:
+    """Settings with which nothing is to be said but that nothing was collected."""
+    settings.SENDER_IS_NAMED = True
+    settings.TRUST_PROXY = True
+    settings.POSTMARK_WEBHOOK_USER = "postmark"
+    settings.POSTMARK_WEBHOOK_PASSWORD = "a long word"
+    return settings
+
+
+def said() -> set[str]:
+    """What the checks of ours say."""
+    found = run_checks(tags=["homing"], include_deployment_checks=True)
+    return {str(one.id) for one in found} - {"homing.W002"}
+
+
+def test_nothing_is_said_of_good_settings() -> None:
+    assert said() == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "id_"),
+    [
+        ("SENDER_IS_NAMED", False, "homing.W003"),
+        ("TRUST_PROXY", False, "homing.W004"),
+        ("ALLOWED_HOSTS", ["elsewhere.example.org"], "homing.E001"),
+    ],
+)
+def test_what_would_be_regretted_is_said(settings: Any, name: str, value: Any, id_: str) -> None:
+    setattr(settings, name, value)
+    assert said() == {id_}
+
+
+def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:
+    settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = ""
+    assert said() == {"homing.W001"}
