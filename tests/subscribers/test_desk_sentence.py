@@ -22,6 +22,7 @@ READER = Record(
     file="",
     ledger=[],
     copies=[],
+    letters_not_known=0,
     bounces=[],
     shut_out=None,
     provider_says=[],
