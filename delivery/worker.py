@@ -128,6 +128,7 @@ class Worker:
                 since_sweep = 0.0
                 for duty in (self._recognise, self._report, self._sweep, chores.do_all):
                     went_well &= self._guarded(duty)[0]
+                self._add_counts()
             in_order, is_over = self._guarded(until)
             if is_over:
                 return
@@ -149,7 +150,10 @@ class Worker:
 
     def _report(self) -> None:
         presence.heard_from(self.id)
-        tally.flush()
+
+    def _add_counts(self) -> None:
+        """No duty: counting that fails must not slow the others down."""
+        self._guarded(tally.flush)
 
     def _sweep(self) -> None:
         sweep(first_lookup_after_s=self._policy.lookup_after_s[0])

@@ -60,10 +60,15 @@ class AskedInTime(Generic[Answer]):
         with self._lock:
             asked = self._on_its_way
             if asked is None:
-                asked = self._on_its_way = _OnItsWay()
-                threading.Thread(
+                asked = _OnItsWay()
+                asks = threading.Thread(
                     target=self._ask, args=[asked], name="asks the database", daemon=True
-                ).start()
+                )
+                try:
+                    asks.start()
+                except RuntimeError as error:  # No thread is left: the next one may have one.
+                    raise NoAnswerError(f"it could not be asked: {error}") from error
+                self._on_its_way = asked
         left_s = asked.asked_at_s + self._within_s - time.monotonic()
         if not asked.is_over.wait(max(0.0, left_s)):
             raise NoAnswerError(f"nothing came within {self._within_s:g} seconds")

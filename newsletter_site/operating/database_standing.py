@@ -39,7 +39,7 @@ def database_standing(cursor: CursorWrapper) -> DatabaseStanding:
                coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8,
                greatest(
                    coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)
-                       FILTER (WHERE backend_xmin IS NOT NULL)), 0),
+                       FILTER (WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)), 0),
                    (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(prepared)), 0)
                     FROM pg_prepared_xacts WHERE database = current_database()))::float8,
                count(*)

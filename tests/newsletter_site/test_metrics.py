@@ -247,6 +247,18 @@ def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
     assert found["homing_database_oldest_transaction_seconds", ()] > 0
 
 
+def test_a_forgotten_change_keeps_dead_rows_as_a_forgotten_look_does(
+    database_url: str, transactional_db: None
+) -> None:
+    import psycopg
+
+    with psycopg.connect(database_url) as other:
+        other.execute("INSERT INTO tally (name, labels, value) VALUES ('forgotten', '{}', 1)")
+        found = scraped()
+        other.rollback()
+    assert found["homing_database_oldest_snapshot_seconds", ()] > 0
+
+
 def test_a_database_that_is_another_one_is_told(transactional_db: None) -> None:
     assert value("homing_database_identity_differs") == 0
     with connection.cursor() as cursor:
