@@ -18,7 +18,7 @@ from delivery.provider_memory import days_until_forgotten
 from delivery.queue import dropping
 from delivery.queue.dropping import Standing, standing_of
 from publishing.dropped_words import since_when
-from publishing.receipts import NoReceiptError, receipt_of
+from publishing.receipts import NoReceiptError, receipt_of, recount_before_dropping
 from publishing.status import status_of
 
 logger = logging.getLogger(__name__)
@@ -82,6 +82,7 @@ def copies_to_drop(edition: Edition) -> int:
 
 def _say_dropped(edition: Edition, days: float) -> None:
     try:
+        recount_before_dropping(edition)
         receipt_of(edition)
     except NoReceiptError as error:
         raise CopiesStayError(str(error)) from None

@@ -97,12 +97,7 @@ def _made(edition: Edition) -> Receipt:
             raise NoReceiptError(why)
         if status.books.copies_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
-        recount = _recounted(edition)
-        if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
-            raise NoReceiptError(
-                "There is no receipt: the rows and the books of this issue differ. Run ./homing "
-                f"audit {edition.issue_id}, which says where."
-            )
+        recount = _as_the_books_say(edition, status)
         text = signed(_facts(edition, status, recount))
     # Whoever was first has made it. Of one moment it must not be: what another transaction wrote
     # since would end it with an error.
@@ -110,6 +105,27 @@ def _made(edition: Edition) -> Receipt:
         [Receipt(edition=edition, text=text.text, signature=text.signature)], ignore_conflicts=True
     )
     return Receipt.objects.get(edition=edition.pk)
+
+
+def recount_before_dropping(edition: Edition) -> None:
+    """
+    Count the rows of an edition once more, whether or not it has a receipt: after this nobody can.
+    Raises `NoReceiptError` where they differ from its books.
+    """
+    with transaction.atomic():
+        _in_one_moment()
+        _as_the_books_say(edition, status_of(edition.pk))
+
+
+def _as_the_books_say(edition: Edition, status: Status) -> Recount:
+    """The rows counted again. Raises `NoReceiptError` where they differ from the books."""
+    recount = _recounted(edition)
+    if any(recount.outcomes[name] != count for name, count in counts_of(status.books).items()):
+        raise NoReceiptError(
+            "The rows and the books of this issue differ, so nothing can be proved by them. Run "
+            f"./homing audit {edition.issue_id}, which says where."
+        )
+    return recount
 
 
 def _in_one_moment() -> None:

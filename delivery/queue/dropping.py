@@ -73,7 +73,8 @@ _STANDING = """
     ) AS open ON true
     LEFT JOIN LATERAL (
         SELECT greatest(published_at, held_until, control_at,
-                        (SELECT max(finished_at) FROM attempt
+                        -- The end of a call whose worker was lost is never told.
+                        (SELECT max(greatest(finished_at, deadline_at)) FROM attempt
                          WHERE attempt.edition_id = edition.id)) AS moved_at
     ) AS last ON true
 """

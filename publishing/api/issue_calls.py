@@ -26,6 +26,7 @@ from publishing.api.shapes import (
     Receipt,
 )
 from publishing.copy_words import why_of
+from publishing.dropped_words import dropped_sentence
 from publishing.issue_list import newest_before, rows_of
 from publishing.naming_editions import HIGHEST_VERSION
 from publishing.reader_outcomes import outcome_page, place
@@ -109,7 +110,7 @@ def issue_status(
     "/{uuid:issue}/copies/",
     tags=["Issues"],
     auth=Bearer(scopes.COPIES),
-    response={200: CopyPage, **refusals(404)},
+    response={200: CopyPage, **refusals(404, 410)},
     operation_id="listCopies",
     summary="What became of each copy",
 )
@@ -123,6 +124,8 @@ def list_copies(
 ) -> CopyPage:
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
     edition = _named(issue, version)
+    if gone := dropped_sentence(edition.copies_dropped_at):
+        raise ProblemError(Kind.GONE, gone)
     page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
     held_until = status_of(edition.pk).held_until
     return CopyPage(

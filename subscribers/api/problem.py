@@ -32,6 +32,7 @@ class Kind(Enum):
     NOT_NOW = 409, "It is not in a state for that"
     STILL_WORKING = 409, "The same call is still at work"
     TAKES_TWO = 409, "Publishing takes two"
+    GONE = 410, "It is not kept any more"
     TOO_LARGE = 413, "The call is too large"
     NOT_A_MEDIA_TYPE = 415, "The body is of a kind that is not taken here"
     OTHER_CONTENT = 422, "The key was used for something else"

@@ -18,7 +18,7 @@ from django.db import OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue import dropping, identity, provider_event
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
@@ -220,6 +220,25 @@ class TestWhatIsRefused:
         with pytest.raises(CopiesStayError, match="differ"):
             drop_copies(old)
         assert rows_of(old).count() == 4
+
+    def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
+        self, old: Edition
+    ) -> None:
+        receipt_of(old)
+        rows_of(old).order_by("recipient")[:1].get().delete()
+
+        with pytest.raises(CopiesStayError, match="differ"):
+            drop_copies(old)
+        assert rows_of(old).count() == 4
+
+    def test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end(self, old: Edition) -> None:
+        attempt = Attempt.objects.filter(edition=old)[:1].get()
+        Attempt.objects.filter(pk=attempt.pk).update(
+            finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
+        )
+
+        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+            drop_copies(old)
 
     def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
         self, old: Edition

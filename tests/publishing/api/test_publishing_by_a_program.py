@@ -13,6 +13,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.db import connection
+from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import seats
@@ -283,6 +284,19 @@ def test_an_action_that_is_refused_leaves_no_line_in_the_log(program: Program, a
     before = LogEntry.objects.count()
     program.post(f"/issues/{edition.issue_id}/cancel/")
     assert LogEntry.objects.count() == before
+
+
+def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled", copies_dropped_at=Now())
+
+    answer = program.get(f"/issues/{edition.issue_id}/copies/")
+
+    assert answer.status_code == 410
+    assert answer.json()["type"] == "urn:homing:problem:gone"
+    assert "not kept any more" in answer.json()["detail"]
 
 
 def test_copies_come_a_page_at_a_time_and_each_once(
