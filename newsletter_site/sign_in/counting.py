@@ -15,6 +15,7 @@ from axes.handlers.database import AxesDatabaseHandler
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
+from delivery import log_ids
 from newsletter_site.sign_in import counts
 from newsletter_site.sign_in.counted_under import address_of, of_a_browser, of_a_network
 from newsletter_site.sign_in.counts import Refused, Taken
@@ -51,16 +52,15 @@ def say_that_it_failed(request: HttpRequest, name: str, what: str) -> None:
     The name was typed: it is looked up and not repeated.
     """
     tried = getattr(request, "sign_in_tried", ())
-    facts: dict[str, object] = {"network": network_of(request)}
     if isinstance(tried, Refused):
-        facts["wait_s"] = math.ceil(tried.wait_s)
-        logger.info("a sign-in was refused unread: it has to wait", extra=facts)
+        logger.info("a sign-in was refused unread: it has to wait %d s", math.ceil(tried.wait_s))
         return
     author = get_user_model().objects.filter(username=name).values_list("pk", flat=True).first()
-    facts["author"] = str(author or "nobody of that name")
-    facts["wait_s"] = math.ceil(max((one.wait_s for one in tried), default=0))
-    waits = ", and the next one has to wait" if facts["wait_s"] else ""
-    logger.warning("%s%s", what, waits, extra=facts)
+    wait_s = math.ceil(max((one.wait_s for one in tried), default=0))
+    waits = f", and the next one has to wait {wait_s} s" if wait_s else ""
+    with log_ids.scope():
+        log_ids.bind(author=author)
+        logger.warning("%s%s%s", what, "" if author else " of nobody's", waits)
 
 
 class CountedSignIns(AxesDatabaseHandler):
@@ -86,9 +86,15 @@ class CountedSignIns(AxesDatabaseHandler):
         tried = getattr(request, "sign_in_tried", ())
         if not isinstance(tried, Refused):
             counts.forget_after_success(tried)
-        logger.info("somebody signed in", extra={"author": str(user.pk)})
+        _say_of(user, "somebody signed in")
 
     def user_logged_out(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
         """Say so in the log."""
         if user is not None:
-            logger.info("somebody signed out", extra={"author": str(user.pk)})
+            _say_of(user, "somebody signed out")
+
+
+def _say_of(author: Any, sentence: str) -> None:
+    with log_ids.scope():
+        log_ids.bind(author=author.pk)
+        logger.info(sentence)

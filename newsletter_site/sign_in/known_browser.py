@@ -63,7 +63,8 @@ def _mark(response: HttpResponse, whose: str, browser: str) -> None:
         _cookie_of(whose),
         signing.dumps([whose, browser], salt=_MARK),
         max_age=_YEAR_S,
-        path=reverse("admin:login"),
+        # Wherever a password is asked for: the sign-in page, and that of the second factor.
+        path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

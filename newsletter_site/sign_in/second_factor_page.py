@@ -111,10 +111,10 @@ def _is_not_them(request: HttpRequest, sentence: str) -> HttpResponse | None:
         return None
     if second_factor.looks_like_a_code(proof) and second_factor.is_asked_of(author):
         checked = second_factor.check(author, proof)
-        if checked.answer is not Answer.WRONG:
-            counts.take_back(tried)
         if checked.answer is Answer.RIGHT:
+            counts.take_back(tried)
             return None
+        # Also during a pause the try counts: as a password it was looked at.
         if checked.answer is Answer.PAUSED:
             return _page(request, _why_not(checked))
     say_that_it_failed(request, author.get_username(), "a password or code was wrong, signed in")

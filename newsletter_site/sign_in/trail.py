@@ -8,6 +8,8 @@ from typing import Any
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 
+from delivery import log_ids
+
 logger = logging.getLogger(__name__)
 
 
@@ -27,7 +29,9 @@ def record_from_the_command_line(account: Any, sentence: str) -> None:
     The same, done by an operator with the shell. Nobody is signed in there: it stands under the
     only superuser where there is one, and in the program's log always.
     """
-    logger.info("%s from the command line", sentence, extra={"author": str(account.pk)})
+    with log_ids.scope():
+        log_ids.bind(author=account.pk)
+        logger.info("%s, from the command line", sentence)
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
         record(superusers[0], account, f"{sentence}, from the command line")

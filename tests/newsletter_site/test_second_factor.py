@@ -360,6 +360,23 @@ def test_guessing_at_an_open_session_counts_like_guessing_at_the_door(
     assert TOTPDevice.objects.exists()
 
 
+def test_a_pause_between_codes_makes_no_guess_at_the_password_free(
+    codes: list[str], settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    window = Browser()
+    window.sign_in(code_now())
+
+    thief = Browser()  # who has the session, and not the mark of the browser
+    thief.cookies["sessionid"] = window.cookies["sessionid"].value
+
+    # Of the shape of a recovery code, so that both are looked at; after the first codes pause.
+    answers = [thief.send(PAGE, do="remove", proof="abcdefghjkmn").status_code for _ in range(6)]
+
+    assert answers == [200] * 5 + [429]
+
+
 @pytest.mark.parametrize("proof", ["password", "app", "recovery"])
 def test_its_owner_takes_it_away_with_the_password_or_a_code(codes: list[str], proof: str) -> None:
     window = Browser()
