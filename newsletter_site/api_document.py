@@ -25,6 +25,7 @@ _WORDS = {
     "403": "The token was not made for this, or its person lacks the permission.",
     "404": "There is nothing of this name.",
     "409": "It is not in a state for that, or the same call is still at work.",
+    "410": "It is not kept any more.",
     "413": "The body is too large.",
     "415": "The body is of a kind that is not taken here.",
     "422": "The key was used before, for a call with other content.",

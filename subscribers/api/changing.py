@@ -63,6 +63,8 @@ def change(
     """
     key = key_of(request)
     caller = caller_of(request)
+    if body is None and not files:
+        _came_without_body(request)
 
     def not_ready() -> None:
         ready(key)
@@ -95,6 +97,16 @@ def change(
                 "A call with this key is still at work. Ask again with the same key in a moment.",
                 headers={"Retry-After": str(RETRY_AFTER_S)},
             )
+
+
+def _came_without_body(request: HttpRequest) -> None:
+    """What is said in a body that nobody reads was not said. Raises `ProblemError`."""
+    if request.body.strip() not in (b"", b"{}"):
+        raise ProblemError(
+            Kind.NOT_VALID,
+            f"This call takes no body, and one of {len(request.body):,} bytes came. Nothing was "
+            "done; what the call is about stands in its address and its query.",
+        )
 
 
 def key_of(request: HttpRequest) -> str:

@@ -211,18 +211,37 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     )
 
 
+def _came_whole(request: HttpRequest, came: int) -> None:
+    """
+    A line that is cut looks like the end of the body, and half a list like a list. Raises
+    `ProblemError` where less came than was announced, or nothing was.
+    """
+    announced = request.META.get("CONTENT_LENGTH") or ""
+    if not announced.isdecimal():
+        raise ProblemError(
+            Kind.NOT_READABLE, "The file came without its length. Send a Content-Length with it."
+        )
+    if came < int(announced):
+        raise ProblemError(
+            Kind.NOT_READABLE,
+            f"Of {int(announced):,} bytes {came:,} came; nothing was kept. Send the file again, "
+            "with the same key.",
+        )
+
+
 @contextmanager
 def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, str]]:
     """The file that came, and its name. Raises `ProblemError` where none did, or too much."""
     match request.content_type:
         case "text/csv":
             with TemporaryFile(prefix="homing-upload-") as file:
-                left = content.most_bytes()
+                came = 0
                 while chunk := request.read(AT_A_TIME):
-                    left -= len(chunk)
-                    if left < 0:
+                    came += len(chunk)
+                    if came > content.most_bytes():
                         raise ProblemError(Kind.TOO_LARGE, content.too_large())
                     file.write(chunk)
+                _came_whole(request, came)
                 file.seek(0)
                 yield file, filename
         case "multipart/form-data":

@@ -286,6 +286,20 @@ def test_an_action_that_is_refused_leaves_no_line_in_the_log(program: Program, a
     assert LogEntry.objects.count() == before
 
 
+def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
+    program: Program, author: Any, three_readers: list[Subscriber]
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    address = f"/issues/{edition.issue_id}/cancel/"
+
+    refused = program.post(address, {"version": 1})
+
+    assert refused.status_code == 400
+    assert "takes no body" in refused.json()["detail"]
+    assert Edition.objects.get(pk=edition.pk).control == "running"
+    assert program.post(address, {}).status_code == 200
+
+
 def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
