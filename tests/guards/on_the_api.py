@@ -153,8 +153,24 @@ GUARDS = [
     guard(
         "what a program uploads is cut off where it becomes too large",
         "subscribers/api/import_calls.py",
-        "                    if left < 0:\n",
+        "                    if came > content.most_bytes():\n",
         "                    if False:\n",
         f"{IMPORTS}test_a_file_that_is_too_large_is_cut_off",
+    ),
+    guard(
+        "half of a file is not taken for the whole",
+        "subscribers/api/import_calls.py",
+        "    if came < int(announced):\n",
+        "    if False:\n",
+        "tests/subscribers/api/test_an_upload_that_is_cut_off.py::"
+        "test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key",
+    ),
+    guard(
+        "a call that takes no body refuses one",
+        "subscribers/api/changing.py",
+        '    if request.body.strip() not in (b"", b"{}"):\n',
+        "    if False:\n",
+        "tests/publishing/api/test_publishing_by_a_program.py::"
+        "test_what_is_said_in_a_body_that_nobody_reads_is_refused",
     ),
 ]
