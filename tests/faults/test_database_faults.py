@@ -187,7 +187,7 @@ def test_an_answer_that_comes_while_the_database_takes_no_writes_is_written_down
             cut_all_sessions(admin, database)
             provider.sandbox.gate.release()
             if read_only == "on":
-                worker.wait_for("tried again: cannot execute UPDATE", times=2)
+                worker.wait_for("ReadOnlySqlTransaction 25006", times=2)
 
     ended_well(worker)
     all_got_one(edition, 20)
