@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,8 @@ from tests.faults.own_server import OwnServer
 
 # Every time in the rules is divided by this: `for`, ranges, and ages that are compared with.
 FACTOR = 60
+# Prometheus sends no word when an alert fires: it has to be asked.
+LOOK_EVERY_S = 0.2
 PATIENCE_S = 120
 TOKEN = "the token of a drill"
 WEBHOOK = ("postmark", "long and random")
@@ -211,10 +214,11 @@ class Stage:
     def until(self, so: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> float:
         """Look until it is so; the seconds that it took."""
         began = time.monotonic()
+        nothing = threading.Event()
         while not so():
             if time.monotonic() - began > patience_s:
                 raise NotInTimeError(f"it did not come to pass within {patience_s:g} s that {what}")
-            time.sleep(0.2)
+            nothing.wait(LOOK_EVERY_S)
         return time.monotonic() - began
 
     def firing(self) -> set[str]:
