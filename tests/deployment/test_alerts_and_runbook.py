@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import get_commands
 
 from delivery.tally import BUCKET, SUM
@@ -56,7 +57,7 @@ def asked_for(expression: str) -> set[str]:
 
 
 def test_prometheus_reads_its_files() -> None:
-    assert "22 rules found" in promtool("check", "rules", "alerts.yml")
+    assert f"{len(RULES)} rules found" in promtool("check", "rules", "alerts.yml")
     promtool("check", "config", "--syntax-only", "prometheus.yml")
 
 
@@ -88,6 +89,13 @@ def test_labels_that_alerts_name_are_those_that_are_told() -> None:
             for label, values in re.findall(r'(\w+)(?:=~|!=|=)"([^"]*)"', matchers):
                 known = by_name[name].labels[label]
                 assert not known or set(values.split("|")) <= set(known), (rule["alert"], label)
+
+
+def test_the_alert_for_short_lists_looks_back_over_two_tries_of_a_batch() -> None:
+    """Else it would end between them, in the middle of an outage."""
+    expression = next(rule["expr"] for rule in RULES if rule["alert"] == "HomingNoCallIsAnswered")
+    minutes = {int(found) for found in re.findall(r"\[(\d+)m\]", expression)}
+    assert min(minutes) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 
 
 # --- The dashboard --------------------------------------------------------------------------------

@@ -156,6 +156,17 @@ def calls_fail(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue}
 
 
+def no_call_is_answered(stage: Stage) -> Iterator[Values]:
+    """The provider is under maintenance, and the list is short: one batch."""
+    stage.stop_workers()
+    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None)
+    issue = stage.publish("To few", DELIVERY_BATCH_SIZE="500")
+    stage.start_worker()
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield {"ISSUE": issue}
+
+
 def slows_us(stage: Stage) -> Iterator[Values]:
     """The provider refuses every call as too fast."""
     stage.stop_workers()
@@ -369,6 +380,7 @@ DRILLS: dict[str, Drill] = {
     "HomingDoubtIsOld": doubt_is_old,
     "HomingEditionNeedsAttention": needs_attention,
     "HomingCallsFail": calls_fail,
+    "HomingNoCallIsAnswered": no_call_is_answered,
     "HomingProviderSlowsUs": slows_us,
     "HomingLeasesRecovered": leases_recovered,
     "HomingOldSnapshot": old_snapshot,

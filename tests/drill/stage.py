@@ -42,8 +42,8 @@ TIMES = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
     "DELIVERY_LOOKUP_AFTER_S": "1,3,6",
-    "DELIVERY_RETRY_BASE_S": "0.2",
-    "DELIVERY_RETRY_CAP_S": "0.5",
+    "DELIVERY_RETRY_BASE_S": "0.083",
+    "DELIVERY_RETRY_CAP_S": "15",
     "DELIVERY_BATCH_SIZE": "2",
     "DELIVERY_MAX_ATTEMPTS": "1000",
     "DELIVERY_SURGE_BOUNCES_LEAST": "2",
@@ -255,12 +255,13 @@ class Stage:
             timeout=PATIENCE_S,
         )
 
-    def publish(self, title: str, *, hold_s: float = 0) -> str:
+    def publish(self, title: str, *, hold_s: float = 0, **more: str) -> str:
         """An issue for everybody on the list; its id."""
         html = self.folder / "letter.html"
         html.write_text("<p>Dear {{ name|reader }}</p>")
         done = self.manage(
             *("publish", "--title", title, "--html-file", str(html), "--hold", str(hold_s)),
+            **more,
         )
         if done.returncode:
             raise NotInTimeError(f"publish failed: {done.stderr[-500:]}")
