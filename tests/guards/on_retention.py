@@ -104,9 +104,24 @@ GUARDS = [
         "the receipt is made before a copy goes",
         "publishing/dropping_copies.py",
         "        receipt_of(edition)\n",
-        "        pass\n",
+        "",
+        f"{DROPPING}TestWhatStays::test_the_receipt_is_made_before_anything_goes",
+    ),
+    guard(
+        "rows are counted once more before they go",
+        "publishing/dropping_copies.py",
+        "        recount_before_dropping(edition)\n",
+        "",
         f"{DROPPING}TestWhatIsRefused::"
-        "test_what_has_rows_that_differ_from_its_books_stays_to_be_looked_at",
+        "test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago",
+    ),
+    guard(
+        "a call whose end was never told counts by its deadline",
+        QUEUE,
+        "max(greatest(finished_at, deadline_at))",
+        "max(finished_at)",
+        f"{DROPPING}TestWhatIsRefused::"
+        "test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end",
     ),
     guard(
         "a correction goes to nobody rather than to some of those who were reached",
