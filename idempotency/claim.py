@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -61,21 +62,29 @@ class Busy:
     """Another post with this key is still at work: look again in a moment."""
 
 
-def earlier_post(user_id: UUID, key: str, fingerprint: bytes) -> Replay | OtherContent | None:
-    """Say what an earlier post with this key means for this one; None if there was none."""
+def earlier_post(
+    user_id: UUID, key: str, fingerprints: Sequence[bytes]
+) -> Replay | OtherContent | None:
+    """
+    Say what an earlier post with this key means for this one; None if there was none.
+
+    Each of the fingerprints is of this content, as it may have been written.
+    """
     saved = saved_answer(user_id, key)
     if saved is None:
         return None
-    if saved.fingerprint == fingerprint:
+    if saved.fingerprint in fingerprints:
         return Replay(saved.answer)
     return OtherContent(saved.answer.leads_to)
 
 
 def claim(
-    user_id: UUID, key: str, fingerprint: bytes, *, wait_s: float
+    user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
 ) -> Fresh | Replay | OtherContent | Busy:
     """
     Claim a key for this post, inside the transaction that will hold the work and its answer.
+
+    The first of the fingerprints is written; any of them says that an earlier post was the same.
 
     Waits at most `wait_s` seconds in all for an earlier post to end. After anything but Fresh
     the transaction has nothing to commit. Raises WrongIsolationError unless it runs at READ
@@ -84,12 +93,12 @@ def claim(
     timeout_before, seated = _prepare(user_id, key)
     if not seated:
         # Whoever holds the seats may just have been answered; then there is no need to wait.
-        return earlier_post(user_id, key, fingerprint) or Busy()
+        return earlier_post(user_id, key, fingerprints) or Busy()
     # statement_timeout and not lock_timeout: when posts fail one after the other, the INSERT
     # waits for each of them, and lock_timeout starts again every time. At 0 it would be off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
-        inserted = _insert(user_id, key, fingerprint)
+        inserted = _insert(user_id, key, fingerprints[0])
     except OperationalError as error:
         if not isinstance(error.__cause__, errors.QueryCanceled | errors.LockNotAvailable):
             raise
@@ -100,7 +109,7 @@ def claim(
         return Fresh()
     # A new statement sees what has been committed meanwhile. Nothing there: the row expired
     # between the two statements, and the next try will be the first post.
-    return earlier_post(user_id, key, fingerprint) or Busy()
+    return earlier_post(user_id, key, fingerprints) or Busy()
 
 
 def seats(user_id: UUID, key: str) -> list[int]:

@@ -3,6 +3,9 @@ The fingerprint of a posted form: tells the same form from another one under the
 
 It covers the method, the path and the fields that matter. What the author did not write (the
 CSRF token, the key itself) is left out because no view names it among its fields.
+
+Calls of programs are about people too, and what is known of them is soon guessed: theirs is kept
+under a key, so that nobody can try names and addresses against it once somebody was erased.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from django.conf import settings
 from django.core.files.base import File
 from django.http import HttpRequest
 
@@ -54,6 +59,23 @@ def fingerprint_of(request: HttpRequest, names: Sequence[str]) -> bytes:
         for name in names
     }
     return fingerprint(request.method or "", request.path, fields)
+
+
+def keyed(fingerprint: bytes) -> list[bytes]:
+    """
+    A fingerprint as it is kept where nobody is to guess what it is of: the one to write, under the
+    key of today, and then as it was written under each earlier one (`SECRET_KEY_FALLBACKS`).
+    """
+    return [
+        hashlib.blake2b(fingerprint, key=_key(secret), digest_size=32).digest()
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _key(secret: str) -> bytes:
+    """A key for this purpose alone, whatever the length of the secret."""
+    return hashlib.blake2b(secret.encode(), digest_size=32, person=b"fingerprint").digest()
 
 
 def _canonical(value: Value) -> object:

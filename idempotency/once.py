@@ -3,13 +3,13 @@ Work that is done once under its key, and answered the same however often it is 
 
 The order of things is here, and here alone: a saved answer, what has to be right beforehand, the
 claim, the work, the answer saved with it. The decorator for forms (`safe_to_retry.py`) and the
-calls of programs (`safe_call.py`) both go this way; what is shown for each outcome is theirs.
+calls of programs both go this way; what is shown for each outcome is theirs.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -65,7 +65,7 @@ def once(
     request: HttpRequest,
     user_id: UUID,
     key: str,
-    fingerprint: bytes,
+    fingerprints: Sequence[bytes],
     *,
     not_ready: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
@@ -76,16 +76,18 @@ def once(
     `not_ready` is asked first, outside any transaction: what it answers is given and nothing is
     claimed, None lets the work begin. What the work answers with 200 to 399 is committed and
     remembered; any other answer, or an exception, rolls everything back and frees the key.
+
+    The first of the fingerprints is remembered; any of them says that an earlier post was the same.
     """
     # First of all, because it needs no seat and no claim. And the same content is answered the
     # same even where it would no longer be valid, such as a date that has passed.
-    earlier = earlier_post(user_id, key, fingerprint)
+    earlier = earlier_post(user_id, key, fingerprints)
     if isinstance(earlier, Replay):
         return _seen(earlier)
     refusal = not_ready()
     if refusal is not None:
         return NotReady(refusal)
-    return _seen(earlier or _claim_and_work(request, user_id, key, fingerprint, work))
+    return _seen(earlier or _claim_and_work(request, user_id, key, fingerprints, work))
 
 
 def _seen(
@@ -108,14 +110,14 @@ def _claim_and_work(
     request: HttpRequest,
     user_id: UUID,
     key: str,
-    fingerprint: bytes,
+    fingerprints: Sequence[bytes],
     work: Callable[[], HttpResponse],
 ) -> Done | Replay | OtherContent | Busy:
     """Claim the key and, if it is free, do the work and remember its answer: one transaction."""
     try:
         # durable: inside another transaction the others would wait for that one to end.
         with transaction.atomic(durable=True):
-            outcome = claim(user_id, key, fingerprint, wait_s=settings.IDEMPOTENCY_WAIT_S)
+            outcome = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
             if not isinstance(outcome, Fresh):
                 return outcome
             done, token_was_used = _do(request, work)

@@ -91,7 +91,7 @@ def safe_to_retry(
                 request,
                 user_id,
                 key,
-                fingerprint,
+                [fingerprint],
                 not_ready=not_ready,
                 work=lambda: view(request, filled(), key, *args, **kwargs),
             )

@@ -6,8 +6,7 @@ The work, its order and the saved answer are `idempotency/once.py`'s; here is wh
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,11 +14,12 @@ from pydantic import BaseModel
 
 from idempotency.answer import response_from
 from idempotency.claim import Busy, OtherContent, Replay
-from idempotency.fingerprint import UploadedContent, fingerprint
+from idempotency.fingerprint import UploadedContent
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, BadKey, key_given
 from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
 from subscribers.api.bearer import caller_of
 from subscribers.api.problem import Kind, ProblemError
+from subscribers.api.same_call import fingerprints_of_call
 
 __all__ = ["KEY_PARAMETER", "OtherContentError", "change", "key_of"]
 
@@ -58,7 +58,7 @@ def change(
 
     `ready` looks at what has to be right beforehand and raises `ProblemError` if it is not; nothing
     is claimed then. Whatever `work` raises undoes it and frees the key. `body` and `files` tell the
-    same call from another one, with the method, the path and the query. Raises `ProblemError`:
+    same call from another one (`same_call.py`). Raises `ProblemError`:
     without a usable key, for other content under it, or while the first call is at work.
     """
     key = key_of(request)
@@ -73,7 +73,7 @@ def change(
         request,
         caller.id,
         key,
-        fingerprint(request.method or "", request.path, _content(request, body, files)),
+        fingerprints_of_call(request, body, files),
         not_ready=not_ready,
         work=lambda: work(key),
     )
@@ -123,21 +123,3 @@ def key_of(request: HttpRequest) -> str:
         sentence = key.reason if given else f"The header {HEADER} is empty. Give a key."
         raise ProblemError(Kind.BAD_KEY, sentence)
     return key
-
-
-def _content(
-    request: HttpRequest, body: BaseModel | None, files: Sequence[UploadedContent]
-) -> Mapping[str, Sequence[str | UploadedContent]]:
-    """What makes two calls the same: each field as JSON, whatever its order and its blanks were."""
-    fields: dict[str, Sequence[str | UploadedContent]] = {
-        "files": files,
-        "query": [
-            f"{name}={value}" for name in sorted(request.GET) for value in [request.GET[name]]
-        ],
-    }
-    if body is not None:
-        for name, value in body.model_dump(mode="json").items():
-            # Texts as they are, so that their line ends are taken for the same.
-            as_text = ["text", value] if isinstance(value, str) else ["json", json.dumps(value)]
-            fields[f"body.{name}"] = as_text
-    return fields

@@ -9,12 +9,14 @@ PAGE = "tests/newsletter_site/test_the_page_of_tokens.py::"
 CALLS = "tests/newsletter_site/test_every_call_of_the_api.py::"
 PUBLISHING = "tests/publishing/api/test_publishing_by_a_program.py::"
 READERS = "tests/subscribers/api/test_readers_by_a_program.py::"
+SAME_CALL = "tests/subscribers/api/test_what_makes_two_calls_the_same.py::"
 IMPORTS = "tests/subscribers/api/test_imports_by_a_program.py::"
 
 WHOSE = "newsletter_site/tokens/whose.py"
 BEARER = "subscribers/api/bearer.py"
 BOUNDARY = "newsletter_site/api_boundary.py"
 JSON = "subscribers/api/json_body.py"
+SAME = "subscribers/api/same_call.py"
 
 GUARDS = [
     guard(
@@ -103,14 +105,37 @@ GUARDS = [
     ),
     guard(
         "a call with other content is another call",
-        "subscribers/api/changing.py",
-        "    if body is not None:\n",
-        "    if False:\n",
+        SAME,
+        "    if body is None:\n",
+        "    if True:\n",
         f"{PUBLISHING}test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made",
     ),
     guard(
+        "a release that adds a field takes calls from before for the same",
+        SAME,
+        ", exclude_defaults=True",
+        "",
+        f"{SAME_CALL}test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same",
+        f"{SAME_CALL}test_a_field_at_its_default_and_one_left_out_are_the_same",
+    ),
+    guard(
+        "what is kept of a call tells nobody what it was about",
+        SAME,
+        '    return keyed(fingerprint(request.method or "", request.path, content))\n',
+        '    return [fingerprint(request.method or "", request.path, content)]\n',
+        f"{SAME_CALL}test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept",
+    ),
+    guard(
+        "a call from before a new secret key is known again",
+        "idempotency/fingerprint.py",
+        "        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)\n",
+        "        for secret in (settings.SECRET_KEY,)\n",
+        f"{SAME_CALL}test_a_call_is_known_again_under_a_new_secret_key_"
+        "while_the_old_one_is_a_fallback",
+    ),
+    guard(
         "another file is another call",
-        "subscribers/api/changing.py",
+        SAME,
         '        "files": files,\n',
         '        "files": [],\n',
         f"{IMPORTS}test_the_same_call_again_brings_nothing_more",
