@@ -2,7 +2,8 @@
 Shutting an address out, and letting it in again: the only place where an operator does either.
 
 What an operator shut out, its owner's own opt-in does not let in. What the provider told of an
-address no operator undoes: letting in takes the operator's word back, and nothing else.
+address no operator undoes, before the shutting out or after it: letting in takes the operator's
+word back, and nothing else.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from delivery.queue.suppression_change import ask_provider
 from subscribers import consent
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
+from subscribers.told import reasons_told_of
 
 OPERATOR, PROVIDER = Suppression.Origin.OPERATOR, Suppression.Origin.PROVIDER
-MANUAL = Suppression.Reason.MANUAL
+Reason = Suppression.Reason
+MANUAL = Reason.MANUAL
+_BY_GRAVITY = (Reason.BOUNCE, Reason.UNSUBSCRIBE, Reason.COMPLAINT)
 
 
 def is_shut_out(address_key: str) -> bool:
@@ -52,12 +56,22 @@ def let_in(subscriber_id: int) -> bool:
             return False
         entry = Suppression.objects.filter(pk=standing.pk)
         entry.update(lifted_at=Now(), lifted_by=None)
-        if standing.reason != MANUAL:
-            # The provider's word was there before the operator's, and stays.
-            entry.update(lifted_at=None, origin=PROVIDER)
+        why = _why_it_stays_shut(reader, standing)
+        if why is not None:
+            entry.update(lifted_at=None, origin=PROVIDER, reason=why)
         elif reader.state == Subscriber.State.CONFIRMED:
             ask_provider(reader.email, "reactivate")
         return True
+
+
+def _why_it_stays_shut(reader: Subscriber, standing: Suppression) -> Reason | None:
+    """The gravest that the provider told of the address since its owner's last opt-in, if any."""
+    told = reasons_told_of(reader)
+    is_over = reader.opt_in is not None and reader.opt_in.at >= standing.at
+    if standing.reason != MANUAL and not is_over:
+        # It was there before the operator's word; perhaps before the address was a reader's.
+        told.append(Reason(standing.reason))
+    return max(told, key=_BY_GRAVITY.index, default=None)
 
 
 def _enter(address_key: str) -> bool:

@@ -19,8 +19,8 @@ from django.db.backends.utils import CursorWrapper
 from delivery.queue.forget import forget_address
 from delivery.told import Bounced, Fact, Meaning, Suppressed, types_that_mean
 from subscribers.erasure_hash import erased_among
-from subscribers.models import Subscriber, Suppression
-from subscribers.models.consent_record import Act
+from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.models.consent_record import Act, How
 
 # So many copies that came back within so many days say that an address takes no mail any more.
 SOFT_BOUNCES = 5
@@ -66,6 +66,18 @@ def take_in(facts: Sequence[Fact]) -> None:
         for fact in facts:
             if isinstance(fact, Bounced | Suppressed):
                 _take_in(cursor, fact)
+
+
+def reasons_told_of(reader: Subscriber) -> list[Reason]:
+    """
+    Why the provider's word shuts this reader out, by the ledger since their last opt-in. There it
+    stands also where the suppression list shows an operator's word in its place.
+    """
+    told = ConsentRecord.objects.filter(
+        subscriber=reader, how=How.PROVIDER, id__gt=reader.opt_in_id or 0
+    )
+    acts = set(told.values_list("act", flat=True))
+    return [effect.reason for effect in _EFFECTS.values() if effect.act in acts]
 
 
 def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:

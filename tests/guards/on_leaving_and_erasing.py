@@ -12,6 +12,7 @@ CLASSIFICATION = "delivery/classification.py"
 LEAVES = "tests/subscribers/test_leaving_the_list.py::"
 DESK = "tests/subscribers/test_readers_on_the_desk.py::"
 ERASES = "tests/subscribers/test_erasing.py::"
+LETS_IN = "tests/subscribers/test_letting_in_undoes_nothing_that_was_told.py::"
 
 GUARDS = [
     guard(
@@ -117,9 +118,37 @@ GUARDS = [
     guard(
         "letting in takes back the desk's own word alone",
         "subscribers/shutting_out.py",
-        "        if standing.reason != MANUAL:\n",
-        "        if False:\n",
+        "    if standing.reason != MANUAL and not is_over:\n",
+        "    if False:\n",
         f"{DESK}test_letting_in_takes_back_the_desks_own_word_alone",
+    ),
+    guard(
+        "letting in undoes nothing that was told while the address was shut out",
+        "subscribers/shutting_out.py",
+        "    told = reasons_told_of(reader)\n",
+        "    told = reasons_told_of(reader)[:0]\n",
+        f"{LETS_IN}test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in",
+    ),
+    guard(
+        "of several that were told the gravest stands once the address is let in",
+        "subscribers/shutting_out.py",
+        "    return max(told, key=",
+        "    return min(told, key=",
+        f"{LETS_IN}test_of_several_the_gravest_stands",
+    ),
+    guard(
+        "what an opt-in answered does not come back by letting in",
+        "subscribers/told.py",
+        "id__gt=reader.opt_in_id or 0",
+        "id__gt=0",
+        f"{LETS_IN}test_what_their_own_opt_in_answered_does_not_come_back",
+    ),
+    guard(
+        "nor does what the suppression list kept beside an operator's word",
+        "subscribers/shutting_out.py",
+        "    is_over = reader.opt_in is not None and reader.opt_in.at >= standing.at\n",
+        "    is_over = False\n",
+        f"{LETS_IN}test_what_their_own_opt_in_answered_does_not_come_back",
     ),
     guard(
         "the provider is not asked to mail whom letting in makes no reader",
