@@ -244,25 +244,7 @@ def set_bare_marks_aside(walked: Walked) -> int:
         batches = [row[0] for row in cursor.fetchall()]
         aside = 0
         for batch in batches:
-            cursor.execute(
-                """
-                SELECT recipient_id FROM delivery
-                WHERE batch_id = %s AND outcome = 'waiting'
-                  AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL)
-                """,
-                [batch],
-            )
-            for (recipient,) in cursor.fetchall():
-                aside += 1
-                raise_alarm(
-                    cursor,
-                    walked.edition,
-                    Alarm.Kind.MARKED_UNSETTLED,
-                    f"{walked.issue.hex}.{walked.version}.{recipient}",
-                    f"The copy of reader {recipient} bears a mark of having been sent without "
-                    "being settled; Postmark is asked about it.",
-                )
-            set_marked_aside(cursor, walked.edition, batch=batch)
+            aside += set_marked_aside(cursor, walked.edition, batch=batch)
             cursor.execute(
                 """
                 UPDATE batch SET state = 'done', reason = ''

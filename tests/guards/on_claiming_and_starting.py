@@ -11,6 +11,7 @@ MARKS = "delivery/queue/set_aside.py"
 CLAIMING = "tests/delivery/test_claiming_a_batch.py::"
 STARTING = "tests/delivery/test_starting_a_call.py::"
 MARKED = f"{STARTING}TestADeliveryThatBearsAMarkOfHavingBeenSent::"
+BARE = "tests/delivery/test_bare_marks_raise_an_alarm.py::"
 SETTLING = "tests/delivery/test_settling_a_call.py::"
 DOUBT = "tests/delivery/test_unknown_attempts.py::"
 LOST = "tests/delivery/test_lost_workers.py::"
@@ -218,23 +219,38 @@ GUARDS = [
     guard(
         "a provider's id is a mark of having been sent",
         MARKS,
-        "provider_message_id IS NOT NULL OR sent_at IS NOT NULL",
-        "sent_at IS NOT NULL",
+        "(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR",
+        "(sent_at IS NOT NULL OR",
         f"{MARKED}test_an_id_without_a_time_is_never_sent_again_by_itself",
     ),
     guard(
         "a time is a mark of having been sent",
         MARKS,
-        "provider_message_id IS NOT NULL OR sent_at IS NOT NULL",
-        "provider_message_id IS NOT NULL",
+        "(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR",
+        "(provider_message_id IS NOT NULL OR",
         f"{MARKED}test_a_bare_time_is_not_sent_again_before_the_provider_was_asked",
     ),
     guard(
         "evidence is a mark of having been sent",
         MARKS,
-        "OR EXISTS (SELECT FROM evidence",
-        "OR false AND EXISTS (SELECT FROM evidence",
+        "sent_at IS NOT NULL OR {_IS_PROVED})",
+        "sent_at IS NOT NULL)",
         f"{MARKED}test_an_acceptance_that_is_on_record_is_a_mark_too",
+    ),
+    guard(
+        "a bare mark of having been sent raises an alarm",
+        MARKS,
+        "    _raise_alarms(cursor, batch, edition, marked)\n",
+        "",
+        f"{BARE}test_a_worker_that_finds_one_raises_an_alarm",
+        f"{BARE}test_a_cancel_that_finds_one_raises_an_alarm",
+    ),
+    guard(
+        "an acceptance that is on record raises no alarm about a bare mark",
+        MARKS,
+        " AND NOT {_IS_PROVED}",
+        "",
+        f"{BARE}test_an_acceptance_that_is_on_record_is_nobody_elses_mark",
     ),
     guard(
         "what bears a provider's id is never sent again by itself",

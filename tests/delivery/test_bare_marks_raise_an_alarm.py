@@ -1,0 +1,90 @@
+"""Whoever finds a bare mark of having been sent raises an alarm, once, and for nothing else."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.db.models.functions import Now
+
+from delivery.delivery_key import DeliveryKey
+from delivery.models import Alarm, Delivery, Edition, Evidence
+from delivery.queue import control
+from postmark_sandbox.server import SandboxServer
+from tests.delivery.newsroom import Newsroom
+
+
+def copies_of(edition: Edition) -> list[Delivery]:
+    return list(Delivery.objects.filter(issue=edition.issue_id).order_by("recipient"))
+
+
+def mark(copy: Delivery, **marks: object) -> str:
+    """As other code could; the copy's key."""
+    Delivery.objects.filter(issue=copy.issue_id, recipient=copy.recipient_id).update(**marks)
+    return str(DeliveryKey(copy.issue_id, copy.version, copy.recipient_id))
+
+
+def alarms() -> list[tuple[str, str]]:
+    return [(alarm.kind, alarm.about) for alarm in Alarm.objects.order_by("pk")]
+
+
+@pytest.mark.parametrize("marks", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
+def test_a_worker_that_finds_one_raises_an_alarm(
+    newsroom: Newsroom, provider: SandboxServer, marks: dict[str, object]
+) -> None:
+    edition = newsroom.publish(readers=3)
+    key = mark(copies_of(edition)[1], **marks)
+
+    newsroom.deliver_all()
+
+    assert alarms() == [("marked_unsettled", key)]
+    assert newsroom.outcomes(edition) == ["sent", "unknown", "sent"]
+
+
+def test_a_cancel_that_finds_one_raises_an_alarm(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    key = mark(copies_of(edition)[0], sent_at=Now())
+
+    control.cancel(edition.pk)
+
+    assert alarms() == [("marked_unsettled", key)]
+
+
+def test_one_that_a_worker_has_found_is_not_told_again_by_whoever_finds_it_later(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=1)
+    key = mark(copies_of(edition)[0], sent_at=Now())
+    newsroom.deliver_all()
+    assert control.pause(edition.pk)
+    # Surely not accepted, it waits again; and the other hand is there once more.
+    for _ in range(3):
+        newsroom.let_time_pass(900)
+        newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["waiting"]
+    mark(copies_of(edition)[0], sent_at=Now())
+
+    call_command("reconcile", str(edition.issue_id), stdout=io.StringIO(), stderr=io.StringIO())
+
+    assert newsroom.outcomes(edition) == ["unknown"]
+    assert alarms() == [("marked_unsettled", key)]
+
+
+def test_an_acceptance_that_is_on_record_is_nobody_elses_mark(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=2)
+    late = copies_of(edition)[0]
+    Evidence.objects.create(
+        provider_message_id="came-late",
+        issue_id=edition.issue_id,
+        recipient_id=late.recipient_id,
+        version=1,
+        source=Evidence.Source.REPLY,
+    )
+
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert alarms() == []
