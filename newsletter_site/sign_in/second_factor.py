@@ -2,8 +2,9 @@
 The second factor of an account: the only place that makes, asks and takes away its devices.
 
 An app on a telephone shows a new code every half minute; ten recovery codes are good for once each.
-The secret is shown while it is set up and never again, and of a recovery code only its hash is
-kept. After a wrong code the next one is looked at only after a pause that doubles (django-otp).
+The secret is shown while it is set up and never again (`setting_up`), and of a recovery code only
+its hash is kept. After a wrong code the next one is looked at only after a pause that doubles
+(django-otp).
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import math
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -27,6 +29,8 @@ from newsletter_site.models import User
 from newsletter_site.sign_in.trail import record
 
 RECOVERY_CODES = 10
+# As long as it takes to find an app and install it; nobody comes back to a set-up next week.
+SET_UP_WITHIN = timedelta(minutes=15)
 # Sixty bits: nobody finds one from its hash. Without signs that look like one another.
 _SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 3, 4
@@ -41,6 +45,7 @@ class Answer(Enum):
     RIGHT = "right"
     WRONG = "wrong"
     PAUSED = "not looked at"
+    NOT_BEGUN = "for no set-up that is still open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,13 @@ def is_asked_of(author: Any) -> bool:
     return TOTPDevice.objects.filter(user=author, confirmed=True).exists()
 
 
-def being_set_up(author: Any) -> TOTPDevice | None:
-    """The device that its owner has begun to set up and not confirmed yet."""
-    return TOTPDevice.objects.filter(user=author, confirmed=False).order_by("pk").last()
+def being_set_up(author: Any, number: int) -> TOTPDevice | None:
+    """The device of this number, while it waits for its first code; None of a quarter hour ago."""
+    if is_asked_of(author):
+        return None
+    since = cast("Any", Now()) - SET_UP_WITHIN
+    begun = TOTPDevice.objects.filter(user=author, confirmed=False, created_at__gt=since)
+    return begun.filter(pk=number).first()
 
 
 def secret_of(device: TOTPDevice) -> str:
@@ -72,25 +81,34 @@ def recovery_codes_left(author: Any) -> int:
     return StaticToken.objects.filter(device__user=author, device__confirmed=True).count()
 
 
-def begin(author: Any) -> None:
-    """A fresh secret to be taken in by an app; one that was begun before is worth nothing more."""
+def begin(author: Any) -> int | None:
+    """
+    A fresh secret to be taken in by an app; one that was begun before is worth nothing more.
+
+    The number of its device; None, and nothing done, where a code is asked for already.
+    """
     with transaction.atomic():
         _hold(author)
+        if is_asked_of(author):
+            return None
         TOTPDevice.objects.filter(user=author, confirmed=False).delete()
-        TOTPDevice.objects.create(user=author, name=_NAME, confirmed=False)
+        device = TOTPDevice.objects.create(user=author, name=_NAME, confirmed=False)
+        # The library noted the web server's time; how old it is, is told by the database's.
+        TOTPDevice.objects.filter(pk=device.pk).update(created_at=Now())
+        return device.pk
 
 
-def confirm(author: Any, typed: str) -> Checked | list[str]:
+def confirm(author: Any, number: int, typed: str) -> Checked | list[str]:
     """
-    The first code of a device that is being set up: from now on it is asked for.
+    The first code of the device of this number, which is being set up: from now on it is asked for.
 
     Returns the recovery codes, which nobody sees again. Every session that began before ends.
     """
     with transaction.atomic():
         _hold(author)
-        device = being_set_up(author)
+        device = being_set_up(author, number)
         if device is None:
-            return Checked(Answer.WRONG)
+            return Checked(Answer.NOT_BEGUN)
         checked = _asked(device, _without_blanks(typed))
         if checked.answer is not Answer.RIGHT:
             return checked

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from newsletter_site.sign_in import counts, second_factor
+from newsletter_site.sign_in import counts, second_factor, setting_up
 from newsletter_site.sign_in.counting import say_that_it_failed, take_a_try
 from newsletter_site.sign_in.counts import Refused
 from newsletter_site.sign_in.second_factor import Answer, Checked
@@ -28,6 +28,10 @@ NOT_YOUR_PASSWORD = "This is not your password. Nothing was changed."  # noqa: S
 NOT_THE_CODE = (
     "This code is not the right one. Look whether the telephone’s clock is right, and type the "
     "code that the app shows now."
+)
+NOT_BEGUN = (
+    "Nothing was switched on: a set-up has to be ended within fifteen minutes, in the browser in "
+    "which it was begun. Begin again, with a fresh secret."
 )
 
 
@@ -46,8 +50,8 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def second_factor_picture(request: HttpRequest) -> HttpResponse:
-    """The QR code of a secret that is being set up, for its owner alone."""
-    device = second_factor.being_set_up(request.user)
+    """The QR code of a secret, in the session that is setting it up alone."""
+    device = setting_up.begun_in(request)
     if device is None:
         raise Http404
     drawn = io.BytesIO()
@@ -63,12 +67,14 @@ def _begin(request: HttpRequest) -> HttpResponse:
         return _to_the_page()
     if refused := _is_not_them(request, NOT_YOUR_PASSWORD):
         return refused
-    second_factor.begin(request.user)
+    setting_up.begin_in(request)
     return _to_the_page()
 
 
 def _confirm(request: HttpRequest) -> HttpResponse:
-    done = second_factor.confirm(request.user, request.POST.get("code", ""))
+    if second_factor.is_asked_of(request.user):
+        return _to_the_page()
+    done = setting_up.confirm_in(request, request.POST.get("code", ""))
     if isinstance(done, Checked):
         return _page(request, _why_not(done))
     # This session goes on; the others, of before, have ended.
@@ -127,12 +133,12 @@ def _why_not(checked: Checked) -> str:
             "After a wrong code the next one is looked at only after a pause. Try again in "
             f"{span_of(checked.wait_s)}."
         )
-    return NOT_THE_CODE
+    return NOT_BEGUN if checked.answer is Answer.NOT_BEGUN else NOT_THE_CODE
 
 
 def _page(request: HttpRequest, fault: str = "") -> HttpResponse:
     author: Any = request.user
-    device = second_factor.being_set_up(author)
+    device = setting_up.begun_in(request)
     is_on = second_factor.is_asked_of(author)
     facts = {
         "fault": fault,
@@ -140,7 +146,7 @@ def _page(request: HttpRequest, fault: str = "") -> HttpResponse:
         "required": settings.REQUIRE_SECOND_FACTOR,
         "since": author.second_factor_since,
         "codes_left": second_factor.recovery_codes_left(author) if is_on else 0,
-        "secret": second_factor.secret_of(device) if device and not is_on else "",
+        "secret": second_factor.secret_of(device) if device else "",
     }
     return render(request, "sign_in/second_factor.html", facts)
 

@@ -9,7 +9,12 @@ UNDER = "newsletter_site/sign_in/counted_under.py"
 FACTOR = "newsletter_site/sign_in/second_factor.py"
 VIEW = "newsletter_site/sign_in/view.py"
 COUNTED = "tests/newsletter_site/test_failed_sign_ins_are_counted.py::"
-TWO = "tests/newsletter_site/test_second_factor.py::"
+_TWO = "tests/newsletter_site/second_factor/"
+WITH_A_CODE = f"{_TWO}test_signing_in_with_a_code.py::"
+CODES = f"{_TWO}test_what_a_code_is_worth.py::"
+SETTING_UP = f"{_TWO}test_setting_it_up.py::"
+OPEN_SESSION = f"{_TWO}test_at_an_open_session.py::"
+DEMANDED = f"{_TWO}test_where_it_is_demanded.py::"
 
 GUARDS = [
     guard(
@@ -81,56 +86,86 @@ GUARDS = [
         VIEW,
         "if not second_factor.is_asked_of(author):",
         "if True:",
-        f"{TWO}test_the_right_password_alone_gives_no_session",
+        f"{WITH_A_CODE}test_the_right_password_alone_gives_no_session",
     ),
     guard(
         "a code is looked at only where a try is to spare",
         VIEW,
         "        if isinstance(tried, Refused):\n            return refused_page(self.request)",
         "        if False:\n            return refused_page(self.request)",
-        f"{TWO}test_wrong_codes_count_as_failed_sign_ins_and_end_in_a_wait",
+        f"{CODES}test_wrong_codes_count_as_failed_sign_ins_and_end_in_a_wait",
     ),
     guard(
         "a password that was changed meanwhile ends the waiting for a code",
         VIEW,
         "author is None or not constant_time_compare(password, author.get_session_auth_hash())",
         "author is None",
-        f"{TWO}test_who_changes_the_password_meanwhile_ends_the_waiting_for_a_code",
+        f"{WITH_A_CODE}test_who_changes_the_password_meanwhile_ends_the_waiting_for_a_code",
     ),
     guard(
         "sessions of before a second factor do not survive it",
         "newsletter_site/models.py",
         "if self.second_factor_since is None:",
         "if True:",
-        f"{TWO}test_sessions_of_before_it_was_set_up_do_not_survive_it",
+        f"{SETTING_UP}test_sessions_of_before_it_was_set_up_do_not_survive_it",
     ),
     guard(
         "of a recovery code its hash alone is kept",
         FACTOR,
         "return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()",
         "return code",
-        f"{TWO}test_no_recovery_code_and_no_secret_stands_anywhere_to_be_read",
+        f"{CODES}test_no_recovery_code_and_no_secret_stands_anywhere_to_be_read",
     ),
     guard(
         "guessing at an open session counts like guessing at the door",
         "newsletter_site/sign_in/second_factor_page.py",
         "    if isinstance(tried, Refused):\n        return refused_page(request)",
         "    if False:\n        return refused_page(request)",
-        f"{TWO}test_guessing_at_an_open_session_counts_like_guessing_at_the_door",
+        f"{OPEN_SESSION}test_guessing_at_an_open_session_counts_like_guessing_at_the_door",
     ),
     guard(
         "an open session alone takes no second factor away",
         "newsletter_site/sign_in/second_factor_page.py",
         "    return _page(request, sentence)",
         "    return None",
-        f"{TWO}test_whoever_has_only_the_open_session_cannot_take_it_away",
-        f"{TWO}test_it_is_not_begun_without_the_password",
+        f"{OPEN_SESSION}test_whoever_has_only_the_open_session_cannot_take_it_away",
+        f"{SETTING_UP}test_it_is_not_begun_without_the_password",
     ),
     guard(
         "where a second factor is demanded whoever has none sees no other page",
         "newsletter_site/sign_in/demanded.py",
         "not settings.REQUIRE_SECOND_FACTOR",
         "True",
-        f"{TWO}test_where_it_is_demanded_whoever_has_none_sees_no_other_page",
+        f"{DEMANDED}test_where_it_is_demanded_whoever_has_none_sees_no_other_page",
+    ),
+    guard(
+        "the secret of a second factor is shown in the session alone that began it",
+        "newsletter_site/sign_in/setting_up.py",
+        'number, standing = request.session.get(_BEGUN, (None, ""))',
+        "number, standing = (\n"
+        '        TOTPDevice.objects.order_by("pk").values_list("pk", flat=True).last(),\n'
+        "        author.get_session_auth_hash(),\n    )",
+        f"{SETTING_UP}test_only_the_session_that_began_it_sees_the_secret_and_ends_the_set_up",
+    ),
+    guard(
+        "a set-up ends after a quarter of an hour",
+        FACTOR,
+        ", created_at__gt=since)",
+        ")",
+        f"{SETTING_UP}test_a_set_up_that_was_not_ended_within_fifteen_minutes_is_worth_nothing",
+    ),
+    guard(
+        "a new password ends a set-up of a second factor",
+        "newsletter_site/sign_in/setting_up.py",
+        "number if constant_time_compare(standing, author.get_session_auth_hash()) else None",
+        "number",
+        f"{SETTING_UP}test_a_new_password_ends_a_set_up_that_was_begun_with_the_old_one",
+    ),
+    guard(
+        "no second factor is begun beside one that is on",
+        FACTOR,
+        "        if is_asked_of(author):\n            return None\n        TOTPDevice",
+        "        TOTPDevice",
+        f"{SETTING_UP}test_none_is_begun_beside_one_that_is_on",
     ),
 ]

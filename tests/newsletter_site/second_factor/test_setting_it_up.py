@@ -1,0 +1,148 @@
+"""A second factor is set up by whoever knows the password, and its secret is seen there alone."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from newsletter_site.sign_in import second_factor
+from tests.newsletter_site.second_factor.a_browser import PAGE, PASSWORD, PICTURE, Browser, code_now
+
+
+def test_setting_it_up_shows_picture_and_secret_and_then_ten_codes_once() -> None:
+    window = Browser()
+    window.sign_in()
+    assert "Set it up" in window.at(PAGE).content.decode()
+
+    assert window.send(PAGE, do="begin", proof=PASSWORD)["Location"] == PAGE
+    page = window.at(PAGE).content.decode()
+    secret = re.search(r'<code class="secret">(.+?)</code>', page)[1].replace(" ", "")
+    assert base64.b32decode(secret) == TOTPDevice.objects.get().bin_key
+    assert f'src="{PICTURE}"' in page
+
+    shown = window.send(PAGE, do="confirm", code=code_now()).content.decode()
+    codes = re.findall(r"<li><code>(.+?)</code>", shown)
+    assert len(set(codes)) == 10
+    afterwards = window.at(PAGE).content.decode()
+    assert not any(code in afterwards for code in codes)
+    assert secret not in afterwards.replace(" ", "")
+    assert "You have 10 recovery codes left" in afterwards
+    assert window.is_signed_in
+
+
+def test_the_picture_is_drawn_without_styles_or_scripts_and_kept_nowhere() -> None:
+    window = Browser()
+    window.sign_in()
+    assert window.at(PICTURE).status_code == 404
+    window.send(PAGE, do="begin", proof=PASSWORD)
+
+    picture = window.at(PICTURE)
+
+    assert picture["Content-Type"] == "image/svg+xml"
+    assert "no-store" in picture["Cache-Control"]
+    assert "no-store" in window.at(PAGE)["Cache-Control"]
+    assert b"<svg" in picture.content
+    assert b"style" not in picture.content
+    assert b"script" not in picture.content
+    assert Browser().at(PICTURE).status_code == 302
+
+
+def test_the_picture_is_gone_once_it_is_set_up(codes: list[str]) -> None:
+    window = Browser()
+    window.sign_in(code_now())
+
+    assert window.is_signed_in
+    assert window.at(PICTURE).status_code == 404
+
+
+def test_it_is_not_begun_without_the_password(author: Any) -> None:
+    window = Browser()
+    window.sign_in()
+
+    page = window.send(PAGE, do="begin", proof="not it")
+
+    assert "This is not your password" in page.content.decode()
+    assert not TOTPDevice.objects.exists()
+
+
+def test_it_is_not_switched_on_by_a_wrong_code(author: Any) -> None:
+    window = Browser()
+    window.sign_in()
+    window.send(PAGE, do="begin", proof=PASSWORD)
+
+    page = window.send(PAGE, do="confirm", code="000000")
+
+    assert 'role="alert"' in page.content.decode()
+    assert not TOTPDevice.objects.filter(confirmed=True).exists()
+    assert Browser().sign_in().status_code == 302
+
+
+def test_sessions_of_before_it_was_set_up_do_not_survive_it() -> None:
+    stolen, own = Browser(), Browser()
+    stolen.sign_in()
+    own.sign_in()
+    assert stolen.is_signed_in
+
+    own.send(PAGE, do="begin", proof=PASSWORD)
+    own.send(PAGE, do="confirm", code=code_now())
+
+    assert own.is_signed_in
+    assert not stolen.is_signed_in
+
+
+def begun(window: Browser) -> str:
+    """A set-up begun in this window; what its app will show."""
+    window.sign_in()
+    window.send(PAGE, do="begin", proof=PASSWORD)
+    return code_now()
+
+
+def nothing_is_set_up_at(window: Browser, code: str) -> bool:
+    """Neither secret nor picture is seen here, and the right code switches nothing on."""
+    assert "secret" not in window.at(PAGE).content.decode()
+    assert window.at(PICTURE).status_code == 404
+    page = window.send(PAGE, do="confirm", code=code)
+    assert "Begin again" in page.content.decode()
+    return not TOTPDevice.objects.filter(confirmed=True).exists()
+
+
+def test_only_the_session_that_began_it_sees_the_secret_and_ends_the_set_up() -> None:
+    own, left_open = Browser(), Browser()
+    left_open.sign_in()
+    code = begun(own)
+
+    assert nothing_is_set_up_at(left_open, code)
+
+    assert "recovery codes" in own.send(PAGE, do="confirm", code=code).content.decode()
+
+
+def test_a_set_up_that_was_not_ended_within_fifteen_minutes_is_worth_nothing() -> None:
+    window = Browser()
+    code = begun(window)
+    TOTPDevice.objects.update(created_at=F("created_at") - timedelta(minutes=15))
+
+    assert nothing_is_set_up_at(window, code)
+
+
+def test_a_new_password_ends_a_set_up_that_was_begun_with_the_old_one() -> None:
+    window = Browser()
+    code = begun(window)
+    window.send(
+        "/admin/password_change/",
+        old_password=PASSWORD,
+        new_password1="swifts over the hedge",
+        new_password2="swifts over the hedge",
+    )
+
+    assert nothing_is_set_up_at(window, code)
+
+
+def test_none_is_begun_beside_one_that_is_on(codes: list[str], author: Any) -> None:
+    assert second_factor.begin(author) is None
+
+    assert TOTPDevice.objects.get().confirmed

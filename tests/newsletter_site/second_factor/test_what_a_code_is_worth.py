@@ -1,0 +1,105 @@
+"""A code is good for once, a wrong one costs a try and a pause, and none can be read anywhere."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from django.conf import LazySettings
+from django.contrib.auth import get_user_model
+from django.db import connections
+from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from tests.newsletter_site.second_factor.a_browser import LOGIN, Browser, code_now, time_goes_by
+
+
+def test_a_code_is_good_for_once(codes: list[str]) -> None:
+    code = code_now()
+    assert Browser().sign_in(code).status_code == 302
+
+    assert Browser().sign_in(code).status_code != 302
+
+
+def test_of_two_who_send_one_recovery_code_at_once_one_gets_in(codes: list[str]) -> None:
+    windows = [Browser(), Browser()]
+    for window in windows:
+        window.sign_in()
+
+    def send(window: Browser) -> int:
+        try:
+            return int(window.send(LOGIN, code=codes[0]).status_code)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(send, windows))
+
+    assert answers.count(302) == 1
+
+
+def test_a_recovery_code_signs_in_once_however_it_is_typed(codes: list[str]) -> None:
+    assert Browser().sign_in(codes[0]).status_code == 302
+    assert Browser().sign_in(codes[0]).status_code == 200
+    time_goes_by()
+
+    assert Browser().sign_in(f" {codes[1].replace('-', ' ').upper()} ").status_code == 302
+    assert StaticToken.objects.count() == 8
+
+
+def test_no_recovery_code_and_no_secret_stands_anywhere_to_be_read(codes: list[str]) -> None:
+    stored = [row.token for row in StaticToken.objects.all()]
+    window = Browser()
+    window.sign_in(code_now())
+
+    assert not {code.replace("-", "") for code in codes} & set(stored)
+    for address in ("otp_totp/totpdevice/", "otp_static/staticdevice/", "axes/accessattempt/"):
+        assert window.at(f"/admin/{address}").status_code == 404
+    person = f"/admin/newsletter_site/user/{get_user_model().objects.get().pk}/change/"
+    key = TOTPDevice.objects.get().key
+    for address in ("/admin/", "/admin/newsletter_site/user/", person):
+        assert key not in window.at(address).content.decode()
+
+
+def test_wrong_codes_count_as_failed_sign_ins_and_end_in_a_wait(
+    codes: list[str], settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    window = Browser()
+    window.sign_in()
+    answers = []
+    for _ in range(6):
+        time_goes_by()
+        answers.append(window.send(LOGIN, code="000000").status_code)
+
+    assert answers == [200] * 5 + [429]
+    time_goes_by()
+    assert window.send(LOGIN, code=code_now()).status_code == 429
+    assert not window.is_signed_in
+
+
+def test_after_a_wrong_code_the_next_is_looked_at_only_after_a_pause(codes: list[str]) -> None:
+    window = Browser()
+    window.sign_in()
+    TOTPDevice.objects.update(throttling_failure_count=5)
+    assert window.send(LOGIN, code="000000").status_code == 200
+
+    page = window.send(LOGIN, code=code_now())
+
+    assert page.status_code == 429
+    assert int(page["Retry-After"]) > 20
+    assert "only after a pause" in page.content.decode()
+    assert not window.is_signed_in
+
+
+def test_the_right_password_does_not_free_a_name_of_its_failures(
+    codes: list[str], settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 3
+    settings.LOGIN_COOL_OFF_S = 600.0
+    for _ in range(3):
+        time_goes_by()
+        window = Browser()
+        assert window.sign_in("000000").status_code == 200
+
+    assert Browser().sign_in().status_code == 429
