@@ -15,7 +15,9 @@ class Standing:
     What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
 
     Batches by state are those that are not over. `editions` are the books of those of which
-    something is left to do, the newest `MOST_EDITIONS` of them. `errands` are asked of the
+    something is left to do, by their batches that are not over: enough for their state. They are
+    at most `MOST_EDITIONS`, those that are held back first, then the newest. `letters` are the
+    whole books of the newest `MOST_NAMED` newsletters among them. `errands` are asked of the
     provider now and then: by name, how often in vain since the last success.
     """
 
@@ -25,6 +27,7 @@ class Standing:
     due_age_s: float | None
     doubt_age_s: float | None
     editions: tuple[Books, ...]
+    letters: tuple[Books, ...]
     editions_due: int
     unreconciled: int
     identity_differs: bool

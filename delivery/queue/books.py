@@ -25,7 +25,12 @@ _RATE_OVER_S = 60
 # A worker reports every few seconds; after this long it is not there.
 _WORKER_SILENT_AFTER_S = 60
 
-_BOOKS = f"""
+_NOT_OVER = "AND (state <> 'done' OR missed > 0)"
+
+
+def _books(of_batches: str = "") -> str:
+    """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
+    return f"""
     SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
            kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
            edition.id, issue_id, version, title, control, control_reason, control_at,
@@ -62,11 +67,11 @@ _BOOKS = f"""
                min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
                min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,
                min(doubt_since) AS doubt_since
-        FROM batch WHERE batch.edition_id = edition.id
+        FROM batch WHERE batch.edition_id = edition.id {of_batches}
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
-"""  # noqa: S608 -- the names are constants
+    """  # noqa: S608 -- the names are constants
 
 
 def books_of(edition: int) -> Books:
@@ -114,10 +119,20 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     )
 
 
-def _read(which: str, values: Mapping[str, Any]) -> list[Books]:
+def open_books(*, among: Sequence[int]) -> list[Books]:
+    """
+    The books of the editions with the ids `among`, of their batches that are not over.
+
+    All that `state_of` reads is true, at the same cost however much was sent before; of what was
+    sent and the like these books know only a part.
+    """
+    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, _NOT_OVER)
+
+
+def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[Books]:
     """The books of the editions that the clauses `which`, with their `values`, leave over."""
     with connection.cursor() as cursor:
-        cursor.execute(f"{_BOOKS} {which}", values)
+        cursor.execute(f"{_books(of_batches)} {which}", values)
         rows = cursor.fetchall()
     return [_with_the_pace(row) for row in rows]
 

@@ -74,7 +74,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _gauge(
         "homing_editions",
-        "Editions of which something is left to do, the newest 50 of them, by state.",
+        "Editions of which something is left to do, by state: at most 50, held back ones first.",
         state=OPEN_EDITIONS,
     ),
     _gauge(

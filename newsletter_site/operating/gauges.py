@@ -15,9 +15,6 @@ from newsletter_site.operating.catalogue import BY_NAME, OPEN_EDITIONS
 from newsletter_site.operating.database_standing import DatabaseStanding
 from subscribers.importing.standing import StandingImports
 
-# An operator has these before their eyes; more would be a wall.
-MOST_NAMED = 10
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -39,7 +36,7 @@ def samples_of(
     """All of them. What is not known has no sample."""
     return [
         *_of_delivery(standing),
-        *_of_editions(standing.editions),
+        *_of_editions(standing.editions, standing.letters),
         _one("homing_webhooks_set_up", takes_webhooks),
         *_each("homing_imports", "state", imports.by_state),
         _one("homing_imports_refused", imports.refused),
@@ -85,16 +82,14 @@ def _of_delivery(standing: Standing) -> Iterator[Sample]:
     yield _one("homing_database_identity_differs", standing.identity_differs)
 
 
-def _of_editions(editions: Sequence[Books]) -> Iterator[Sample]:
+def _of_editions(editions: Sequence[Books], letters: Sequence[Books]) -> Iterator[Sample]:
     by_state = dict.fromkeys(OPEN_EDITIONS, 0)
     for books in editions:
         state = state_of(books).value
         if state in by_state:
             by_state[state] += 1
     yield from _each("homing_editions", "state", by_state)
-    # Of mail on request there is one edition that never ends; it has nothing to compare with.
-    letters = [books for books in editions if not books.is_on_request]
-    for books in letters[-MOST_NAMED:]:
+    for books in letters:
         which = {"issue": str(books.issue), "version": str(books.version)}
         for outcome in ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed"):
             number = float(getattr(books, outcome))

@@ -8,6 +8,7 @@ CHECKS = "tests/newsletter_site/test_health_checks.py::"
 AWAY = "tests/faults/test_health_without_a_database.py::"
 METRICS = "tests/newsletter_site/test_metrics.py::"
 PAGES = "tests/faults/test_pages_without_a_database.py::"
+STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
 GUARDS = [
@@ -103,5 +104,27 @@ GUARDS = [
         "return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)",
         "return True",
         f"{PAGES}test_a_statement_that_took_too_long_stays_a_fault",
+    ),
+    guard(
+        "a scrape reads no mail on request that is over",
+        "delivery/queue/books.py",
+        "_NOT_OVER = \"AND (state <> 'done' OR missed > 0)\"",
+        '_NOT_OVER = ""',
+        f"{STANDING}test_the_mails_on_request_that_are_over_are_not_read_while_one_waits",
+    ),
+    guard(
+        "failed test letters do not hide an issue that stopped",
+        "delivery/queue/standing.py",
+        "ELSE is_open OR kind = 'newsletter' END",
+        "ELSE true END",
+        f"{STANDING}test_failed_test_letters_do_not_hide_an_issue_that_stopped",
+        f"{STANDING}test_a_mail_on_request_that_was_given_up_has_the_others_read_no_more_either",
+    ),
+    guard(
+        "of many open editions those that are held back are told",
+        "delivery/queue/standing.py",
+        "ORDER BY is_held_back DESC, is_letter DESC, id DESC",
+        "ORDER BY is_letter DESC, id DESC",
+        f"{STANDING}test_what_is_held_back_comes_before_the_newest",
     ),
 ]
