@@ -54,6 +54,10 @@ Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", 
 WHICH_VERSION = Query(
     None, ge=1, le=HIGHEST_VERSION, description="The version; without it the newest.", example=1
 )
+# Done is what was meant for the version that was looked at, whatever was published meanwhile.
+THE_VERSION = Query(
+    ..., ge=1, le=HIGHEST_VERSION, description="The version; what is done is done to it.", example=1
+)
 WHICH_OUTCOME = Query("all", description="Of copies with this outcome alone.")
 BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 AFTER = Query(
@@ -182,9 +186,11 @@ def act_on_issue(
     request: HttpRequest,
     issue: uuid.UUID,
     action: ActionName,
-    version: int = WHICH_VERSION,
+    version: int = THE_VERSION,
 ) -> HttpResponse:
-    """The actions of `./homing edition`; answers how the edition stands after it."""
+    """
+    The actions of `./homing edition`, of the version that is named; answers how it stands after it.
+    """
     edition = _named(issue, version)
     caller = caller_of(request)
     if not ACTIONS[action].is_open_to(caller.person.has_perm):

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.models import PostedForm
+from publishing.actions import ACTIONS
 from publishing.publish import publish
 from publishing.versions import versions_of
 from subscribers.models import Subscriber
@@ -254,11 +255,11 @@ def test_what_the_command_does_to_an_edition_a_program_does_once(
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
     address = f"/issues/{edition.issue_id}"
-    paused = program.post(f"{address}/pause/", key="p")
+    paused = program.post(f"{address}/pause/?version=1", key="p")
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
-    assert program.post(f"{address}/resume/").json()["state"] == "held"
+    assert program.post(f"{address}/resume/?version=1").json()["state"] == "held"
     # The earlier call again: it is answered as it was, and nothing is paused once more.
-    assert program.post(f"{address}/pause/", key="p").content == paused.content
+    assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
     lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
     assert [line.get_change_message() for line in lines][1:] == [
@@ -271,18 +272,18 @@ def test_what_is_not_in_a_state_for_it_says_why_and_the_key_stays_free(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    refused = program.post(f"/issues/{edition.issue_id}/resume/", key="r")
+    refused = program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r")
     assert (refused.status_code, problem_of(refused)) == (409, "not-now")
     assert "there is nothing to resume" in refused.json()["detail"]
-    program.post(f"/issues/{edition.issue_id}/pause/")
-    assert program.post(f"/issues/{edition.issue_id}/resume/", key="r").status_code == 200
+    program.post(f"/issues/{edition.issue_id}/pause/?version=1")
+    assert program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r").status_code == 200
 
 
 def test_an_action_that_is_refused_leaves_no_line_in_the_log(program: Program, author: Any) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    program.post(f"/issues/{edition.issue_id}/cancel/")
+    program.post(f"/issues/{edition.issue_id}/cancel/?version=1")
     before = LogEntry.objects.count()
-    program.post(f"/issues/{edition.issue_id}/cancel/")
+    program.post(f"/issues/{edition.issue_id}/cancel/?version=1")
     assert LogEntry.objects.count() == before
 
 
@@ -290,7 +291,7 @@ def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    address = f"/issues/{edition.issue_id}/cancel/"
+    address = f"/issues/{edition.issue_id}/cancel/?version=1"
 
     refused = program.post(address, {"version": 1})
 
@@ -298,6 +299,20 @@ def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
     assert "takes no body" in refused.json()["detail"]
     assert Edition.objects.get(pk=edition.pk).control == "running"
     assert program.post(address, {}).status_code == 200
+
+
+@pytest.mark.parametrize("action", list(ACTIONS))
+def test_what_is_done_to_an_edition_names_its_version(
+    program: Program, author: Any, three_readers: list[Subscriber], action: str
+) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    before = program.get(f"/issues/{edition.issue_id}/").json()
+
+    refused = program.post(f"/issues/{edition.issue_id}/{action}/")
+
+    assert (refused.status_code, problem_of(refused)) == (400, "not-valid")
+    assert refused.json()["errors"] == [{"field": "version", "detail": "It is missing."}]
+    assert program.get(f"/issues/{edition.issue_id}/").json() == before
 
 
 def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
@@ -343,7 +358,7 @@ def test_a_receipt_is_given_once_the_issue_has_come_to_rest(
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
     early = program.get(f"/issues/{edition.issue_id}/receipt/")
     assert (early.status_code, problem_of(early)) == (409, "not-now")
-    program.post(f"/issues/{edition.issue_id}/cancel/")
+    program.post(f"/issues/{edition.issue_id}/cancel/?version=1")
     receipt = program.get(f"/issues/{edition.issue_id}/receipt/").json()
     assert receipt["receipt"]["counts"]["withdrawn"] == 3
     assert receipt["signature"]
