@@ -60,9 +60,9 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     gone = {each.kind.name: each.number for each in done if each.number}
     if gone:
         logger.info("what is older than it is kept went: %s", gone)
-    trouble = next((each for each in done if each.trouble), None)
-    if trouble is not None:
-        errand.failed(mine, f"{trouble.kind.what}: {trouble.trouble}", again_in_s=AGAIN_AFTER_S)
+    troubles = [f"{each.kind.what}: {each.trouble}" for each in done if each.trouble]
+    if troubles:
+        errand.failed(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
     elif all(each.is_whole for each in done):
         errand.done(mine, again_in_s=EVERY_S)
     else:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from django.apps import apps
 from django.conf import settings
 from django.db import OperationalError, transaction
 
@@ -23,6 +22,7 @@ from delivery.provider_memory import days_of_details
 from delivery.queue import kept_events, old_work, presence
 from delivery.queue.pieces import OldRows
 from idempotency import expiry
+from newsletter_site.logs.faults import fault_of
 from publishing import dropping_copies, kept_form
 from publishing.looking_outside import keeping
 from subscribers import expiring
@@ -133,6 +133,19 @@ def kinds() -> list[Kind]:
                 in_order=False,
             ),
         ),
+        # django-axes has two more tables; nothing is written into them (AXES_… in settings.py).
+        _rows(
+            "sign_ins",
+            "counts of failed sign-ins",
+            details,
+            OldRows(
+                "axes_accessattempt",
+                ["id"],
+                "attempt_time",
+                settings.DETAILS_KEEP_DAYS,
+                in_order=False,
+            ),
+        ),
         Kind(
             "workers",
             "workers that were killed",
@@ -153,20 +166,6 @@ def kinds() -> list[Kind]:
             dropping_copies.drop_old_copies,
         )
     )
-    if apps.is_installed("axes"):
-        listed += [
-            _rows(
-                name,
-                what,
-                details,
-                OldRows(table, ["attempt_time", "id"], "attempt_time", settings.DETAILS_KEEP_DAYS),
-            )
-            for name, what, table in (
-                ("wrong_sign_ins", "wrong sign-ins", "axes_accessattempt"),
-                ("refused_sign_ins", "sign-ins that were refused", "axes_accessfailurelog"),
-                ("sign_ins", "sign-ins on record", "axes_accesslog"),
-            )
-        ]
     return listed
 
 
@@ -181,7 +180,8 @@ def prune(
 
     After each piece `tell` hears how many of its kind have gone, `rest` is given the seconds to
     wait, and `may_go_on` is asked. Must not be called in a transaction. A kind that the database
-    keeps waiting is left to another time and does not keep the others from theirs.
+    keeps waiting, or that breaks off, is left to another time and does not keep the others from
+    theirs.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Pieces are transactions of their own.")
@@ -223,22 +223,32 @@ def _let_go(
     rest: Callable[[float], object],
 ) -> Gone:
     number = 0
-    began = time.monotonic()
-    try:
-        for gone in kind.pieces():
-            number += gone
-            if tell is not None:
-                tell(kind, number)
-            rest(min(LONGEST_REST_S, time.monotonic() - began))
-            if not may_go_on():
-                return Gone(kind, number, is_whole=False)
-            began = time.monotonic()
-    except OperationalError as error:
-        # Its words may repeat a row; its kind says enough.
+    pieces = kind.pieces()
+    while True:
+        began = time.monotonic()
+        try:
+            gone = next(pieces, None)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the others have their turn
+            trouble = _told(kind, error)
+            return Gone(kind, number, is_whole=False, trouble=trouble)
+        if gone is None:
+            return Gone(kind, number)
+        number += gone
+        if tell is not None:
+            tell(kind, number)
+        rest(min(LONGEST_REST_S, time.monotonic() - began))
+        if not may_go_on():
+            return Gone(kind, number, is_whole=False)
+
+
+def _told(kind: Kind, error: Exception) -> str:
+    """Tell the log that a kind broke off; why, for a person. Its words may repeat a row."""
+    if isinstance(error, OperationalError):
         trouble = f"the database did not let it through ({type(error.__cause__ or error).__name__})"
         logger.warning("%s: %s; the rest goes another time", kind.what, trouble)
-        return Gone(kind, number, is_whole=False, trouble=trouble)
-    return Gone(kind, number)
+        return trouble
+    logger.error("%s: it broke off; the rest goes another time", kind.what, exc_info=error)
+    return f"it broke off ({fault_of(error).sentence}); the log says where"
 
 
 def _rows(name: str, what: str, kept: str, old: OldRows) -> Kind:

@@ -71,7 +71,7 @@ def fresh(domain: str, links: Sequence[str]) -> Looked:
 def old_looks() -> OldRows:
     """What was found so long ago that nobody is shown it any more."""
     days = _KEPT_FOR.total_seconds() / 86400
-    return OldRows("outside_look", ["looked_at", "id"], "looked_at", days)
+    return OldRows("outside_look", ["id"], "looked_at", days, in_order=False)
 
 
 def _keep(kind: str, found: Mapping[str, dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.guards.guard import constraint, guard
 
 PRUNING = "tests/retention/test_what_goes_with_time.py::"
+BREAKS_OFF = "tests/retention/test_a_kind_that_breaks_off.py::"
 DROPPING = "tests/retention/test_dropping_copies.py::"
 ROW = "tests/delivery/test_what_the_database_promises.py::test_the_row_cannot_lie"
 QUEUE = "delivery/queue/dropping.py"
@@ -61,6 +62,14 @@ GUARDS = [
         "not is_stopping() and errand.hold_on(mine, lease_s=LEASE_S)",
         "not is_stopping()",
         f"{PRUNING}TestTheDailyErrand::test_one_that_lost_its_lease_stops",
+    ),
+    guard(
+        "a kind that breaks off keeps no other from going",
+        "newsletter_site/retention.py",
+        "        except Exception as error:",
+        "        except OperationalError as error:",
+        f"{BREAKS_OFF}test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it",
+        f"{BREAKS_OFF}test_the_daily_errand_says_each_of_them_and_tries_again",
     ),
     # --- Copies -----------------------------------------------------------------------------------
     guard(

@@ -17,6 +17,7 @@ __all__ = ["newsroom", "provider", "small_batches"]
 AGES = {
     "api_token": ("created_at", "expires_at"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
+    "axes_accessattempt": ("attempt_time",),
     "consent_record": ("at",),
     "delivery": ("sent_at",),
     "django_session": ("expire_date",),
