@@ -1,5 +1,5 @@
 """
-Adding one reader on somebody's word: the only place that does, beside imports.
+Adding one reader on the word of a program: the only place that does, beside imports.
 
 It only ever adds, like an import. Who is known stays as they are; who left, bounced, complained or
 was erased is left out, and only their own opt-in brings them back. Without a word that they agreed
@@ -95,7 +95,11 @@ def _inserted(address: str, name: str, *, is_confirmed: bool) -> Subscriber | No
     try:
         with transaction.atomic():
             return Subscriber.objects.create(
-                email=address, name=name, state=state, confirmed_at=Now() if is_confirmed else None
+                email=address,
+                name=name,
+                state=state,
+                source=Subscriber.Source.API,
+                confirmed_at=Now() if is_confirmed else None,
             )
     except IntegrityError:
         if not Subscriber.objects.filter(email_key=address.lower()).exists():

@@ -29,8 +29,9 @@ def lines_of(readers: Iterable[Subscriber]) -> Iterator[str]:
 
 def came_by(reader: Subscriber) -> str:
     """By which way they came onto the list, in a few words."""
-    brought = reader.subscriber_import
-    return f"import {brought.filename}" if brought else "sign-up"
+    if brought := reader.subscriber_import:
+        return f"import {brought.filename}"
+    return "API" if reader.source == Subscriber.Source.API else "sign-up"
 
 
 def _time(at: datetime | None) -> str:

@@ -106,7 +106,7 @@ def in_words(record: Record, *, to_them: bool = False) -> Words:
     shut = record.shut_out
     return Words(
         state=STATES[record.state],
-        came_by=f"by an import of the file {record.file}" if record.file else "by a sign-up",
+        came_by=_way(record),
         shut_out=f"The address may not be mailed: {Suppression.Reason(shut.reason).label}."
         if shut and not shut.lifted_at
         else "",
@@ -115,6 +115,12 @@ def in_words(record: Record, *, to_them: bool = False) -> Words:
         copies=[_copy(copy) for copy in list(reversed(record.copies))[:COPIES_SHOWN]],
         told=list(reversed(record.provider_told))[:COPIES_SHOWN],
     )
+
+
+def _way(record: Record) -> str:
+    if record.file:
+        return f"by an import of the file {record.file}"
+    return How.API.label if record.came_by == Subscriber.Source.API else "by a sign-up"
 
 
 def _copy(copy: CopyHeld) -> CopyInWords:

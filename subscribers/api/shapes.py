@@ -50,7 +50,9 @@ class Reader(Told):
     state: State
     since: datetime = Field(description="Since when they have been in this state.")
     known_since: datetime
-    came_by: str = Field(examples=["sign-up"])
+    came_by: str = Field(
+        examples=["sign-up"], description="sign-up, API, or import and the name of the file."
+    )
 
 
 class ReaderPage(Told):

@@ -49,6 +49,7 @@ class Subscriber(models.Model):
 
         IMPORT = "import"
         SIGN_UP = "sign-up"
+        API = "api"
 
     id = models.BigAutoField(primary_key=True)
     email = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
@@ -125,7 +126,7 @@ class Subscriber(models.Model):
             models.CheckConstraint(
                 name="an_imported_subscriber_names_the_import",
                 condition=Q(source="import", subscriber_import__isnull=False)
-                | Q(source="sign-up", subscriber_import__isnull=True),
+                | Q(source__in=["sign-up", "api"], subscriber_import__isnull=True),
             ),
             models.CheckConstraint(
                 name="a_confirmed_subscriber_says_since_when",

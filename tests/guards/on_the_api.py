@@ -162,6 +162,14 @@ GUARDS = [
         f"{READERS}test_who_is_suppressed_or_was_erased_is_skipped",
     ),
     guard(
+        "who was added by a program is not said to have signed up",
+        "subscribers/adding.py",
+        "                source=Subscriber.Source.API,\n",
+        "",
+        "tests/subscribers/api/test_who_came_by_a_program_is_said_to_have.py::"
+        "test_a_reader_added_by_a_program_did_not_sign_up",
+    ),
+    guard(
         "a NUL character in JSON is named and breaks nothing",
         JSON,
         '    if "\\0" in text:\n',
