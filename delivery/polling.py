@@ -48,6 +48,7 @@ class _UnavailableError(Exception):
 
     def __init__(self, said: NoInformation) -> None:
         super().__init__(said.reason)
+        self.reason = said.reason
         self.again_in_s = said.retry_after_s
 
 
@@ -77,10 +78,10 @@ def _poll_stream(stream: str, mine: Errand, is_stopping: Callable[[], bool]) -> 
         logger.warning(
             "stream %s could not be asked for bounces and suppressions: %s Asked again in %d s",
             stream,
-            error,
+            error.reason,
             wait_s,
         )
-        errand.failed(mine, str(error), again_in_s=wait_s)
+        errand.failed(mine, error.reason, again_in_s=wait_s)
     except _InterruptedError:
         errand.put_off(mine)
     except BaseException:

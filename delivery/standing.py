@@ -17,8 +17,8 @@ class Standing:
     Batches by state are those that are not over. `editions` are the books of those of which
     something is left to do, by their batches that are not over: enough for their state. They are
     at most `MOST_EDITIONS`, those that are held back first, then the newest. `letters` are the
-    whole books of the newest `MOST_NAMED` newsletters among them. `errands` are asked of the
-    provider now and then: by name, how often in vain since the last success.
+    whole books of the newest `MOST_NAMED` newsletters among them. `errands` are what workers
+    go on now and then: by name, how often in vain since the last success.
     """
 
     batches: Mapping[str, int]

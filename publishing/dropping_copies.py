@@ -107,7 +107,7 @@ def drop_old_copies() -> Iterator[int]:
         try:
             _say_dropped(Edition.objects.get(pk=edition), days or 0)
         except CopiesStayError as error:
-            logger.warning("the copies of edition %d stay: %s", edition, error)
+            logger.warning("the copies of edition %d stay: %s", edition, str(error))
         yield 0
     for edition in dropping.left_behind():
         yield from dropping.delete_copies(edition)

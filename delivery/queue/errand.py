@@ -13,6 +13,11 @@ from uuid import UUID
 
 from django.db import connection
 
+# A worker that knows an errand takes it soon after it is due, or once it is back from another. What
+# a setting named that is another now, or is needed no more, stays where it was left.
+IS_GONE_ON = """(
+    lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
+
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -23,6 +28,31 @@ class Errand:
     started_at: datetime
     through_at: datetime | None
     failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """
+    How an errand stands: its `failures` in a row, and what was `said` at the last of them.
+    `is_gone_on`: workers still go on it, and have not left it for more than an hour.
+    """
+
+    name: str
+    failures: int
+    said: str
+    through_at: datetime | None
+    due_at: datetime
+    is_gone_on: bool
+
+
+def all_known() -> list[Known]:
+    """Every errand that was ever gone on, by name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT name, failures, said, through_at, due_at, {IS_GONE_ON} "  # noqa: S608
+            "FROM errand ORDER BY name"
+        )
+        return [Known(*row) for row in cursor.fetchall()]
 
 
 def take(

@@ -13,6 +13,7 @@ from django.db import connection
 
 from delivery.health import Health
 from delivery.pace import slowed_to
+from delivery.queue.errand import IS_GONE_ON
 from delivery.queue.pace import SLOWING, slowing_in
 from delivery.queue.presence import HEARD_FROM_WITHIN
 from delivery.queue.scheduled import IS_DUE
@@ -43,7 +44,9 @@ _STANDING = f"""
     CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
                 FROM (SELECT received_at, trace FROM provider_event
                       ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest) AS event
-    CROSS JOIN (SELECT min(through_at) AS through_at, coalesce(max(failures), 0) AS failures
+    CROSS JOIN (SELECT coalesce(min(through_at) FILTER (WHERE {IS_GONE_ON}),
+                                max(through_at)) AS through_at,
+                       coalesce(max(failures) FILTER (WHERE {IS_GONE_ON}), 0) AS failures
                 FROM errand WHERE name LIKE 'poll %%') AS errand
     LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants

@@ -11,6 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.pace import slowed_to
 from delivery.queue.books import all_books, open_books
+from delivery.queue.errand import IS_GONE_ON
 from delivery.queue.health import EVENTS_LOOKED_AT
 from delivery.queue.identity import IS_THE_KNOWN_DATABASE
 from delivery.queue.pace import SLOWING, slowing_in
@@ -73,7 +74,7 @@ BESIDE = f"""
 """  # noqa: S608 -- constants
 
 ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
-ERRANDS = "SELECT name, failures FROM errand ORDER BY name LIMIT 20"
+ERRANDS = f"SELECT name, failures FROM errand WHERE {IS_GONE_ON} ORDER BY name LIMIT 20"  # noqa: S608
 
 
 def standing(cursor: CursorWrapper) -> Standing:

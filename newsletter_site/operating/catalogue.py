@@ -147,7 +147,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _gauge(
         "homing_errand_failures",
-        "How often in a row the provider was asked in vain, by errand.",
+        "How often in a row an errand of the workers failed; not there once none goes on it.",
         errand=(),
     ),
     # --- Imports ---

@@ -225,6 +225,30 @@ def asking_fails(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
+    """A session keeps a table from being pruned; the hours between the tries are cut short."""
+    with psycopg.connect(stage.server.url(stage.database)) as holding:
+        holding.execute("LOCK TABLE outside_look")
+        for _ in range(3):
+            _prune_by_a_worker(stage)
+        yield {}
+        holding.rollback()
+    _prune_by_a_worker(stage)
+    yield {}
+
+
+def _prune_by_a_worker(stage: Stage) -> None:
+    """A worker that starts looks at once whether it is due."""
+    stage.stop_workers()
+    stage.sql("INSERT INTO errand (name) VALUES ('prune') ON CONFLICT DO NOTHING")
+    stage.sql("UPDATE errand SET due_at = now() WHERE name = 'prune'")
+    stage.start_worker()
+    stage.until(
+        lambda: bool(stage.sql("SELECT 1 FROM errand WHERE name = 'prune' AND due_at > now()")),
+        "a worker has pruned",
+    )
+
+
 def old_snapshot(stage: Stage) -> Iterator[Values]:
     """A session is forgotten in the middle of a transaction."""
     with psycopg.connect(stage.server.url(stage.database)) as forgotten:
@@ -383,6 +407,7 @@ DRILLS: dict[str, Drill] = {
     "HomingNoCallIsAnswered": no_call_is_answered,
     "HomingProviderSlowsUs": slows_us,
     "HomingLeasesRecovered": leases_recovered,
+    "HomingNothingIsPruned": nothing_is_pruned,
     "HomingOldSnapshot": old_snapshot,
     "HomingAskingFails": asking_fails,
     "HomingEventsSetAside": events_set_aside,

@@ -127,4 +127,20 @@ GUARDS = [
         "ORDER BY is_letter DESC, id DESC",
         f"{STANDING}test_what_is_held_back_comes_before_the_newest",
     ),
+    guard(
+        "an errand that nobody goes on any more is told no longer",
+        "delivery/queue/errand.py",
+        'due_at > clock_timestamp() - interval \'1 hour\')"""',
+        'true)"""',
+        "tests/delivery/test_errands_that_fail.py::"
+        "test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer",
+    ),
+    guard(
+        "the log says why the provider could not be asked",
+        "delivery/polling.py",
+        "            error.reason,\n",
+        "            error,\n",
+        "tests/delivery/test_errands_that_fail.py::"
+        "test_the_line_in_the_log_says_why_the_provider_could_not_be_asked",
+    ),
 ]

@@ -24,6 +24,7 @@ from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
 from delivery.queue.dropping import Standing, may_be_dropped
 from delivery.queue.forget import MAKE_COPIES
+from newsletter_site.logs.lines import LineFormatter
 from newsletter_site.retention import prune, would_go
 from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
@@ -220,6 +221,19 @@ class TestWhatIsRefused:
         with pytest.raises(CopiesStayError, match="differ"):
             drop_copies(old)
         assert rows_of(old).count() == 4
+
+    def test_why_they_stay_is_said_in_the_log(
+        self, old: Edition, settings: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        settings.DELIVERIES_KEEP_DAYS = 50
+        rows_of(old).order_by("recipient")[:1].get().delete()
+        with pytest.raises(CopiesStayError) as stays:
+            drop_copies(old)
+
+        with caplog.at_level("WARNING", "publishing.dropping_copies"):
+            prune(rest=lambda _: None)
+        lines = LineFormatter(shape="lines", words=False, secrets=[])
+        assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
 
     def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
         self, old: Edition
