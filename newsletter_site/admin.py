@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Field, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
 from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- it registers
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- it registers
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
+from newsletter_site.sign_in.counts import Refused
+from newsletter_site.sign_in.proof import what_is_wrong
+from newsletter_site.sign_in.wait import refused_page
 
 # Their secrets are nobody's to see: a second factor is set up by its owner, on a page of its own.
 for _device in (TOTPDevice, StaticDevice):
@@ -50,6 +57,30 @@ class AuthorAdmin(UserAdmin):
             {"fields": (*UserAdmin.fieldsets[-1][1]["fields"], "second_factor_since")},
         ),
     )
+
+    change_user_password_template = "admin/newsletter_site/user/change_password.html"  # noqa: S105
+
+    @method_decorator(sensitive_post_parameters())
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,  # noqa: A002 -- its address calls it so
+        form_url: str = "",
+    ) -> HttpResponseBase:
+        """
+        A new password for somebody else, by whoever proves who they are; for oneself the old one is
+        asked for. An open session would be worth as much as a password otherwise.
+        """
+        if unquote(id) == str(request.user.pk):
+            return HttpResponseRedirect(reverse("admin:password_change"))
+        if request.method == "POST" and self.has_change_permission(request):
+            wrong = what_is_wrong(request, request.POST.get("proof", ""))
+            if isinstance(wrong, Refused):
+                return refused_page(request)
+            if wrong:
+                messages.error(request, f"{wrong} Nothing was changed.")
+                return HttpResponseRedirect(request.get_full_path())
+        return super().user_change_password(request, id, form_url)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")

@@ -6,6 +6,7 @@ from django.urls import include, path
 from newsletter_site.api import api
 from newsletter_site.api_document import openapi
 from newsletter_site.favicon import favicon
+from newsletter_site.sign_in.new_password import new_password
 from newsletter_site.sign_in.second_factor_page import second_factor_page, second_factor_picture
 from newsletter_site.sign_in.view import let_in, sign_in
 from newsletter_site.tokens.page import revoke_token, tokens
@@ -20,8 +21,9 @@ urlpatterns = [
     path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
     path("admin/newsletters/", include("subscribers.desk_urls")),
     path("admin/newsletters/", include("publishing.urls")),
-    # In place of the admin's own, whose name it keeps: `admin:login`.
+    # In place of the admin's own, whose names they keep: `admin:login`, `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
+    path("admin/password_change/", new_password, name="new_password"),
     path("admin/login/known/<str:token>/", let_in, name="let_in"),
     path("admin/second-factor/", second_factor_page, name="second_factor"),
     path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),

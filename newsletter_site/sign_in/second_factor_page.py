@@ -15,16 +15,13 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from newsletter_site.sign_in import counts, second_factor, setting_up
-from newsletter_site.sign_in.counting import say_that_it_failed, take_a_try
+from newsletter_site.sign_in import second_factor, setting_up
 from newsletter_site.sign_in.counts import Refused
+from newsletter_site.sign_in.proof import what_is_wrong
 from newsletter_site.sign_in.second_factor import Answer, Checked
 from newsletter_site.sign_in.trail import record
-from newsletter_site.sign_in.wait import refused_page
-from publishing.words_for_numbers import span_of
+from newsletter_site.sign_in.wait import after_a_pause, refused_page
 
-NOT_YOU = "This is neither your password nor one of your codes. Nothing was changed."
-NOT_YOUR_PASSWORD = "This is not your password. Nothing was changed."  # noqa: S105
 NOT_THE_CODE = (
     "This code is not the right one. Look whether the telephone’s clock is right, and type the "
     "code that the app shows now."
@@ -65,7 +62,7 @@ def second_factor_picture(request: HttpRequest) -> HttpResponse:
 def _begin(request: HttpRequest) -> HttpResponse:
     if second_factor.is_asked_of(request.user):
         return _to_the_page()
-    if refused := _is_not_them(request, NOT_YOUR_PASSWORD):
+    if refused := _is_not_them(request):
         return refused
     setting_up.begin_in(request)
     return _to_the_page()
@@ -85,7 +82,7 @@ def _confirm(request: HttpRequest) -> HttpResponse:
 def _new_codes(request: HttpRequest) -> HttpResponse:
     if not second_factor.is_asked_of(request.user):
         return _to_the_page()
-    if refused := _is_not_them(request, NOT_YOU):
+    if refused := _is_not_them(request):
         return refused
     return _codes_page(request, second_factor.new_codes(request.user), is_first=False)
 
@@ -93,7 +90,7 @@ def _new_codes(request: HttpRequest) -> HttpResponse:
 def _remove(request: HttpRequest) -> HttpResponse:
     if not second_factor.is_asked_of(request.user):
         return _to_the_page()
-    if refused := _is_not_them(request, NOT_YOU):
+    if refused := _is_not_them(request):
         return refused
     if second_factor.remove(request.user):
         record(request.user, request.user, "Took the second factor away")
@@ -101,38 +98,17 @@ def _remove(request: HttpRequest) -> HttpResponse:
     return _to_the_page()
 
 
-def _is_not_them(request: HttpRequest, sentence: str) -> HttpResponse | None:
-    """
-    Whoever sits at an open session is asked for the password, or a code where there are codes.
-
-    A wrong one counts like one at the sign-in page: it would be the way around that otherwise.
-    """
-    author: Any = request.user
-    proof = request.POST.get("proof", "")
-    tried = request.sign_in_tried = take_a_try(request, author.get_username())
-    if isinstance(tried, Refused):
+def _is_not_them(request: HttpRequest) -> HttpResponse | None:
+    """The answer to whoever did not prove who they are; None to whoever did."""
+    wrong = what_is_wrong(request, request.POST.get("proof", ""))
+    if isinstance(wrong, Refused):
         return refused_page(request)
-    if author.check_password(proof):
-        counts.take_back(tried)
-        return None
-    if second_factor.looks_like_a_code(proof) and second_factor.is_asked_of(author):
-        checked = second_factor.check(author, proof)
-        if checked.answer is Answer.RIGHT:
-            counts.take_back(tried)
-            return None
-        # Also during a pause the try counts: as a password it was looked at.
-        if checked.answer is Answer.PAUSED:
-            return _page(request, _why_not(checked))
-    say_that_it_failed(request, author.get_username(), "a password or code was wrong, signed in")
-    return _page(request, sentence)
+    return _page(request, f"{wrong} Nothing was changed.") if wrong else None
 
 
 def _why_not(checked: Checked) -> str:
     if checked.answer is Answer.PAUSED:
-        return (
-            "After a wrong code the next one is looked at only after a pause. Try again in "
-            f"{span_of(checked.wait_s)}."
-        )
+        return after_a_pause(checked.wait_s)
     return NOT_BEGUN if checked.answer is Answer.NOT_BEGUN else NOT_THE_CODE
 
 

@@ -21,8 +21,7 @@ from newsletter_site.sign_in.counting import say_that_it_failed, take_a_try
 from newsletter_site.sign_in.counts import Refused
 from newsletter_site.sign_in.second_factor import Answer
 from newsletter_site.sign_in.trail import record
-from newsletter_site.sign_in.wait import refused_page
-from publishing.words_for_numbers import span_of
+from newsletter_site.sign_in.wait import after_a_pause, refused_page
 from subscribers.network import network_of
 
 BACKEND = "newsletter_site.user_with_permissions.UserWithPermissions"
@@ -92,12 +91,7 @@ class SignIn(LoginView):
         if checked.answer is Answer.PAUSED:
             # It was not looked at, so it is no failure.
             counts.take_back(tried)
-            return self._code_page(
-                "After a wrong code the next one is looked at only after a pause. Try again in "
-                f"{span_of(checked.wait_s)}.",
-                429,
-                checked.wait_s,
-            )
+            return self._code_page(after_a_pause(checked.wait_s), 429, checked.wait_s)
         say_that_it_failed(self.request, author.get_username(), "a code at sign-in was wrong")
         return self._code_page(
             "This code is not the right one. Type the one that the app shows now, or a recovery "

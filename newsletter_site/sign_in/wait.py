@@ -1,4 +1,4 @@
-"""The page for whoever failed too often to sign in: when to try again, and nothing else."""
+"""What is said to whoever failed too often to sign in: when to try again, and nothing else."""
 
 from __future__ import annotations
 
@@ -30,3 +30,11 @@ def refused_page(
     page.headers["Retry-After"] = str(wait_s)
     page.headers["Cache-Control"] = "no-store"
     return page
+
+
+def after_a_pause(wait_s: int) -> str:
+    """What is said of a code that was not looked at, because of a wrong one before it."""
+    return (
+        "After a wrong code the next one is looked at only after a pause. Try again in "
+        f"{span_of(wait_s)}."
+    )

@@ -25,7 +25,10 @@ from newsletter_site.tokens.scopes import NAMES, open_to
 from newsletter_site.tokens.secret import RANDOM_BYTES, SHOWN, hash_of, token_of
 
 LONGEST_DAYS = 3650
-ONE_PER_FORM = "form"
+POSTED_BEFORE = (
+    "This form was posted before and its token was shown then. If you do not have it, revoke that "
+    "token and make another."
+)
 
 
 class TokenRefusedError(ValueError):
@@ -89,13 +92,15 @@ def make(
     except IntegrityError as error:
         if form is None or not ApiToken.objects.filter(form=form).exists():
             raise
-        raise TokenRefusedError(
-            "form",
-            "This form was posted before and its token was shown then. If you do not have it, "
-            "revoke that token and make another.",
-        ) from error
+        raise TokenRefusedError("form", POSTED_BEFORE) from error
     row.refresh_from_db()
     return Made(row, token)
+
+
+def refuse_a_second_post(form: uuid.UUID) -> None:
+    """Raises `TokenRefusedError` where this form has made its token, before anything is asked."""
+    if ApiToken.objects.filter(form=form).exists():
+        raise TokenRefusedError("form", POSTED_BEFORE)
 
 
 def revoke(token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], where: str = "") -> ApiToken:

@@ -1,6 +1,8 @@
 """
 The desk's page of tokens: one's own, and a form for another. Superusers see everybody's.
 
+A token outlives the session in which it was made, so whoever makes one proves who they are.
+
 A new token is shown in the answer to the form that made it and nowhere else, so that answer is kept
 by nobody: no store, no saved answer. The same form posted twice makes one token and shows it once.
 """
@@ -16,7 +18,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.queue.reconcile import time_now
-from newsletter_site.tokens.keeping import Made, TokenRefusedError, make, revoke, tokens_of
+from newsletter_site.sign_in.counts import Refused
+from newsletter_site.sign_in.proof import what_is_wrong
+from newsletter_site.sign_in.wait import refused_page
+from newsletter_site.tokens.keeping import (
+    Made,
+    TokenRefusedError,
+    make,
+    refuse_a_second_post,
+    revoke,
+    tokens_of,
+)
 from newsletter_site.tokens.scopes import open_to
 from newsletter_site.tokens.standing import standing_of
 from subscribers.views.desk import desk_page
@@ -35,12 +47,19 @@ def tokens(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     try:
+        form = _form(request.POST.get("form", ""))
+        refuse_a_second_post(form)
+        wrong = what_is_wrong(request, request.POST.get("proof", ""))
+        if isinstance(wrong, Refused):
+            return refused_page(request)
+        if wrong:
+            raise TokenRefusedError("proof", wrong)
         made = make(
             request.user,
             request.POST.get("name", ""),
             request.POST.getlist("scope"),
             expires_days=_days(request.POST.get("days", USUAL_DAYS)),
-            form=_form(request.POST.get("form", "")),
+            form=form,
         )
     except TokenRefusedError as error:
         return _page(request, refused=error)

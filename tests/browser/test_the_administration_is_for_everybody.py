@@ -76,7 +76,8 @@ def _change_password_badly(page: Page) -> None:
 
 
 def _set_password_badly(page: Page) -> None:
-    for field, word in zip(page.locator("input[type=password]").all(), ("1", "2"), strict=True):
+    words = ("a long password", "1", "2")
+    for field, word in zip(page.locator("input[type=password]").all(), words, strict=True):
         field.fill(word)
     _press("Change password")(page)
 

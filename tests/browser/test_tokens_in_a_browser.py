@@ -34,6 +34,7 @@ def make_one(page: Page) -> None:
     page.goto(PAGE)
     page.get_by_label("Name").fill("The almanack’s press")
     page.get_by_label("Publishing and scheduling issues").check()
+    page.get_by_label("Your password").fill("a long password")
     page.get_by_role("button", name="Make the token").click()
     expect(page.get_by_label("Your new token")).to_be_visible()
 

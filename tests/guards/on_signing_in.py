@@ -8,6 +8,8 @@ COUNTS = "newsletter_site/sign_in/counts.py"
 UNDER = "newsletter_site/sign_in/counted_under.py"
 FACTOR = "newsletter_site/sign_in/second_factor.py"
 VIEW = "newsletter_site/sign_in/view.py"
+PASSWORDS = "tests/newsletter_site/test_new_passwords.py::"
+TOKENS = "tests/newsletter_site/test_the_page_of_tokens.py::"
 COUNTED = "tests/newsletter_site/test_failed_sign_ins_are_counted.py::"
 _TWO = "tests/newsletter_site/second_factor/"
 WITH_A_CODE = f"{_TWO}test_signing_in_with_a_code.py::"
@@ -118,16 +120,16 @@ GUARDS = [
     ),
     guard(
         "guessing at an open session counts like guessing at the door",
-        "newsletter_site/sign_in/second_factor_page.py",
-        "    if isinstance(tried, Refused):\n        return refused_page(request)",
-        "    if False:\n        return refused_page(request)",
+        "newsletter_site/sign_in/proof.py",
+        "    if isinstance(tried, Refused):\n        return tried",
+        "    if False:\n        return tried",
         f"{OPEN_SESSION}test_guessing_at_an_open_session_counts_like_guessing_at_the_door",
     ),
     guard(
         "an open session alone takes no second factor away",
-        "newsletter_site/sign_in/second_factor_page.py",
-        "    return _page(request, sentence)",
-        "    return None",
+        "newsletter_site/sign_in/proof.py",
+        "    return NOT_YOU if has_codes else NOT_YOUR_PASSWORD",
+        '    return ""',
         f"{OPEN_SESSION}test_whoever_has_only_the_open_session_cannot_take_it_away",
         f"{SETTING_UP}test_it_is_not_begun_without_the_password",
     ),
@@ -167,5 +169,33 @@ GUARDS = [
         "        if is_asked_of(author):\n            return None\n        TOTPDevice",
         "        TOTPDevice",
         f"{SETTING_UP}test_none_is_begun_beside_one_that_is_on",
+    ),
+    guard(
+        "guessing an old password counts like guessing at the door",
+        "newsletter_site/sign_in/new_password.py",
+        "        if isinstance(tried, Refused):\n            return refused_page(request)",
+        "        if False:\n            return refused_page(request)",
+        f"{PASSWORDS}test_guessing_the_old_password_counts_like_guessing_at_the_door",
+    ),
+    guard(
+        "nobody gives themselves a password without the old one",
+        "newsletter_site/admin.py",
+        "if unquote(id) == str(request.user.pk):",
+        "if False:",
+        f"{PASSWORDS}test_nobody_gives_themselves_a_password_without_the_old_one",
+    ),
+    guard(
+        "an open session alone gives nobody a new password",
+        "newsletter_site/admin.py",
+        "            if wrong:\n                messages.error",
+        "            if False:\n                messages.error",
+        f"{PASSWORDS}test_somebody_elses_password_takes_ones_own",
+    ),
+    guard(
+        "an open session alone makes no token",
+        "newsletter_site/tokens/page.py",
+        "        if wrong:\n            raise",
+        "        if False:\n            raise",
+        f"{TOKENS}test_what_is_wrong_is_said_and_the_words_stay[facts4-This is not your password.]",
     ),
 ]

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
@@ -18,12 +19,14 @@ from tests.publishing.window_of import WindowOf
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGE = "/admin/newsletters/tokens/"
+PASSWORD = "swifts over the hedge"
 
 
 @pytest.fixture
-def edith(transactional_db: None) -> Any:
-    """Edith, who may publish."""
-    person = get_user_model().objects.create_user("edith", is_staff=True)
+def edith(transactional_db: None, settings: LazySettings) -> Any:
+    """Edith, who may publish; passwords are hashed fast here."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    person = get_user_model().objects.create_user("edith", password=PASSWORD, is_staff=True)
     person.user_permissions.add(Permission.objects.get(codename="publish_edition"))
     return person
 
@@ -41,7 +44,8 @@ def form_on(page: Any) -> str:
 
 
 def asked(page: Any, **facts: Any) -> dict[str, Any]:
-    return {"form": form_on(page), "name": "the press", "scope": "status", "days": "30", **facts}
+    form = {"form": form_on(page), "name": "the press", "scope": "status", "days": "30"}
+    return {**form, "proof": PASSWORD, **facts}
 
 
 def token_on(page: Any) -> str:
@@ -87,6 +91,7 @@ def test_only_what_one_may_is_offered_and_nothing_else_is_made(window: WindowOf)
         ({"scope": ""}, "is nothing that a token is for"),
         ({"days": "7"}, "Choose for how long"),
         ({"form": "x"}, "without its key"),
+        ({"proof": "not it"}, "This is not your password."),
     ],
 )
 def test_what_is_wrong_is_said_and_the_words_stay(
@@ -94,6 +99,18 @@ def test_what_is_wrong_is_said_and_the_words_stay(
 ) -> None:
     page = window.post(PAGE, **asked(window.get(PAGE), **facts))
     assert said in page.words
+    assert not ApiToken.objects.exists()
+
+
+def test_guessing_the_password_there_counts_like_guessing_at_the_door(
+    window: WindowOf, settings: LazySettings
+) -> None:
+    settings.LOGIN_FAILURES = 5
+    settings.LOGIN_COOL_OFF_S = 600.0
+    form = asked(window.get(PAGE))
+    answers = [window.post(PAGE, **{**form, "proof": "wrong"}).status for _ in range(6)]
+    assert answers == [200] * 5 + [429]
+    assert window.post(PAGE, **form).status == 429
     assert not ApiToken.objects.exists()
 
 

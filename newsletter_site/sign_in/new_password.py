@@ -1,0 +1,43 @@
+"""The admin's page where somebody gives themselves a new password, by the old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.contrib.auth.views import PasswordChangeView
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse_lazy
+
+from newsletter_site.sign_in import counts
+from newsletter_site.sign_in.counting import say_that_it_failed, take_a_try
+from newsletter_site.sign_in.counts import Refused
+from newsletter_site.sign_in.wait import refused_page
+
+
+class NewPassword(PasswordChangeView):
+    """As the admin has it; but a wrong old password counts like one at the sign-in page."""
+
+    form_class = AdminPasswordChangeForm
+    success_url = reverse_lazy("admin:password_change_done")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Count a try before the old password is looked at, and take it back if it was right."""
+        name = request.user.get_username()
+        tried = request.sign_in_tried = take_a_try(request, name)
+        if isinstance(tried, Refused):
+            return refused_page(request)
+        form = self.get_form()
+        if form.has_error("old_password", "password_incorrect"):
+            say_that_it_failed(request, name, "an old password was wrong, signed in")
+            return self.form_invalid(form)
+        counts.take_back(tried)
+        return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """What every page of the admin shows besides."""
+        return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
+
+
+new_password = admin.site.admin_view(NewPassword.as_view())
