@@ -117,6 +117,17 @@ def record_action_from_the_command_line(edition: Edition, action: str) -> None:
     """
     log_ids.bind(issue=edition.issue_id, version=edition.version)
     logger.info("edition %d was %s from the command line", edition.pk, action)
+    _record_for_the_operator(edition, action)
+
+
+def record_copies_dropped_from_the_command_line(edition: Edition) -> None:
+    """An operator dropped who got an edition. In the same transaction; under whom, as above."""
+    log_ids.bind(issue=edition.issue_id, version=edition.version)
+    logger.info("the copies of edition %d were dropped from the command line", edition.pk)
+    _record_for_the_operator(edition, "dropped the copies")
+
+
+def _record_for_the_operator(edition: Edition, action: str) -> None:
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
         record_action(superusers[0].pk, edition, f"{action} from the command line")

@@ -9,14 +9,16 @@ audience. Its counts, its words and its page in the archive stay.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
 
 from delivery.models import Edition
 from delivery.provider_memory import days_until_forgotten
 from delivery.queue import dropping
-from delivery.queue.dropping import Standing, standing_of
+from delivery.queue.dropping import Answer, Standing, standing_of
+from delivery.queue.short_transaction import together
+from publishing.audit_trail import record_copies_dropped_from_the_command_line
 from publishing.dropped_words import since_when
 from publishing.receipts import NoReceiptError, receipt_of, recount_before_dropping
 from publishing.status import status_of
@@ -48,6 +50,11 @@ def why_they_stay(standing: Standing, state: str) -> str:
             "A correction is scheduled that goes to those who were sent this one; who they are is "
             "needed when its time comes."
         )
+    if standing.is_told_of:
+        return (
+            "Postmark told something of it that could not be applied yet; ./homing events lists "
+            "what waits for a person."
+        )
     if not standing.is_old_enough:
         return (
             "Postmark may still be asked about it: its copies may go from "
@@ -58,8 +65,9 @@ def why_they_stay(standing: Standing, state: str) -> str:
 
 def drop_copies(edition: Edition) -> Iterator[int]:
     """
-    Drop the copies of an edition now; how many went with each piece. Where that was begun before,
-    it goes on. Raises `CopiesStayError` before anything went.
+    Drop the copies of an edition now, as an operator has asked from the command line; how many went
+    with each piece. Where that was begun before, it goes on. Raises `CopiesStayError` before
+    anything went.
     """
     days = days_until_forgotten()
     standing = standing_of(edition.pk, days=days)
@@ -67,7 +75,7 @@ def drop_copies(edition: Edition) -> Iterator[int]:
         why = why_they_stay(standing, status_of(edition.pk).words)
         if why:
             raise CopiesStayError(why)
-        _say_dropped(edition, days)
+        _say_dropped(edition, days, record=record_copies_dropped_from_the_command_line)
     return dropping.delete_copies(edition.pk)
 
 
@@ -80,13 +88,23 @@ def copies_to_drop(edition: Edition) -> int:
     return dropping.count_copies([edition.pk])
 
 
-def _say_dropped(edition: Edition, days: float) -> None:
+def _say_dropped(
+    edition: Edition, days: float, *, record: Callable[[Edition], None] | None = None
+) -> None:
+    """
+    What has to be there before is made, and `record` writes who did it, at once with the mark.
+    Another run that was a moment faster has done all of it.
+    """
     try:
         recount_before_dropping(edition)
         receipt_of(edition)
     except NoReceiptError as error:
         raise CopiesStayError(str(error)) from None
-    if not dropping.say_dropped(edition.pk, days=days):
+    with together():
+        answer = dropping.say_dropped(edition.pk, days=days)
+        if answer is Answer.SAID and record is not None:
+            record(edition)
+    if answer is Answer.THEY_STAY:
         raise CopiesStayError("Something happened to it just now; look at it again.")
 
 
@@ -100,14 +118,20 @@ def count_old_copies() -> int:
 def drop_old_copies() -> Iterator[int]:
     """
     Drop what is older than `DELIVERIES_KEEP_DAYS`, and go on where that was broken off; how many
-    with each piece. What cannot be dropped is logged and keeps no other.
+    with each piece. What has to stay is logged. Where one edition breaks off, the others have their
+    turn before its error is raised.
     """
     days = days_kept()
+    broken: Exception | None = None
     for edition in [] if days is None else dropping.due(days=days):
         try:
             _say_dropped(Edition.objects.get(pk=edition), days or 0)
         except CopiesStayError as error:
             logger.warning("the copies of edition %d stay: %s", edition, str(error))
+        except Exception as error:  # noqa: BLE001 -- raised when the others had their turn
+            broken = broken or error
         yield 0
     for edition in dropping.left_behind():
         yield from dropping.delete_copies(edition)
+    if broken is not None:
+        raise broken

@@ -35,6 +35,13 @@ _PATTERNS = (
         "{0} of version {1} of",
         "",
     ),
+    # Dropped the copies from the command line, version 1.
+    (re.compile(r"^(Dropped the copies)( from the command line), version 1$"), "{0} of", "{1}"),
+    (
+        re.compile(r"^(Dropped the copies)( from the command line), version (\d+)$"),
+        "{0} of version {2} of",
+        "{1}",
+    ),
     # Downloaded the waiting readers of version 2 as CSV.
     (re.compile(r"^(Downloaded [\w ]+ readers) of version 1( as CSV)$"), "{0} of", "{1}"),
     (

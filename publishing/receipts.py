@@ -110,11 +110,14 @@ def _made(edition: Edition) -> Receipt:
 def recount_before_dropping(edition: Edition) -> None:
     """
     Count the rows of an edition once more, whether or not it has a receipt: after this nobody can.
-    Raises `NoReceiptError` where they differ from its books.
+    Where another run has dropped them meanwhile it has counted them. Raises `NoReceiptError` where
+    they differ from its books.
     """
     with transaction.atomic():
         _in_one_moment()
-        _as_the_books_say(edition, status_of(edition.pk))
+        status = status_of(edition.pk)
+        if status.books.copies_dropped_at is None:
+            _as_the_books_say(edition, status)
 
 
 def _as_the_books_say(edition: Edition, status: Status) -> Recount:

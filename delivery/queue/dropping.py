@@ -2,9 +2,9 @@
 Drops the copies of an edition that is over and old: the only place that deletes newsletters' rows.
 
 First the edition says so (`copies_dropped_at`), in a transaction of its own; from then on nobody
-reads its rows, however many are still there. Then they go, a few batches at a time. So whoever is
-killed in between leaves nothing that shows wrong numbers, and whoever comes next goes on. The
-batches stay with their counts: the books are what they were.
+shows its rows or counts by them, however many are still there. Then they go, a few batches at a
+time. So whoever is killed in between leaves nothing that shows wrong numbers, and whoever comes
+next goes on. The batches stay with their counts: the books are what they were.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 from uuid import UUID
 
 from django.db import connection
@@ -32,8 +33,9 @@ class Standing:
     How an edition stands as to its copies; the times are the database's.
 
     `is_over`: every copy is settled, or a person ended it. `last_moved_at` is when the last thing
-    happened to it that is on record. `is_newest`: no newsletter was published after it.
-    `is_asked_for`: a version is scheduled that goes to those who were sent this one.
+    happened to it that is on record. `is_newest`: no other issue that was published after it has
+    reached anybody. `is_asked_for`: a version is scheduled that goes to those who were sent this
+    one. `is_told_of`: the provider told something of its issue that could not be applied yet.
     """
 
     edition: int
@@ -41,6 +43,7 @@ class Standing:
     is_over: bool
     is_newest: bool
     is_asked_for: bool
+    is_told_of: bool
     last_moved_at: datetime
     old_enough_at: datetime
     is_old_enough: bool
@@ -57,10 +60,19 @@ _STANDING = """
                                 ELSE false END,
            NOT EXISTS (SELECT FROM edition AS later
                        WHERE later.kind = 'newsletter' AND later.control <> 'scheduled'
-                         AND (later.published_at, later.id) > (edition.published_at, edition.id)),
+                         AND later.issue_id <> edition.issue_id
+                         AND (later.published_at, later.id) > (edition.published_at, edition.id)
+                         -- One that was called back has taken nobody's place.
+                         AND EXISTS (SELECT FROM batch
+                                     WHERE batch.edition_id = later.id AND sent > 0)),
            EXISTS (SELECT FROM edition AS later
                    WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
                      AND later.goes_to = 'reached'),
+           -- Whatever it tells of a copy names the issue, in the key or in the tag.
+           EXISTS (SELECT FROM provider_event
+                   WHERE applied_at IS NULL
+                     AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
+                                  IN body) > 0),
            last.moved_at, last.moved_at + make_interval(secs => %(age)s),
            last.moved_at + make_interval(secs => %(age)s) <= clock_timestamp(),
            copies_dropped_at
@@ -104,6 +116,7 @@ def may_be_dropped(standing: Standing) -> bool:
         and standing.is_old_enough
         and not standing.is_newest
         and not standing.is_asked_for
+        and not standing.is_told_of
         and standing.dropped_at is None
     )
 
@@ -127,9 +140,17 @@ def due(*, days: float) -> list[int]:
 # --- Saying so ------------------------------------------------------------------------------------
 
 
-def say_dropped(edition: int, *, days: float) -> bool:
+class Answer(Enum):
+    """What came of wanting it said that copies are dropped."""
+
+    SAID = auto()
+    WAS_SAID_BEFORE = auto()
+    THEY_STAY = auto()
+
+
+def say_dropped(edition: int, *, days: float) -> Answer:
     """
-    Put it on record that the copies of an edition are not kept any more. False if they may not go.
+    Put it on record that the copies of an edition are not kept any more, unless they have to stay.
 
     Nobody publishes meanwhile: a version that goes to those who were sent this one has either read
     who they are, or finds that it is not known any more.
@@ -137,12 +158,15 @@ def say_dropped(edition: int, *, days: float) -> bool:
     with piece() as cursor:
         wait_for_copies_being_made()
         lock_edition(cursor, edition)
-        if not may_be_dropped(_standing(cursor, edition, days)):
-            return False
+        standing = _standing(cursor, edition, days)
+        if standing.dropped_at is not None:
+            return Answer.WAS_SAID_BEFORE
+        if not may_be_dropped(standing):
+            return Answer.THEY_STAY
         cursor.execute(
             "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE id = %s", [edition]
         )
-    return True
+    return Answer.SAID
 
 
 def dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
@@ -175,13 +199,19 @@ _COPIES_OF = f"""
 
 
 def left_behind() -> list[int]:
-    """The editions whose copies are dropped and not all gone. One look into an index for each."""
+    """
+    The editions whose copies are dropped and not all gone, or not all that was told beside them.
+    A look into two indexes for each.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             SELECT id FROM edition
             WHERE copies_dropped_at IS NOT NULL
-              AND EXISTS (SELECT FROM delivery WHERE {_COPIES_OF})
+              AND (EXISTS (SELECT FROM delivery WHERE {_COPIES_OF})
+                   OR EXISTS (SELECT FROM evidence
+                              WHERE evidence.issue_id = edition.issue_id
+                                AND evidence.version = edition.version))
             ORDER BY id
             """  # noqa: S608 -- a constant
         )

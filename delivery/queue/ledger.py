@@ -51,11 +51,12 @@ def write_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> N
 
 def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
     named = _named(key, at)
-    # The common case when it is told a second time, by another way: nothing is locked.
+    # The common case when it is told a second time, by another way: nothing is locked. Where copies
+    # are dropped nothing is counted by those that are still there.
     cursor.execute(
         f"""
         SELECT edition.id FROM edition JOIN delivery USING (issue_id, version)
-        WHERE {_COPY} AND ({what}_at IS NULL OR {what}_at > %(at)s)
+        WHERE {_COPY} AND ({what}_at IS NULL OR {what}_at > %(at)s) AND copies_dropped_at IS NULL
         """,  # noqa: S608 -- constants
         named,
     )

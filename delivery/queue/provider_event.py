@@ -298,13 +298,14 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> None:
         """
         SELECT edition.id, outcome = 'sent' AND provider_message_id = %s
         FROM edition JOIN delivery USING (issue_id, version)
-        WHERE issue_id = %s AND version = %s AND recipient_id = %s
+        WHERE issue_id = %s AND version = %s AND recipient_id = %s AND copies_dropped_at IS NULL
         """,
         [accepted.message_id, key.issue, key.version, key.recipient],
     )
     row = cursor.fetchone()
     if row is None:
-        # Mail of another system on the same server, or of a database that is not this one.
+        # Mail of another system on the same server, or of a database that is not this one; or its
+        # edition's copies are dropped, and those still there are not counted by any more.
         return
     edition, is_known = row
     if is_known:

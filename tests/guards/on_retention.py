@@ -5,6 +5,9 @@ from __future__ import annotations
 from tests.guards.guard import constraint, guard
 
 PRUNING = "tests/retention/test_what_goes_with_time.py::"
+BY_HAND = "tests/retention/test_dropping_by_hand.py::"
+HALF = "tests/retention/test_what_is_told_of_half_dropped_copies.py::"
+KEEPS = "tests/retention/test_what_keeps_copies.py::"
 BREAKS_OFF = "tests/retention/test_a_kind_that_breaks_off.py::"
 DROPPING = "tests/retention/test_dropping_copies.py::"
 ROW = "tests/delivery/test_what_the_database_promises.py::test_the_row_cannot_lie"
@@ -101,6 +104,56 @@ GUARDS = [
         "        and not standing.is_asked_for\n",
         "",
         SAYS_WHY,
+    ),
+    guard(
+        "copies stay while what was told of them waits to be applied",
+        QUEUE,
+        "        and not standing.is_told_of\n",
+        "",
+        SAYS_WHY,
+    ),
+    guard(
+        "an issue that was called back takes nobody's place as the newest",
+        QUEUE,
+        "WHERE batch.edition_id = later.id AND sent > 0)",
+        "WHERE batch.edition_id = later.id)",
+        f"{KEEPS}TestTheNewestIssue::"
+        "test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back",
+    ),
+    guard(
+        "who was a moment slower goes on",
+        QUEUE,
+        "            return Answer.WAS_SAID_BEFORE\n",
+        "            return Answer.THEY_STAY\n",
+        f"{BY_HAND}test_of_two_at_once_both_go_on_and_one_is_on_record",
+    ),
+    guard(
+        "rows that another run deletes are not said to differ",
+        "publishing/receipts.py",
+        "        if status.books.copies_dropped_at is None:\n",
+        "        if True:\n",
+        f"{BY_HAND}test_what_another_run_has_begun_to_delete_is_not_said_to_differ",
+    ),
+    guard(
+        "who drops copies by hand is on record",
+        "publishing/dropping_copies.py",
+        "            record(edition)\n",
+        "            pass\n",
+        f"{BY_HAND}test_it_stands_in_the_log_once_however_often_it_is_gone_on_with",
+    ),
+    guard(
+        "by a copy that is dropped and still there nothing is counted",
+        "delivery/queue/ledger.py",
+        " AND copies_dropped_at IS NULL\n",
+        "\n",
+        f"{HALF}test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused",
+    ),
+    guard(
+        "an acceptance of a copy that is dropped and still there raises no alarm",
+        "delivery/queue/provider_event.py",
+        " AND copies_dropped_at IS NULL\n",
+        "\n",
+        f"{HALF}test_another_acceptance_raises_no_alarm_and_leaves_no_evidence",
     ),
     guard(
         "copies stay while the provider may be asked about them",

@@ -58,6 +58,16 @@ LOG = "/admin/newsletters/log/"
         ),
         ("Looked at the alarms, version 1.", "Herons", "looked at the alarms of Herons"),
         (
+            "Dropped the copies from the command line, version 1.",
+            "Herons",
+            "dropped the copies of Herons from the command line",
+        ),
+        (
+            "Dropped the copies from the command line, version 2.",
+            "Herons",
+            "dropped the copies of version 2 of Herons from the command line",
+        ),
+        (
             "Looked at the alarms of, version 2.",
             "Herons",
             "looked at the alarms of version 2 of Herons",

@@ -9,7 +9,10 @@ import psycopg
 import pytest
 from django.db import connection
 
+from delivery.models import Edition
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.conftest import newsroom, provider, small_batches
+from tests.delivery.newsroom import Newsroom
 
 __all__ = ["newsroom", "provider", "small_batches"]
 
@@ -44,6 +47,24 @@ def make_older(transactional_db: None) -> Callable[..., None]:
                 cursor.execute(f"UPDATE {table} SET {moved}")
 
     return move
+
+
+@pytest.fixture
+def old(
+    newsroom: Newsroom,
+    provider: SandboxServer,
+    small_batches: None,
+    make_older: Callable[..., None],
+) -> Edition:
+    """An issue that went to five readers long ago, and was not the last one."""
+    newsroom.confirm(5)
+    edition = newsroom.publish(title="Long ago")
+    newsroom.deliver_all()
+    newsroom.publish(title="Lately")
+    newsroom.deliver_all()
+    make_older(100, "edition", "attempt", "delivery")
+    edition.refresh_from_db()
+    return edition
 
 
 @pytest.fixture

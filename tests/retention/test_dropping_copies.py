@@ -22,11 +22,10 @@ from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, 
 from delivery.queue import dropping, identity, provider_event
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
-from delivery.queue.dropping import Standing, may_be_dropped
+from delivery.queue.dropping import Answer, Standing, may_be_dropped
 from delivery.queue.forget import MAKE_COPIES
 from newsletter_site.logs.lines import LineFormatter
 from newsletter_site.retention import prune, would_go
-from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
 from publishing.dropped_words import dropped_sentence
 from publishing.dropping_copies import CopiesStayError, drop_copies, why_they_stay
@@ -40,25 +39,11 @@ from tests.delivery.newsroom import Newsroom
 from tests.delivery.worker_process import ROOT
 from tests.publishing.conftest import author, new_author, window  # noqa: F401
 from tests.publishing.window_of import WindowOf
+from tests.retention.told_of import told_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MakeOlder = Callable[..., None]
-
-
-@pytest.fixture
-def old(
-    newsroom: Newsroom, provider: SandboxServer, small_batches: None, make_older: MakeOlder
-) -> Edition:
-    """An issue that went to five readers long ago, and was not the last one."""
-    newsroom.confirm(5)
-    edition = newsroom.publish(title="Long ago")
-    newsroom.deliver_all()
-    newsroom.publish(title="Lately")
-    newsroom.deliver_all()
-    make_older(100, "edition", "attempt", "delivery")
-    edition.refresh_from_db()
-    return edition
 
 
 def rows_of(edition: Edition) -> Any:
@@ -133,6 +118,7 @@ class TestWhatIsRefused:
         is_over=True,
         is_newest=False,
         is_asked_for=False,
+        is_told_of=False,
         last_moved_at=timezone.now(),
         old_enough_at=timezone.now(),
         is_old_enough=True,
@@ -146,6 +132,7 @@ class TestWhatIsRefused:
             ({"is_over": False}, "It is not over: it is paused."),
             ({"is_newest": True}, "It is the newest issue"),
             ({"is_asked_for": True}, "A correction is scheduled"),
+            ({"is_told_of": True}, "Postmark told something of it"),
             ({"is_old_enough": False}, "Postmark may still be asked about it"),
         ],
     )
@@ -266,7 +253,7 @@ class TestHalfDropped:
         self, old: Edition
     ) -> None:
         receipt_of(old)
-        assert dropping.say_dropped(old.pk, days=52)
+        assert dropping.say_dropped(old.pk, days=52) is Answer.SAID
         pieces = dropping.delete_copies(old.pk, at_once=2)
         assert next(pieces) == 2
         pieces.close()
@@ -423,19 +410,7 @@ class TestCorrections:
 
 class TestWhatIsToldLater:
     def told(self, copy: Delivery, kind: str, **more: Any) -> None:
-        body = {
-            "RecordType": kind,
-            "MessageID": copy.provider_message_id,
-            "Recipient": copy.address,
-            "Email": copy.address,
-            "MessageStream": "broadcast",
-            "DeliveredAt": "2030-01-01T00:00:00Z",
-            "BouncedAt": "2030-01-01T00:00:00Z",
-            "Metadata": {"delivery": str(copy), "attempt": "0" * 32},
-            **more,
-        }
-        body["Metadata"]["delivery"] = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
-        event = provider_event.keep(json.dumps(body).encode())
+        event = provider_event.keep(told_of(copy, kind, **more))
         assert event is not None
         assert provider_event.apply(event)
 
