@@ -35,6 +35,7 @@ class Standing:
     slowed_to_per_s: float | None
     alarms: Mapping[str, int]
     events_pending: int
+    events_pending_age_s: float | None
     events_set_aside: int
     webhook_age_s: float | None
     errands: Mapping[str, int]

@@ -63,14 +63,17 @@ HELD_BACK = f"""
 
 BESIDE = f"""
     SELECT NOT {IS_THE_KNOWN_DATABASE},
-           (SELECT count(*) FROM provider_event WHERE applied_at IS NULL AND failures < {TRIES}),
+           pending.*,
            (SELECT count(*) FROM provider_event WHERE applied_at IS NULL AND failures >= {TRIES}),
            (SELECT extract(epoch FROM clock_timestamp()
                        - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
             FROM (SELECT received_at, trace FROM provider_event
                   ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest),
            slowing.*
-    FROM (SELECT 1) AS one LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+    FROM (SELECT count(*),
+                 extract(epoch FROM clock_timestamp() - min(received_at))::float8
+          FROM provider_event WHERE applied_at IS NULL AND failures < {TRIES}) AS pending
+    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
 """  # noqa: S608 -- constants
 
 ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
@@ -87,7 +90,7 @@ def standing(cursor: CursorWrapper) -> Standing:
     cursor.execute(HELD_BACK)
     editions_due, unreconciled = cursor.fetchone()
     cursor.execute(BESIDE)
-    differs, pending, set_aside, webhook_age_s, *slowing = cursor.fetchone()
+    differs, pending, pending_age_s, set_aside, webhook_age_s, *slowing = cursor.fetchone()
     cursor.execute(ALARMS)
     alarms = dict(cursor.fetchall())
     cursor.execute(ERRANDS)
@@ -107,6 +110,7 @@ def standing(cursor: CursorWrapper) -> Standing:
         slowed_to_per_s=slowed_to(slowing_in(slowing), settings.DELIVERY_RATE_PER_S),
         alarms=alarms,
         events_pending=pending,
+        events_pending_age_s=pending_age_s,
         events_set_aside=set_aside,
         webhook_age_s=webhook_age_s,
         errands=errands,

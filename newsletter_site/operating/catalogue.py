@@ -34,7 +34,8 @@ class Kind(StrEnum):
 class Metric:
     """
     One metric. `labels` are its labels' names with their values, empty where those are not known
-    beforehand; `bounds_s` a histogram's buckets.
+    beforehand; `bounds_s` a histogram's buckets. `beside`, a label and its value, is at 0 beside
+    each series that there is, where it was not counted.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Metric:
     help: str
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds_s: tuple[float, ...] = ()
+    beside: tuple[str, str] | None = None
 
 
 def _counter(name: str, text: str, **labels: tuple[str, ...]) -> Metric:
@@ -137,6 +139,10 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     # --- What the provider tells, and what is asked of it ---
     _gauge("homing_events_pending", "Events of the provider that are kept and not applied yet."),
+    _gauge(
+        "homing_oldest_pending_event_age_seconds",
+        "How long ago the oldest of them came; 0 if there is none.",
+    ),
     _gauge("homing_events_set_aside", "Events that could not be applied and wait for a person."),
     _gauge(
         "homing_webhooks_set_up", "1 if webhooks have a user and a password, so that they come."
@@ -166,11 +172,14 @@ CATALOGUE: tuple[Metric, ...] = (
         "answer again, busy 409, other_content 422.",
         ended=tuple(ended.value for ended in Ended),
     ),
-    _counter(
+    # Else the first faults of a route would be no increase.
+    Metric(
         of_the_site.REQUESTS,
-        "Requests by route and class of status; files and unknown addresses are (none).",
-        route=(),
-        status=(),
+        Kind.COUNTER,
+        "Requests by route and class of status; files and unknown addresses are (none). "
+        "503, which says come again, is not among 5xx.",
+        {"route": (), "status": ()},
+        beside=("status", of_the_site.FAULTS),
     ),
     _histogram(of_the_site.REQUEST_SECONDS, "How long requests took, by route.", route=()),
     # --- The database ---

@@ -14,6 +14,8 @@ REQUEST_SECONDS = Histogram(
 )
 # Files, and addresses that nothing has: as many as anybody makes up.
 NO_ROUTE = "(none)"
+FAULTS = "5xx"
+UNAVAILABLE = "503"
 
 
 def form(ended: Ended, **_: Any) -> None:
@@ -22,6 +24,7 @@ def form(ended: Ended, **_: Any) -> None:
 
 
 def request(route: str, status: int, seconds: float) -> None:
-    """A request was answered."""
-    tallies.add(REQUESTS, route=route, status=f"{status // 100}xx")
+    """A request was answered. 503 is said apart: it says come again, and is no fault of a page."""
+    of_a_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
+    tallies.add(REQUESTS, route=route, status=of_a_class)
     tallies.observe(REQUEST_SECONDS, seconds, route=route)

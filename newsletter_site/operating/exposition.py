@@ -56,6 +56,9 @@ def _counter(metric: Metric, tallied: Sequence[tuple[Mapping[str, str], float]])
     values = dict.fromkeys(_known(metric), 0.0)
     for labels, value in tallied:
         values[_in_order(metric, labels)] = value
+        if metric.beside is not None:
+            label, known = metric.beside
+            values.setdefault(_in_order(metric, {**labels, label: known}), 0.0)
     for labels_in_order, value in values.items():
         family.add_metric(labels_in_order, value)
     return family

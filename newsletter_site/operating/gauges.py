@@ -75,6 +75,7 @@ def _of_delivery(standing: Standing) -> Iterator[Sample]:
     if standing.workers.ago_s is not None:
         yield _one("homing_worker_heard_age_seconds", standing.workers.ago_s)
     yield _one("homing_events_pending", standing.events_pending)
+    yield _one("homing_oldest_pending_event_age_seconds", standing.events_pending_age_s or 0)
     yield _one("homing_events_set_aside", standing.events_set_aside)
     if standing.webhook_age_s is not None:
         yield _one("homing_webhook_age_seconds", standing.webhook_age_s)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psycopg
 import requests
@@ -280,28 +281,21 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue}
 
 
+def events_wait(stage: Stage) -> Iterator[Values]:
+    """A webhook's event cannot be applied as it comes, and no worker is there to try again."""
+    stage.stop_workers()
+    with _away(stage, "provider_suppression"):
+        stage.tell(_a_suppression("early@example.net"))
+    yield {}
+    yield {}
+
+
 def events_set_aside(stage: Stage) -> Iterator[Values]:
     """A table is away while an event is applied, until that has failed often enough."""
     _a_worker(stage)
-    stage.sql("ALTER TABLE provider_suppression RENAME TO away")
-    try:
-        stage.tell(
-            {
-                "RecordType": "SubscriptionChange",
-                "MessageID": "00000000-0000-0000-0000-000000000000",
-                "MessageStream": "broadcast",
-                "ServerID": 1,
-                "Recipient": "nobody@example.net",
-                "ChangedAt": "2026-01-01T00:00:00Z",
-                "Origin": "Customer",
-                "SuppressSending": True,
-                "SuppressionReason": "ManualSuppression",
-                "Metadata": {},
-            }
-        )
+    with _away(stage, "provider_suppression"):
+        stage.tell(_a_suppression("nobody@example.net"))
         yield {}
-    finally:
-        stage.sql("ALTER TABLE away RENAME TO provider_suppression")
     yield {}
 
 
@@ -329,19 +323,40 @@ def import_stuck(stage: Stage) -> Iterator[Values]:
 
 def pages_fail(stage: Stage) -> Iterator[Values]:
     """A table that pages read is away, as after a version that should not have come."""
-    stage.sql("ALTER TABLE newsletter RENAME TO away")
-    try:
+    with _away(stage, "newsletter"):
         headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
         end = time.monotonic() + 60
         while "HomingPagesFail" not in stage.firing() and time.monotonic() < end:
             requests.get(f"{stage.url}/", headers=headers, timeout=30)
         yield {}
-    finally:
-        stage.sql("ALTER TABLE away RENAME TO newsletter")
     yield {}
 
 
 # --- Words of theirs ------------------------------------------------------------------------------
+
+
+@contextmanager
+def _away(stage: Stage, table: str) -> Iterator[None]:
+    stage.sql(f"ALTER TABLE {table} RENAME TO away")
+    try:
+        yield
+    finally:
+        stage.sql(f"ALTER TABLE away RENAME TO {table}")
+
+
+def _a_suppression(address: str) -> dict[str, object]:
+    return {
+        "RecordType": "SubscriptionChange",
+        "MessageID": "00000000-0000-0000-0000-000000000000",
+        "MessageStream": "broadcast",
+        "ServerID": 1,
+        "Recipient": address,
+        "ChangedAt": "2026-01-01T00:00:00Z",
+        "Origin": "Customer",
+        "SuppressSending": True,
+        "SuppressionReason": "ManualSuppression",
+        "Metadata": {},
+    }
 
 
 def _a_worker(stage: Stage) -> None:
@@ -410,6 +425,7 @@ DRILLS: dict[str, Drill] = {
     "HomingNothingIsPruned": nothing_is_pruned,
     "HomingOldSnapshot": old_snapshot,
     "HomingAskingFails": asking_fails,
+    "HomingEventsWait": events_wait,
     "HomingEventsSetAside": events_set_aside,
     "HomingSurge": surge,
     "HomingAcceptedTwice": accepted_twice,

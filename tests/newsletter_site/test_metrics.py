@@ -14,10 +14,11 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from delivery.models import Alarm, Batch, Edition
-from delivery.queue import presence, tally
+from delivery.queue import presence, provider_event, tally
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.standing import standing
 from delivery.tally import tallies
+from newsletter_site.operating import counting
 from newsletter_site.operating.catalogue import CATALOGUE, Kind
 from newsletter_site.operating.who_may_measure import Shown, who_may_measure
 from postmark_sandbox.server import SandboxServer
@@ -283,6 +284,47 @@ def test_requests_are_counted_by_route_and_never_by_address(transactional_db: No
     assert told["/unsubscribe/<str:token>/", "4xx"] == 1
     assert told["(none)", "4xx"] == 1
     assert not [route for route, _ in told if "secret" in route or "health" in route]
+
+
+def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
+    assert value("homing_oldest_pending_event_age_seconds") == 0
+    for minutes in (20, 1):
+        event = provider_event.keep(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE provider_event SET received_at = received_at - make_interval(mins => %s) "
+                "WHERE id = %s",
+                [minutes, event],
+            )
+    found = scraped()
+    assert found["homing_events_pending", ()] == 2
+    assert 1199 < found["homing_oldest_pending_event_age_seconds", ()] < 1300
+
+
+def answered(status: int) -> None:
+    counting.request("/somewhere/", status, 0.1)
+
+
+def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
+    """A database that was away is no reason to wake somebody about pages when it is back."""
+    answered(503)
+    answered(500)
+    answered(502)
+    found = scraped()
+    of_the_route = {
+        dict(labels)["status"]: number
+        for (name, labels), number in found.items()
+        if name == "homing_http_requests_total" and dict(labels)["route"] == "/somewhere/"
+    }
+    assert of_the_route == {"503": 1, "5xx": 2}
+
+
+def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
+    """Else Prometheus would not see its first faults as an increase."""
+    answered(200)
+    assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
+    answered(500)
+    assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
 
 
 # --- What it costs --------------------------------------------------------------------------------
