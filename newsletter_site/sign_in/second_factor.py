@@ -4,7 +4,7 @@ The second factor of an account: the only place that makes, asks and takes away 
 An app on a telephone shows a new code every half minute; ten recovery codes are good for once each.
 The secret is shown while it is set up and never again (`setting_up`), and of a recovery code only
 its hash is kept. After a wrong code the next one is looked at only after a pause that doubles
-(django-otp).
+(django-otp), up to a bound.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import hashlib
 import math
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, cast
@@ -26,11 +26,14 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
-from newsletter_site.sign_in.trail import record
+from newsletter_site.sign_in.trail import record, record_from_the_command_line
 
 RECOVERY_CODES = 10
 # As long as it takes to find an app and install it; nobody comes back to a set-up next week.
 SET_UP_WITHIN = timedelta(minutes=15)
+# After so many wrong codes in a row pauses grow no longer: 2 ** 10 s, about as long as the longest
+# wait at the door. Whoever knows a password could keep its owner out for years otherwise.
+_LONGEST_PAUSE_AFTER = 11
 # Sixty bits: nobody finds one from its hash. Without signs that look like one another.
 _SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 3, 4
@@ -50,10 +53,15 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a code was worth; `wait_s` says when the next one is looked at, where it was not."""
+    """
+    What a code was worth; `wait_s` says when the next one is looked at, where it was not.
+
+    `is_recovery` says whether it was, or would have been, a recovery code.
+    """
 
     answer: Answer
     wait_s: int = 0
+    is_recovery: bool = False
 
 
 def is_asked_of(author: Any) -> bool:
@@ -130,7 +138,7 @@ def check(author: Any, typed: str) -> Checked:
         recovery = StaticDevice.objects.filter(user=author, confirmed=True).first()
         if recovery is None or not _RECOVERY.fullmatch(code):
             return Checked(Answer.WRONG)
-        return _asked(recovery, _hash(code))
+        return replace(_asked(recovery, _hash(code)), is_recovery=True)
 
 
 def looks_like_a_code(typed: str) -> bool:
@@ -147,8 +155,20 @@ def new_codes(author: Any) -> list[str]:
         return _new_codes(author)
 
 
-def remove(author: Any) -> bool:
-    """No code is asked for any more. False if none was. Sessions that began before end."""
+def end_pauses(author: Any) -> None:
+    """The next code is looked at, however many wrong ones came before it."""
+    for devices in (TOTPDevice.objects, StaticDevice.objects):
+        devices.filter(user=author).update(
+            throttling_failure_count=0, throttling_failure_timestamp=None
+        )
+
+
+def remove(author: Any, *, by_operator: bool = False) -> bool:
+    """
+    No code is asked for any more. False if none was. Sessions that began before end.
+
+    Its line in the log is written with it, or neither is; an operator with the shell is named so.
+    """
     with transaction.atomic():
         _hold(author)
         was_there = is_asked_of(author)
@@ -156,10 +176,15 @@ def remove(author: Any) -> bool:
         StaticDevice.objects.filter(user=author).delete()
         if was_there:
             _end_sessions(author, None)
+            if by_operator:
+                record_from_the_command_line(author, "An operator took the second factor away")
+            else:
+                record(author, author, "Took the second factor away")
         return was_there
 
 
 def _asked(device: Any, code: str) -> Checked:
+    device.throttling_failure_count = min(device.throttling_failure_count, _LONGEST_PAUSE_AFTER)
     allowed, why = device.verify_is_allowed()
     if not allowed:
         left = (why["locked_until"] - timezone.now()).total_seconds()

@@ -19,7 +19,6 @@ from newsletter_site.sign_in import second_factor, setting_up
 from newsletter_site.sign_in.counts import Refused
 from newsletter_site.sign_in.proof import what_is_wrong
 from newsletter_site.sign_in.second_factor import Answer, Checked
-from newsletter_site.sign_in.trail import record
 from newsletter_site.sign_in.wait import after_a_pause, refused_page
 
 NOT_THE_CODE = (
@@ -93,7 +92,6 @@ def _remove(request: HttpRequest) -> HttpResponse:
     if refused := _is_not_them(request):
         return refused
     if second_factor.remove(request.user):
-        record(request.user, request.user, "Took the second factor away")
         update_session_auth_hash(request, request.user)
     return _to_the_page()
 

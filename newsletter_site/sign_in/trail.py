@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
+from django.db import transaction
 
 from delivery import log_ids
 
@@ -27,11 +28,14 @@ def record(who: Any, account: Any, sentence: str) -> None:
 def record_from_the_command_line(account: Any, sentence: str) -> None:
     """
     The same, done by an operator with the shell. Nobody is signed in there: it stands under the
-    only superuser where there is one, and in the program's log always.
+    account itself, so the sentence has to say who did it. In the program's log too, once committed.
     """
+    sentence = f"{sentence}, from the command line"
+    record(account, account, sentence)
+    transaction.on_commit(lambda: _log(account, sentence))
+
+
+def _log(account: Any, sentence: str) -> None:
     with log_ids.scope():
         log_ids.bind(author=account.pk)
-        logger.info("%s, from the command line", sentence)
-    superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
-    if len(superusers) == 1:
-        record(superusers[0], account, f"{sentence}, from the command line")
+        logger.info("%s", sentence)

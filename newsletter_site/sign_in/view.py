@@ -25,6 +25,11 @@ from newsletter_site.sign_in.wait import after_a_pause, refused_page
 from subscribers.network import network_of
 
 BACKEND = "newsletter_site.user_with_permissions.UserWithPermissions"
+# Codes are asked for after the password alone: whoever typed wrong ones knows it.
+WHO_ELSE = (
+    "If you typed no wrong code, somebody else knows your password: ask whoever runs this site for "
+    "a new one."
+)
 # Where a session notes whose password was right, until the code is there too.
 _WHOSE = "sign-in.password-was-right"
 _TEN_MINUTES = 600
@@ -86,12 +91,13 @@ class SignIn(LoginView):
             return refused_page(self.request)
         checked = second_factor.check(author, typed)
         if checked.answer is Answer.RIGHT:
-            with_recovery = not typed.strip().replace(" ", "").isdigit()
-            return self._signed_in(author, ", with a recovery code" if with_recovery else "")
+            return self._signed_in(author, ", with a recovery code" if checked.is_recovery else "")
         if checked.answer is Answer.PAUSED:
             # It was not looked at, so it is no failure.
             counts.take_back(tried)
-            return self._code_page(after_a_pause(checked.wait_s), 429, checked.wait_s)
+            return self._code_page(
+                f"{after_a_pause(checked.wait_s)} {WHO_ELSE}", 429, checked.wait_s
+            )
         say_that_it_failed(self.request, author.get_username(), "a code at sign-in was wrong")
         return self._code_page(
             "This code is not the right one. Type the one that the app shows now, or a recovery "

@@ -16,6 +16,7 @@ WITH_A_CODE = f"{_TWO}test_signing_in_with_a_code.py::"
 CODES = f"{_TWO}test_what_a_code_is_worth.py::"
 SETTING_UP = f"{_TWO}test_setting_it_up.py::"
 OPEN_SESSION = f"{_TWO}test_at_an_open_session.py::"
+IN_THE_LOG = f"{_TWO}test_what_is_said_of_it_in_the_log.py::"
 DEMANDED = f"{_TWO}test_where_it_is_demanded.py::"
 
 GUARDS = [
@@ -197,5 +198,21 @@ GUARDS = [
         "        if wrong:\n            raise",
         "        if False:\n            raise",
         f"{TOKENS}test_what_is_wrong_is_said_and_the_words_stay[facts4-This is not your password.]",
+    ),
+    guard(
+        "no pause between codes grows for ever",
+        FACTOR,
+        "min(device.throttling_failure_count, _LONGEST_PAUSE_AFTER)",
+        "device.throttling_failure_count",
+        f"{CODES}test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]",
+        f"{CODES}test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]",
+    ),
+    guard(
+        "a second factor is taken away together with its line in the log",
+        FACTOR,
+        "    with transaction.atomic():\n        _hold(author)\n        was_there",
+        "    if True:\n        was_there",
+        f"{IN_THE_LOG}test_it_is_not_taken_away_without_its_line[by_an_operator]",
+        f"{IN_THE_LOG}test_it_is_not_taken_away_without_its_line[by_its_owner]",
     ),
 ]

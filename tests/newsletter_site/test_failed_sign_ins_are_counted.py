@@ -377,6 +377,22 @@ def test_an_operator_lets_an_author_in_at_once(capsys: pytest.CaptureFixture[str
     assert sign_in(RIGHT).status_code == 302
 
 
+def test_letting_in_promises_no_sign_in_where_the_whole_network_has_to_wait(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for number in range(50):
+        assert sign_in("wrong", name=f"name {number}").status_code == 200
+
+    call_command("let_in", "edith")
+
+    assert sign_in(RIGHT).status_code == 429
+    said, way = capsys.readouterr().out.split("https://letter.example.org")
+    assert "If they have to wait all the same" in said
+    own = Client()
+    own.get(way.strip(), secure=True)
+    assert sign_in(RIGHT, browser=own).status_code == 302
+
+
 def test_the_operators_link_lets_an_author_try_in_peace_while_others_go_on_guessing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 from django.urls import reverse
 
-from newsletter_site.sign_in import counts, known_browser
+from newsletter_site.sign_in import counts, known_browser, second_factor
 from newsletter_site.sign_in.counted_under import hashed_name
 from newsletter_site.sign_in.trail import record_from_the_command_line
 
@@ -36,12 +37,14 @@ class Command(BaseCommand):
                 f"{username!r} cannot sign in whatever is counted: the account is not active or "
                 "has no staff status. Both are given in the admin."
             )
-        counts.forget_name(hashed_name(username))
-        record_from_the_command_line(author, "Let in after too many failed sign-ins")
+        with transaction.atomic():
+            counts.forget_name(hashed_name(username))
+            second_factor.end_pauses(author)
+            record_from_the_command_line(author, "An operator forgot the failed sign-ins")
         way = reverse("let_in", args=[known_browser.link_token(username)])
         self.stdout.write(
-            f"The failures of {username} are forgotten; they can sign in now.\n"
-            "While somebody goes on guessing from their network, give them this link. It is good "
-            "for an hour and lets them try in peace, with their password:\n"
+            f"The failures of {username} are forgotten, and so are pauses after wrong codes.\n"
+            "If they have to wait all the same, others fail in their network: give them this link. "
+            "It is good for an hour and lets them try in peace, with their password:\n"
             f"{settings.SITE_URL}{way}"
         )

@@ -8,7 +8,6 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from newsletter_site.sign_in import second_factor
-from newsletter_site.sign_in.trail import record_from_the_command_line
 
 
 class Command(BaseCommand):
@@ -28,9 +27,8 @@ class Command(BaseCommand):
         author = get_user_model().objects.filter(username=username).first()
         if author is None:
             raise CommandError(f"There is no author with the user name {username!r}.")
-        if not second_factor.remove(author):
+        if not second_factor.remove(author, by_operator=True):
             raise CommandError(f"{username!r} has no second factor; nothing was changed.")
-        record_from_the_command_line(author, "Second factor taken away")
         self.stdout.write(
             f"The second factor of {username} is gone, and their sessions have ended. The password "
             "alone signs in now; they can set up another one at once."

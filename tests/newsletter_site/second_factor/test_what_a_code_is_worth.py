@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from django.conf import LazySettings
 from django.contrib.auth import get_user_model
+from django.core.management import call_command
 from django.db import connections
-from django_otp.plugins.otp_static.models import StaticToken
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from tests.newsletter_site.second_factor.a_browser import LOGIN, Browser, code_now, time_goes_by
@@ -18,23 +20,6 @@ def test_a_code_is_good_for_once(codes: list[str]) -> None:
     assert Browser().sign_in(code).status_code == 302
 
     assert Browser().sign_in(code).status_code != 302
-
-
-def test_of_two_who_send_one_recovery_code_at_once_one_gets_in(codes: list[str]) -> None:
-    windows = [Browser(), Browser()]
-    for window in windows:
-        window.sign_in()
-
-    def send(window: Browser) -> int:
-        try:
-            return int(window.send(LOGIN, code=codes[0]).status_code)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2) as threads:
-        answers = list(threads.map(send, windows))
-
-    assert answers.count(302) == 1
 
 
 def test_a_recovery_code_signs_in_once_however_it_is_typed(codes: list[str]) -> None:
@@ -103,3 +88,53 @@ def test_the_right_password_does_not_free_a_name_of_its_failures(
         assert window.sign_in("000000").status_code == 200
 
     assert Browser().sign_in().status_code == 429
+
+
+@pytest.mark.parametrize("wrong", ["000000", "abcd-efgh-jkmn"])
+def test_no_pause_between_codes_is_longer_than_seventeen_minutes(
+    codes: list[str], wrong: str
+) -> None:
+    for devices in (TOTPDevice.objects, StaticDevice.objects):
+        devices.update(throttling_failure_count=40)
+    window = Browser()
+    window.sign_in()
+    assert window.send(LOGIN, code=wrong).status_code == 200
+
+    page = window.send(LOGIN, code=wrong)
+
+    assert page.status_code == 429
+    assert 900 < int(page["Retry-After"]) <= 1024
+    assert "somebody else knows your password" in page.content.decode()
+
+
+def test_an_operator_who_lets_an_author_in_ends_their_pauses_and_the_code_is_still_asked_for(
+    codes: list[str],
+) -> None:
+    TOTPDevice.objects.update(throttling_failure_count=9)
+    window = Browser()
+    window.sign_in("000000")
+    assert window.send(LOGIN, code=code_now()).status_code == 429
+
+    call_command("let_in", "edith")
+
+    assert not window.is_signed_in
+    assert window.send(LOGIN, code=code_now()).status_code == 302
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_of_two_who_send_one_code_at_once_one_gets_in(codes: list[str], kind: str) -> None:
+    code = code_now() if kind == "app" else codes[0]
+    windows = [Browser(), Browser()]
+    for window in windows:
+        window.sign_in()
+
+    def send(window: Browser) -> int:
+        try:
+            return int(window.send(LOGIN, code=code).status_code)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(send, windows))
+
+    assert answers.count(302) == 1
