@@ -329,7 +329,8 @@ IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
 
 # --- Changing the tables beside workers ------------------------------------------------------
-MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 1, least=0.01)
+# Longer than PostgreSQL's deadlock_timeout, or no autovacuum ever makes way.
+MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")

@@ -17,7 +17,7 @@ from django.db.migrations import Migration
 from django.db.migrations import operations as django
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
-from django.db.models import Field, GeneratedField, Value
+from django.db.models import CheckConstraint, Field, GeneratedField, Value
 from django.db.models.fields import NOT_PROVIDED
 from django.db.models.functions import Now
 
@@ -28,7 +28,6 @@ HARMLESS = (
     django.AlterModelOptions,
     django.AlterModelManagers,
     django.AlterModelTableComment,
-    django.RemoveConstraint,
     postgres.AddConstraintNotValid,
 )
 CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
@@ -169,6 +168,11 @@ def _fault_in(
         return "a migration without a transaction is for what is built concurrently alone"
     if isinstance(operation, HARMLESS):
         return ""
+    if isinstance(operation, django.RemoveConstraint):
+        model = state.models[migration.app_label, operation.model_name_lower]
+        what = model.get_constraint_by_name(operation.name)
+        # A rule that is gone refuses nothing to anybody.
+        return "" if isinstance(what, CheckConstraint) else f"old code relies on it; {LATER}"
     if isinstance(operation, postgres.ValidateConstraint):
         return "" if operation.name not in not_valid else "validate it in a later migration"
     if isinstance(operation, django.AddField):
@@ -213,6 +217,8 @@ def _fault_in_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
     least, most = before.pop("max_length", None), after.pop("max_length", None)
     if least != most and (least is None or (most is not None and most < least)):
         return "what is longer would be refused to old code"
+    if "db_default" in before and "db_default" not in after:
+        return f"old code leaves that column out when it adds a row; {LATER}"
     before.pop("db_default", None)
     if "db_default" in after and not _is_steady(after.pop("db_default")):
         return "only a fixed value or Now() is known to cost nothing"

@@ -222,9 +222,12 @@ class PatientSchemaEditor(DatabaseSchemaEditor):
         """
         Drop the index of a build that was cut, valid or not: the migration is not on record.
 
-        Raises LeftBehindError while a session whose client is gone still builds it.
+        Raises DoneMeanwhile if it is by now, and LeftBehindError while a session whose client is
+        gone still builds it.
         """
         with self._short(), self.connection.cursor() as cursor:
+            guard.the_next(cursor)
+            self._look_again(cursor)
             cursor.execute(
                 """
                 SELECT EXISTS (SELECT FROM pg_stat_progress_create_index AS build

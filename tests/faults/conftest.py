@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.faults.onlooker import Onlooker
 from tests.faults.own_server import OwnServer
+from tests.faults.watched_migrate import WatchedMigrate
 from tests.faults.watched_worker import WatchedWorker
+
+READERS = 200
 
 
 @pytest.fixture(scope="session")
@@ -78,3 +83,53 @@ def all_got_one(newsroom: Newsroom, provider: SandboxServer) -> Callable[[Any, i
         assert summary["deliveries_with_more_than_one_copy"] == 0
 
     return look
+
+
+@pytest.fixture
+def an_issue_goes_out(
+    newsroom: Newsroom,
+    workers: Callable[..., WatchedWorker],
+    all_got_one: Callable[[Any, int], None],
+) -> Callable[[], None]:
+    """Publishes an issue and says that a worker sends all of it, beside whatever else goes on."""
+
+    def publish_and_send() -> None:
+        edition = newsroom.publish(READERS)
+        assert workers("--until-empty").end() == 0
+        all_got_one(edition, READERS)
+
+    return publish_and_send
+
+
+@pytest.fixture
+def migrates(server: OwnServer, database: str) -> Iterator[Callable[..., WatchedMigrate]]:
+    """Starts a migrate of the later release on the test's database."""
+    with ExitStack() as stack:
+
+        def begin(*options: str, url: str = "", **settings: str) -> WatchedMigrate:
+            run = WatchedMigrate(url or server.url(database), *options, **settings)
+            stack.callback(run.kill)
+            return run
+
+        yield begin
+
+
+@pytest.fixture
+def onlooker(server: OwnServer, database: str) -> Iterator[Onlooker]:
+    """Looks at the test's database from a session of its own."""
+    with psycopg.connect(server.url(database), autocommit=True) as session:
+        yield Onlooker(session)
+
+
+@pytest.fixture
+def holder(server: OwnServer, database: str) -> Iterator[Callable[[str], Any]]:
+    """Opens a session that has done something in a transaction which stays open."""
+
+    @contextmanager
+    def hold(statement: str) -> Iterator[psycopg.Connection]:
+        with psycopg.connect(server.url(database)) as session:
+            session.execute(statement)
+            yield session
+            session.rollback()
+
+    return hold

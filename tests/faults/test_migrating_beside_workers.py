@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import psycopg
@@ -11,6 +11,7 @@ import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.faults.onlooker import Onlooker, everything_is_there
 from tests.faults.own_server import OwnServer
 from tests.faults.pooler import Pooler
 from tests.faults.waiting_for import eventually, held
@@ -22,90 +23,6 @@ Migrates = Callable[..., WatchedMigrate]
 AllGotOne = Callable[[Any, int], None]
 
 READERS = 200
-WAITING = """
-    SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
-    WHERE NOT granted AND datname = current_database()
-"""
-LATER = ("later_1", "later_2", "later_3", "later_4", "later_5")
-
-
-@pytest.fixture
-def migrates(server: OwnServer, database: str) -> Iterator[Migrates]:
-    """Starts a migrate of the later release on the test's database."""
-    with ExitStack() as stack:
-
-        def begin(*options: str, url: str = "", **settings: str) -> WatchedMigrate:
-            run = WatchedMigrate(url or server.url(database), *options, **settings)
-            stack.callback(run.kill)
-            return run
-
-        yield begin
-
-
-class Onlooker:
-    """A session beside all others."""
-
-    def __init__(self, session: psycopg.Connection) -> None:
-        self._session = session
-
-    def one(self, question: str, *values: object) -> Any:
-        """The only value of the answer."""
-        row = self._session.execute(question, values).fetchone()
-        assert row is not None
-        return row[0]
-
-    def do(self, statement: str) -> None:
-        """Run a statement."""
-        self._session.execute(statement)
-
-    @property
-    def applied(self) -> list[str]:
-        """Later migrations that are on record, in order."""
-        return [
-            name
-            for (name,) in self._session.execute(
-                "SELECT name FROM django_migrations WHERE name LIKE 'later%' ORDER BY id"
-            )
-        ]
-
-    @property
-    def index(self) -> str:
-        """What became of the index: 'valid', 'invalid' or 'none'."""
-        row = self._session.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('by_address')"
-        ).fetchone()
-        return "none" if row is None else "valid" if row[0] else "invalid"
-
-
-@pytest.fixture
-def onlooker(server: OwnServer, database: str) -> Iterator[Onlooker]:
-    with psycopg.connect(server.url(database), autocommit=True) as session:
-        yield Onlooker(session)
-
-
-@pytest.fixture
-def holder(server: OwnServer, database: str) -> Iterator[Callable[[str], Any]]:
-    """Opens a session that has done something in a transaction which stays open."""
-
-    @contextmanager
-    def hold(statement: str) -> Iterator[psycopg.Connection]:
-        with psycopg.connect(server.url(database)) as session:
-            session.execute(statement)
-            yield session
-            session.rollback()
-
-    return hold
-
-
-def everything_is_there(onlooker: Onlooker) -> bool:
-    """The later migrations, once each, and the index whole."""
-    return (
-        [name[:7] for name in onlooker.applied] == list(LATER)
-        and onlooker.index == "valid"
-        and onlooker.one(
-            "SELECT convalidated FROM pg_constraint WHERE conname = %s", "a_delivery_has_an_address"
-        )
-    )
 
 
 # --- Beside workers -------------------------------------------------------------------------------
@@ -134,22 +51,17 @@ def test_a_column_an_index_and_a_rule_come_while_workers_send(
 
 def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
     newsroom: Newsroom,
-    provider: SandboxServer,
-    workers: Workers,
     migrates: Migrates,
     onlooker: Onlooker,
     holder: Callable[[str], Any],
-    all_got_one: AllGotOne,
+    an_issue_goes_out: Callable[[], None],
 ) -> None:
-    edition = newsroom.publish(READERS)
     # Whoever has read a table keeps it from being changed, and whoever comes after the change
     # that waits would wait with it.
     with holder("SELECT count(*) FROM batch"):
         run = migrates()
         run.wait_for("Waits for a lock on table")
-        worker = workers("--until-empty")
-        assert worker.end() == 0
-        all_got_one(edition, READERS)
+        an_issue_goes_out()
         run.wait_for("Waits for a lock on table", times=2)
         assert onlooker.applied == []
     run.end()
@@ -216,9 +128,9 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
 ) -> None:
     with holder("SELECT FROM batch"):
         one = migrates("--lock-timeout", "60")
-        eventually(lambda: onlooker.one(WAITING) == 1, "the first waited for its lock")
+        eventually(lambda: onlooker.waiting == 1, "the first waited for its lock")
         other = migrates("--lock-timeout", "60")
-        eventually(lambda: onlooker.one(WAITING) == 2, "the second waited")
+        eventually(lambda: onlooker.waiting == 2, "the second waited")
     one.end()
     other.end()
     assert everything_is_there(onlooker)
@@ -232,7 +144,7 @@ def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applie
     # As where the guard of a whole run was lost with its connection: it is not waited for.
     with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
         run = migrates("--lock-timeout", "60")
-        eventually(lambda: onlooker.one(WAITING) == 1, "it waited with its plan made")
+        eventually(lambda: onlooker.waiting == 1, "it waited with its plan made")
         other.execute("ALTER TABLE batch ADD colour text DEFAULT '' NOT NULL")
         other.execute(
             "INSERT INTO django_migrations (app, name, applied) "
@@ -322,60 +234,3 @@ def test_what_no_waiting_changes_is_said_at_once(
     assert "The database cannot be used: " in run.said
     assert "Waits for" not in run.said
     assert "Traceback" not in run.said
-
-
-# --- What is built concurrently -------------------------------------------------------------------
-
-
-def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    workers: Workers,
-    migrates: Migrates,
-    onlooker: Onlooker,
-    holder: Callable[[str], Any],
-    all_got_one: AllGotOne,
-) -> None:
-    edition = newsroom.publish(READERS)
-    # Whoever has written to the table has to end before an index of it is whole.
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
-        run = migrates("--patience", "3")
-        run.wait_for("Nobody queues behind it.")
-        worker = workers("--until-empty")
-        assert worker.end() == 0
-        run.wait_for("Gave up after")
-        run.end(exit_code=1)
-        all_got_one(edition, READERS)
-        eventually(lambda: onlooker.index != "valid", "the build was cut")
-    assert [name[:7] for name in onlooker.applied] == ["later_1"]
-    migrates().end()
-    assert everything_is_there(onlooker)
-
-
-def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
-) -> None:
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
-        cut = migrates()
-        cut.wait_for("Nobody queues behind it.")
-        cut.kill()
-        onlooker.do(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
-        )
-        eventually(lambda: onlooker.index == "invalid", "the build was cut")
-    migrates().end()
-    assert everything_is_there(onlooker)
-
-
-def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
-) -> None:
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
-        cut = migrates()
-        cut.wait_for("Nobody queues behind it.")
-        cut.kill()
-        run = migrates()
-        run.wait_for('the index "by_address", which the server still builds')
-    run.end()
-    assert everything_is_there(onlooker)

@@ -11,6 +11,7 @@ RULE = "newsletter_site/migrating/additive.py"
 COMMAND = "newsletter_site/management/commands/migrate.py"
 
 BESIDE = "tests/faults/test_migrating_beside_workers.py::"
+BUILDING = "tests/faults/test_building_an_index_beside_workers.py::"
 ADDS = "tests/newsletter_site/test_what_a_migration_may_do.py::"
 
 GUARDS = [
@@ -65,21 +66,36 @@ GUARDS = [
         EDITOR,
         '            cursor.execute(f"DROP INDEX {self.quote_name(index.name)}")',
         "            return",
-        f"{BESIDE}test_an_index_that_a_killed_run_left_invalid_is_built_anew",
+        f"{BUILDING}test_an_index_that_a_killed_run_left_invalid_is_built_anew",
     ),
     guard(
         "an index that the server still builds is waited for",
         EDITOR,
         "            if found[0]:",
         "            if False:",
-        f"{BESIDE}test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew",
+        f"{BUILDING}test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew",
+    ),
+    guard(
+        "an index that another run built is not built anew",
+        EDITOR,
+        "            self._look_again(cursor)\n            cursor.execute(\n",
+        "            cursor.execute(\n",
+        f"{BUILDING}test_an_index_that_somebody_built_since_the_plan_was_made_is_left_as_it_is",
+    ),
+    guard(
+        "a vacuum of the server is waited for until it makes way",
+        "newsletter_site/settings.py",
+        'env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, ',
+        'env.seconds("MIGRATE_LOCK_TIMEOUT_S", 1, ',
+        "tests/faults/test_migrating_beside_an_autovacuum.py::"
+        "test_a_vacuum_of_the_server_makes_way_for_a_migration",
     ),
     guard(
         "a build that waits too long is cut",
         EDITOR,
         "            driver.cancel_safe()",
         "            pass",
-        f"{BESIDE}test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index",
+        f"{BUILDING}test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index",
     ),
     guard(
         "a database that does not answer yet is waited for",
@@ -92,6 +108,20 @@ GUARDS = [
         "a new column costs old code nothing",
         RULE,
         "    if not field.null and field.db_default is NOT_PROVIDED:",
+        "    if False:",
+        f"{ADDS}test_what_old_code_or_a_busy_table_would_feel_is_a_fault",
+    ),
+    guard(
+        "what old code's ON CONFLICT names stays unique",
+        RULE,
+        'return "" if isinstance(what, CheckConstraint) else f"old code relies on it; {LATER}"',
+        'return ""',
+        f"{ADDS}test_what_old_code_or_a_busy_table_would_feel_is_a_fault",
+    ),
+    guard(
+        "a column that old code leaves out keeps its default",
+        RULE,
+        '    if "db_default" in before and "db_default" not in after:',
         "    if False:",
         f"{ADDS}test_what_old_code_or_a_busy_table_would_feel_is_a_fault",
     ),

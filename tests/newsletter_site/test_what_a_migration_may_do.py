@@ -98,8 +98,15 @@ def before() -> ProjectState:
                     ("state", models.CharField(max_length=10, null=True)),
                     ("reason", models.TextField(help_text="Why.")),
                     ("size", models.IntegerField()),
+                    ("left", models.IntegerField(db_default=0)),
                 ],
-                options={"indexes": [models.Index(fields=["size"], name=f"{name.lower()}_size")]},
+                options={
+                    "indexes": [models.Index(fields=["size"], name=f"{name.lower()}_size")],
+                    "constraints": [
+                        models.UniqueConstraint(fields=["state"], name="one_of_each_state"),
+                        models.CheckConstraint(condition=Q(size__lt=9), name="size_is_small"),
+                    ],
+                },
             )
         )
     return state
@@ -135,6 +142,8 @@ SIZE_IS_SOUND = models.CheckConstraint(condition=Q(size__gte=0), name="size_is_s
         alter("reason", models.TextField(null=True)),
         alter("reason", models.TextField(db_default="")),
         alter("state", models.CharField(max_length=20, null=True)),
+        alter("left", models.IntegerField(db_default=1)),
+        migrations.RemoveConstraint("batch", "size_is_small"),
         postgres.AddConstraintNotValid("batch", SIZE_IS_SOUND),
         postgres.ValidateConstraint("batch", "batch_is_sound"),
         migrations.AlterModelOptions("batch", {"verbose_name": "bundle"}),
@@ -175,6 +184,10 @@ def test_what_only_adds_may_stand(operation: Any) -> None:
         (alter("state", models.CharField(max_length=10)), "still writes nothing"),
         (alter("state", models.CharField(max_length=5, null=True)), "longer would be refused"),
         (alter("reason", models.CharField(max_length=5)), "longer would be refused"),
+        # An ON CONFLICT that names what is no longer unique is an error, row or no row.
+        (migrations.RemoveConstraint("batch", "one_of_each_state"), "relies on it"),
+        (alter("left", models.IntegerField()), "leaves that column out"),
+        (alter("left", models.IntegerField(null=True)), "leaves that column out"),
         (alter("size", models.BigIntegerField()), "add a new column"),
         (alter("size", models.IntegerField(unique=True)), "add a new column"),
         (

@@ -1,0 +1,83 @@
+"""An index is built concurrently, whole or not at all, and never in place of another run's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.delivery.newsroom import Newsroom
+from tests.faults.onlooker import Onlooker, everything_is_there
+from tests.faults.waiting_for import eventually
+from tests.faults.watched_migrate import WatchedMigrate
+
+Migrates = Callable[..., WatchedMigrate]
+
+
+def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
+    newsroom: Newsroom,
+    migrates: Migrates,
+    onlooker: Onlooker,
+    holder: Callable[[str], Any],
+    an_issue_goes_out: Callable[[], None],
+) -> None:
+    # Whoever has written to the table has to end before an index of it is whole.
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        run = migrates("--patience", "3")
+        run.wait_for("Nobody queues behind it.")
+        an_issue_goes_out()
+        run.wait_for("Gave up after")
+        run.end(exit_code=1)
+        eventually(lambda: onlooker.index != "valid", "the build was cut")
+    assert [name[:7] for name in onlooker.applied] == ["later_1"]
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        cut = migrates()
+        cut.wait_for("Nobody queues behind it.")
+        cut.kill()
+        onlooker.do(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
+        )
+        eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+        cut = migrates()
+        cut.wait_for("Nobody queues behind it.")
+        cut.kill()
+        run = migrates()
+        run.wait_for('the index "by_address", which the server still builds')
+    run.end()
+    assert everything_is_there(onlooker)
+
+
+def test_an_index_that_somebody_built_since_the_plan_was_made_is_left_as_it_is(
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+) -> None:
+    # As where the guard of a whole run was lost with its connection: it is not waited for.
+    migrates("delivery", "later_1_a_column").end()
+    with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
+        run = migrates("--lock-timeout", "60")
+        eventually(lambda: onlooker.waiting == 1, "it waited with its plan made")
+        other.execute("CREATE INDEX by_address ON delivery (address)")
+        other.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('delivery', 'later_2_an_index_of_deliveries', now())"
+        )
+        other.commit()
+    built = onlooker.one("SELECT 'by_address'::regclass::oid")
+    run.end()
+    assert "later_2_an_index_of_deliveries... done meanwhile by another run" in run.said
+    assert onlooker.one("SELECT 'by_address'::regclass::oid") == built
+    assert everything_is_there(onlooker)
