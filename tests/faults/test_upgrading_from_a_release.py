@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from newsletter_site.demo.browser import Browser
@@ -131,6 +132,28 @@ def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upg
     # Two issues to every reader, and one letter to whoever signed up meanwhile.
     assert set(copies(provider).values()) == {1}
     assert len(copies(provider)) == 2 * READERS + 1
+
+
+def test_a_release_that_knows_nothing_of_dropped_copies_leaves_nobody_out_of_a_correction(
+    code: Path, empty_database: str, provider: SandboxServer, tmp_path: Path
+) -> None:
+    of_release, of_today = (
+        Installation(provider.url, code=folder, DATABASE_URL=empty_database, **SETTINGS)
+        for folder in (code, ROOT)
+    )
+    issue = _published_by(of_release, tmp_path)
+    of_release.run("deliver", "--until-empty")
+    of_today.run("migrate", "--noinput")
+    with psycopg.connect(empty_database) as session:
+        # As where it is old, and another issue was published since.
+        session.execute("UPDATE edition SET copies_dropped_at = clock_timestamp()")
+        session.execute("DELETE FROM delivery WHERE recipient_id % 2 = 0")
+    correct = ("publish", "--title=Put right", f"--text-file={tmp_path / 'issue.txt'}")
+    of_issue = (f"--issue={issue}", "--version=2")
+
+    refused = of_release.run(*correct, *of_issue, "--goes-to=reached", exit_code=1)
+    assert "who was sent version 1 is not kept any more" in refused.stderr
+    assert of_release.last_line(*correct, *of_issue, "--goes-to=everyone")["audience"] == READERS
 
 
 def _published_by(homing: Installation, folder: Path) -> str:

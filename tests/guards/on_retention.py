@@ -194,6 +194,14 @@ GUARDS = [
         "test_to_those_who_were_reached_is_refused_and_to_everyone_is_not",
     ),
     guard(
+        "the database itself refuses it, whatever the code does",
+        "migrations/delivery/0021_a_correction_knows_who_it_goes_to.py",
+        "    IF FOUND THEN\n",
+        "    IF false THEN\n",
+        f"{DROPPING}TestCorrections::"
+        "test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping",
+    ),
+    guard(
         "what is told of a dropped copy reaches its reader",
         "delivery/queue/ledger.py",
         " OR {_IS_DROPPED}",

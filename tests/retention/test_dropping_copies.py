@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -31,7 +31,7 @@ from publishing.dropped_words import dropped_sentence
 from publishing.dropping_copies import CopiesStayError, drop_copies, why_they_stay
 from publishing.publish import publish
 from publishing.receipts import facts_today, receipt_of, signed_receipt
-from publishing.versions import REACHED, VersionRefusedError, place_of
+from publishing.versions import EVERYONE, REACHED, VersionRefusedError, place_of
 from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from subscribers.record import record_of
@@ -376,6 +376,20 @@ class TestCorrections:
             newsroom.author.pk, "b-key", content, hold_s=0, issue=old.issue_id, version=2
         )
         assert made.edition.audience == 5
+
+    def test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping(
+        self, old: Edition
+    ) -> None:
+        drop(old)
+        correction = Edition.objects.get(pk=old.pk)
+        correction.pk = correction.copies_dropped_at = None
+        correction.version = 2
+        correction.goes_to, correction.idempotency_key = REACHED, "another"
+
+        with pytest.raises(IntegrityError, match="who was sent version 1 is not kept any more"):
+            correction.save(force_insert=True)
+        correction.goes_to = EVERYONE
+        correction.save(force_insert=True)
 
     def test_while_one_is_being_published_nothing_is_dropped(
         self, old: Edition, onlooker: psycopg.Connection[Any]
