@@ -10,15 +10,17 @@ and `PORT`, on which it listens on every address; `--bind` says something else.
 import os
 
 from newsletter_site.logs.this_process import name_this_process
+from newsletter_site.operating.places import AT_ONCE
 from newsletter_site.settings import LOGGING
 
 wsgi_app = "newsletter_site.wsgi"
 
 # Threads, because a request mostly waits for PostgreSQL. Each keeps a connection of its own:
-# processes × threads of them for the site.
+# processes × threads of them for the site. Two more than there are pages at once: a database that
+# hangs holds every page that asks it, and probes are answered all the same.
 worker_class = "gthread"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-threads = 8
+threads = AT_ONCE + 2
 
 # A form waits for its twin for IDEMPOTENCY_WAIT_S (10 s) at most, and publishing to a million
 # readers takes a few seconds.

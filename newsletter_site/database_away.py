@@ -3,8 +3,7 @@ The answer while the database is away: 503 with `Retry-After`, on every page.
 
 Not a fault of ours, and soon over: whoever pressed may press again, and programs come again by
 themselves, a mail program with its one-click unsubscribe among them. Only for errors that say that
-the database cannot be reached or takes no writes; everything else stays a fault. The page needs no
-database, no session and no sign-in.
+the database cannot be reached or takes no writes; everything else stays a fault.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ from typing import Any
 
 import psycopg
 from django.db import Error, InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.template.loader import render_to_string
+from django.http import HttpRequest, HttpResponse
 from django.views import defaults
+
+from newsletter_site.come_again import come_again
 
 logger = logging.getLogger(__name__)
 
-# A restart takes some seconds, a failover half a minute.
-RETRY_AFTER_S = 10
 # Causes may go round in a circle.
 MOST_CAUSES = 10
 
@@ -98,19 +96,4 @@ def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpRespon
 
 def answer(request: HttpRequest) -> HttpResponse:
     """What is said: a page for people, JSON for programs."""
-    said: HttpResponse
-    if _is_for_a_program(request.path_info):
-        reasons = ["The database does not answer. Whatever was asked for can be asked for again."]
-        said = JsonResponse({"status": "unavailable", "reasons": reasons}, status=503)
-    else:
-        said = HttpResponse(
-            render_to_string("503.html", {"was_read": request.method in {"GET", "HEAD"}}),
-            status=503,
-        )
-    said["Retry-After"] = str(RETRY_AFTER_S)
-    said["Cache-Control"] = "no-store"
-    return said
-
-
-def _is_for_a_program(path: str) -> bool:
-    return path.startswith(("/api/", "/health/")) or path.endswith(".json")
+    return come_again(request, why="The database cannot be reached just now.", was_begun=True)

@@ -116,6 +116,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "newsletter_site.content_security_policy.ContentSecurityPolicy",
+    # Behind the files, which wait for no database.
+    "newsletter_site.operating.places.PlacesForPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "newsletter_site.too_large_forms.TooLargeForms",

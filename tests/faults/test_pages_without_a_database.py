@@ -14,7 +14,8 @@ from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.database_away import RETRY_AFTER_S, is_away
+from newsletter_site.come_again import RETRY_AFTER_S
+from newsletter_site.database_away import is_away
 from newsletter_site.tokens.secret import token_of
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.newsroom import Newsroom

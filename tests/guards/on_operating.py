@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from tests.guards.guard import guard
+from tests.guards.guard import Change, covered, guard
 
 CHECKS = "tests/newsletter_site/test_health_checks.py::"
 AWAY = "tests/faults/test_health_without_a_database.py::"
+HANGING = "tests/faults/test_probes_beside_pages_that_hang.py::"
+LEAVES_ROOM = (
+    f"{HANGING}"
+    "test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun"
+)
 METRICS = "tests/newsletter_site/test_metrics.py::"
 PAGES = "tests/faults/test_pages_without_a_database.py::"
 STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
+PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
 GUARDS = [
@@ -91,11 +97,17 @@ GUARDS = [
         "    tallies.add(name, by, **labels)\n",
         f"{METRICS}test_what_is_rolled_back_is_not_counted",
     ),
-    guard(
+    covered(
         "a page that misses the database is answered 503",
-        "newsletter_site/database_away.py",
-        "if not is_away(fault):",
-        "if True:",
+        "the page for faults looks as well, because faults between middlewares come there alone",
+        (
+            Change("newsletter_site/database_away.py", "if not is_away(fault):", "if True:"),
+            Change(
+                "newsletter_site/database_away.py",
+                "if is_away(sys.exc_info()[1]):",
+                "if False:",
+            ),
+        ),
         f"{PAGES}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",
     ),
     guard(
@@ -156,5 +168,33 @@ GUARDS = [
         "        if metric.beside is not None:\n",
         "        if False:\n",
         f"{METRICS}test_the_faults_of_a_route_are_there_before_the_first",
+    ),
+    guard(
+        "there are more threads than pages at once",
+        "deploy/gunicorn.conf.py",
+        "threads = AT_ONCE + 2\n",
+        "threads = AT_ONCE\n",
+        LEAVES_ROOM,
+    ),
+    guard(
+        "a page that finds no place is not begun",
+        "newsletter_site/operating/places.py",
+        "        if not self._places.enter():\n",
+        "        if False:\n",
+        LEAVES_ROOM,
+    ),
+    guard(
+        "where pages are stuck nobody waits for a place",
+        "newsletter_site/operating/places.py",
+        "lambda: self._free or self.is_stuck, self._patience_s",
+        "lambda: self._free, self._patience_s",
+        f"{PLACES}test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once",
+    ),
+    guard(
+        "whoever comes in a rush waits for a place",
+        "newsletter_site/operating/places.py",
+        "lambda: self._free or self.is_stuck, self._patience_s",
+        "lambda: self._free or self.is_stuck, 0",
+        f"{HANGING}test_whoever_comes_in_a_rush_waits_and_is_answered",
     ),
 ]

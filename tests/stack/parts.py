@@ -111,7 +111,7 @@ class Postgres:
 
 
 def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
-    """One web server, as deploy/ sets it up, with one process of eight threads."""
+    """One web server, as deploy/ sets it up, with one process."""
     command = [
         *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
         *("--bind", f"127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"),

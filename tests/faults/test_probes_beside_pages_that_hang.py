@@ -1,0 +1,100 @@
+"""The real web server while its pages hang: probes are answered, who comes later is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+import requests
+from django.db import connection
+
+from idempotency.models import PostedForm
+from newsletter_site.come_again import RETRY_AFTER_S
+from newsletter_site.operating.places import AT_ONCE
+from subscribers.models import Subscriber
+from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite, served_site
+from tests.faults.own_server import OwnServer
+from tests.faults.waiting_for import eventually
+
+MANY = AT_ONCE + 12
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def here(server: OwnServer, database: str) -> Iterator[str]:
+    with server.as_djangos_own(server.url(database)):
+        yield database
+
+
+class Visitors:
+    """Each asks in a thread of its own; what they were answered."""
+
+    def __init__(self, number: int, ask: Callable[[], requests.Response]) -> None:
+        self.answers: list[requests.Response] = []
+        self._threads = [
+            threading.Thread(target=lambda: self.answers.append(ask())) for _ in range(number)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def all_answers(self) -> list[requests.Response]:
+        """Once there are all."""
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+        return self.answers
+
+
+def post(site: ServedSite, path: str, form: dict[str, str]) -> requests.Response:
+    return requests.post(site.url + path, form, headers=FROM_THE_PROXY, timeout=PATIENCE_S)
+
+
+def says_come_again(answer: requests.Response) -> bool:
+    return (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_AFTER_S))
+
+
+def pages_that_wait(server: OwnServer, database: str) -> int:
+    """How many sessions stand before a table that is locked."""
+    with server.admin() as admin:
+        row = admin.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'",
+            [database],
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun(
+    server: OwnServer, here: str
+) -> None:
+    with served_site(server.url(here)) as site:
+        with psycopg.connect(server.url(here)) as other:
+            other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+            held = Visitors(AT_ONCE, lambda: site.get("/"))
+            eventually(lambda: pages_that_wait(server, here) == AT_ONCE, "the pages hang")
+            with server.frozen(here):
+                later = Visitors(MANY, lambda: site.get("/"))
+                posted = post(site, "/subscriptions/", {"email": "ada@example.org"})
+                one_click = post(site, "/unsubscribe/x/", {"List-Unsubscribe": "One-Click"})
+                assert [says_come_again(one) for one in later.all_answers()] == [True] * MANY
+                assert says_come_again(posted)
+                assert "Nothing of what you pressed was begun" in posted.text
+                assert says_come_again(one_click)
+                assert site.get("/health/live/").status_code == 200
+                assert site.get("/health/ready/").status_code == 503
+                assert site.get("/static/homing.css").status_code == 200
+                assert held.answers == []
+        # What waited is done in the end, and the site is as before.
+        assert [one.status_code for one in held.all_answers()] == [200] * AT_ONCE
+        assert [site.get("/").status_code for _ in range(MANY)] == [200] * MANY
+    assert not Subscriber.objects.exists()
+    assert not PostedForm.objects.exists()
+    connection.close()
+
+
+def test_whoever_comes_in_a_rush_waits_and_is_answered(server: OwnServer, here: str) -> None:
+    with served_site(server.url(here)) as site:
+        rush = Visitors(MANY, lambda: site.get("/archive/"))
+        assert [one.status_code for one in rush.all_answers()] == [200] * MANY
