@@ -103,7 +103,7 @@ def needs_attention(stage: Stage) -> Iterator[Values]:
     issue = stage.publish("Stopped")
     yield {}
     stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def accepted_twice(stage: Stage) -> Iterator[Values]:

@@ -197,4 +197,12 @@ GUARDS = [
         "lambda: self._free or self.is_stuck, 0",
         f"{HANGING}test_whoever_comes_in_a_rush_waits_and_is_answered",
     ),
+    guard(
+        "mail on request that stopped is listed for a person",
+        "publishing/for_a_person.py",
+        "editions = [*open_newsletters(), *held_back_mail_on_request()]",
+        "editions = [*open_newsletters()]",
+        "tests/publishing/test_attention_from_a_shell.py::"
+        "test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name",
+    ),
 ]

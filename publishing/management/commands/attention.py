@@ -1,0 +1,23 @@
+"""`manage.py attention`: what goes on only when a person decides, from a shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from publishing.for_a_person import lines_for_a_person
+
+
+class Command(BaseCommand):
+    """Lists them; changes nothing."""
+
+    help = (
+        "List every edition that waits for a person, with its issue and version as `edition` and "
+        "`issue_status` take them, and why. Confirmation mails and links to records are among them."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        lines = list(lines_for_a_person())
+        for line in lines or ["Nothing waits for a person."]:
+            self.stdout.write(line)
