@@ -58,7 +58,7 @@ from publishing.who_did_what import Deed, deeds_for, kinds_for
 from subscribers.audience import confirmed
 from subscribers.import_page import standing_of
 from subscribers.models import SubscriberImport
-from subscribers.views.desk import MANAGE
+from subscribers.permissions import MANAGE
 
 if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser

@@ -6,6 +6,8 @@ import uuid
 
 from django.contrib.auth import get_user_model
 
+from subscribers.permissions import MANAGE
+
 WRITE = "publishing.write_draft"
 PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
@@ -15,6 +17,7 @@ LOOK = "publishing.view_issue"
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
+TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 
 def may(user: uuid.UUID, permission: str) -> bool:

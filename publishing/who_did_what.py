@@ -21,6 +21,7 @@ from django.urls import NoReverseMatch, reverse
 from publishing.logged import Said, said
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
+from subscribers.permissions import MANAGE
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -35,7 +36,6 @@ class Kind:
     seen_by: tuple[str, ...]
 
 
-MANAGE = "subscribers.manage_readers"
 _OF_AN_APP = "*"
 
 KINDS = (

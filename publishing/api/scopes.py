@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from publishing.permissions import MAY_ACT, MAY_LOOK
+from publishing.permissions import MAY_ACT, MAY_LOOK, TAKE_READERS_AWAY
 from publishing.permissions import PUBLISH as MAY_PUBLISH
-from publishing.views.desk import TAKE_READERS_AWAY
 from subscribers.api.bearer import Scope
 
 PUBLISH = Scope("publish", "Publishing and scheduling issues", (MAY_PUBLISH,))

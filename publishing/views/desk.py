@@ -27,16 +27,17 @@ from publishing.permissions import (
     MAY_WRITE,
     OPERATE,
     PUBLISH,
+    TAKE_READERS_AWAY,
     WRITE,
 )
-from subscribers.views.desk import MANAGE, desk_page
+from subscribers.permissions import MANAGE
+from subscribers.views.desk import desk_page
 
 __all__ = [
     "LOOK",
     "NO_OPERATOR",
     "OPERATE",
     "PUBLISH",
-    "TAKE_READERS_AWAY",
     "WRITE",
     "author_of",
     "desk_page",
@@ -50,7 +51,6 @@ __all__ = [
 ]
 
 NO_OPERATOR = "Operating needs a permission that this account lacks."
-TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=HttpResponseBase)

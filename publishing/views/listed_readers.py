@@ -16,6 +16,7 @@ from delivery.models import Delivery, Edition
 from publishing.bar import ORDER
 from publishing.copy_words import address_of, when_of, why_of
 from publishing.dropped_words import dropped_sentence
+from publishing.permissions import TAKE_READERS_AWAY
 from publishing.progress import OUTCOME_TONES
 from publishing.reader_outcomes import (
     ALL,
@@ -29,9 +30,8 @@ from publishing.reader_outcomes import (
     place,
 )
 from publishing.status import Status
-from publishing.views.desk import TAKE_READERS_AWAY
+from subscribers.permissions import MANAGE
 from subscribers.reader_list import LONGEST_SEARCH
-from subscribers.views.desk import MANAGE
 
 # Whose readers are listed unasked: those whose copy did not simply go out.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from publishing.models import Draft
 from publishing.preflight.finding import Finding, Where
-from subscribers.views.desk import MANAGE
+from subscribers.permissions import MANAGE
 
 # The examples that are shown of each finding; the rest are counted.
 MOST_EXAMPLES = 5

@@ -9,7 +9,7 @@ registered here. No cookie and no session is looked at.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,8 +127,3 @@ def _caller(header: str) -> Caller:
             headers={"WWW-Authenticate": f'{REALM}, error="invalid_token"'},
         )
     return caller
-
-
-def described(scopes: Sequence[Scope]) -> list[tuple[str, str]]:
-    """The scopes as a list of choices."""
-    return [(scope.name, scope.words) for scope in scopes]

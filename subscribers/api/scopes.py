@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subscribers.api.bearer import Scope
-from subscribers.views.desk import MANAGE
+from subscribers.permissions import MANAGE
 
 READERS = Scope("readers", "Seeing, adding, unsubscribing and erasing readers", (MANAGE,))
 IMPORTS = Scope("imports", "Importing lists of readers", (MANAGE,))

@@ -20,8 +20,7 @@ from django.shortcuts import render, resolve_url
 from django.utils import timezone
 
 from delivery.models import Newsletter
-
-MANAGE = "subscribers.manage_readers"
+from subscribers.permissions import MANAGE
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
