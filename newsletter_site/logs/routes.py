@@ -40,5 +40,14 @@ def _of_django(record: logging.LogRecord, request: Any) -> None:
     path = getattr(request, "path", None)
     if path is None or not isinstance(record.args, tuple):
         return
-    addresses = (path, request.get_full_path()) if hasattr(request, "get_full_path") else (path,)
-    record.args = tuple(route_of(request) if each in addresses else each for each in record.args)
+    addresses = {path, request.get_full_path()} if hasattr(request, "get_full_path") else {path}
+    # Django writes a letter beyond ASCII as an escape.
+    addresses |= {_escaped(address) for address in addresses}
+    record.args = tuple(
+        route_of(request) if isinstance(each, str) and each in addresses else each
+        for each in record.args
+    )
+
+
+def _escaped(address: str) -> str:
+    return address.encode("unicode_escape").decode("ascii")

@@ -113,8 +113,15 @@ GUARDS = [
     guard(
         "the log has the route of a page where Django tells its address",
         ROUTES,
-        "route_of(request) if each in addresses else each for",
-        "each for",
+        "route_of(request) if isinstance(each, str) and each in addresses else each\n",
+        "each\n",
+        f"{A_REQUEST}test_no_line_has_the_address_that_was_asked_for",
+    ),
+    guard(
+        "the log has no address with a letter beyond ASCII",
+        ROUTES,
+        "    addresses |= {_escaped(address) for address in addresses}\n",
+        "",
         f"{A_REQUEST}test_no_line_has_the_address_that_was_asked_for",
     ),
     guard(

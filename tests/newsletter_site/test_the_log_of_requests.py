@@ -65,6 +65,8 @@ def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: 
         ("/record/an-unknown-permission/", "/record/<str:token>/"),
         ("/subscriptions/confirm/?subscription_token=permission", "/subscriptions/confirm/"),
         ("/nowhere/permission/", "an unknown page"),
+        ("/unsubscribe/permissi%C3%B3n/", "/unsubscribe/<str:token>/"),
+        ("/nowhere/permissi%C3%B3n/?%C3%A9=permission", "an unknown page"),
     ],
 )
 def test_no_line_has_the_address_that_was_asked_for(
@@ -76,7 +78,7 @@ def test_no_line_has_the_address_that_was_asked_for(
     )
 
     assert {line["route"] for line in of_requests(lines)} == {route}
-    assert "permission" not in json.dumps(lines())
+    assert "permissi" not in json.dumps(lines())
 
 
 def test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route(
