@@ -3,12 +3,14 @@ What is true of every answer below /api/, whoever gives it: middleware around al
 
 Cookies are taken off before anybody looks: a call is its token's, and no browser can be made to
 call in somebody's name. It is https or nothing. Every failure is a problem in JSON, also one of the
-site itself. Nothing is kept by anybody on the way.
+site itself. Nothing is kept by anybody on the way. HEAD is answered like GET; the web server leaves
+the body out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -38,6 +40,18 @@ _NOT_FOR_REDIRECTS = (
 )
 
 
+@contextmanager
+def _as_get(request: HttpRequest) -> Iterator[None]:
+    """A request by HEAD is one by GET for this long; who writes the answer has to know which."""
+    asked_by = request.method
+    if asked_by == "HEAD":
+        request.method = "GET"
+    try:
+        yield
+    finally:
+        request.method = asked_by
+
+
 class ApiBoundary:
     """Middleware; the outermost, so that no redirect to https and no page comes before it."""
 
@@ -48,7 +62,8 @@ class ApiBoundary:
         if not request.path_info.startswith(BELOW):
             return self.get_response(request)
         request.META.pop("HTTP_COOKIE", None)
-        answer = self._answer(request)
+        with _as_get(request):
+            answer = self._answer(request)
         answer.headers["Cache-Control"] = "no-store"
         answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
@@ -71,4 +86,7 @@ class ApiBoundary:
         else:
             kind, sentence = _SAID.get(answer.status_code, _BROKEN)
         kept = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
+        methods = set(kept.get("Allow", "").split(", "))
+        if "GET" in methods:
+            kept["Allow"] = ", ".join(sorted(methods | {"HEAD"}))
         return answer_of(Problem(kind, sentence, headers=kept))

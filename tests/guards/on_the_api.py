@@ -170,6 +170,13 @@ GUARDS = [
         "test_a_reader_added_by_a_program_did_not_sign_up",
     ),
     guard(
+        "what answers GET answers HEAD",
+        BOUNDARY,
+        '    if asked_by == "HEAD":\n',
+        "    if False:\n",
+        f"{CALLS}test_what_answers_get_answers_head_the_same_without_a_body[listIssues]",
+    ),
+    guard(
         "a NUL character in JSON is named and breaks nothing",
         JSON,
         '    if "\\0" in text:\n',

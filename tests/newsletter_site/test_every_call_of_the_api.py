@@ -307,7 +307,36 @@ def test_another_method_is_answered_with_those_there_are(program: Program) -> No
         f"{API}/issues/", secure=True, headers={"Authorization": f"Bearer {program.token}"}
     )
     assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
-    assert set(answer.headers["Allow"].split(", ")) == {"GET", "POST"}
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "get")
+)
+def test_what_answers_get_answers_head_the_same_without_a_body(
+    name: str, program: Program, places: dict[str, str]
+) -> None:
+    path = OPERATIONS[name][1]
+    for place, value in places.items():
+        path = path.replace(place, value)
+    headers = {"Authorization": f"Bearer {program.token}"}
+    got = program.client.get(path, secure=True, headers=headers)
+    answer = program.client.head(path, secure=True, headers=headers)
+
+    assert answer.status_code == got.status_code
+    assert answer.headers["Content-Type"] == got.headers["Content-Type"]
+    assert b"".join(answer) == b""
+    assert program.client.head(path, secure=True).status_code == 401
+
+
+def test_what_changes_something_is_not_done_by_head(program: Program) -> None:
+    answer = program.client.head(
+        f"{API}/readers/look-up/",
+        secure=True,
+        headers={"Authorization": f"Bearer {program.token}"},
+    )
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
 
 
 def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program) -> None:
