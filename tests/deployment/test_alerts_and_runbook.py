@@ -68,6 +68,21 @@ def test_every_alert_fires_at_its_fault_and_not_near_it() -> None:
         assert f"name: {rule['alert']} does not fire\n" in TESTED
 
 
+def test_where_an_alert_says_a_number_a_test_reads_its_whole_sentence() -> None:
+    """An expression may be right and its value another side's than the words are about."""
+    read = {
+        tested["alertname"]
+        for test in yaml.safe_load(TESTED)["tests"]
+        for tested in test.get("alert_rule_test", ())
+        if any(fires.get("exp_annotations") for fires in tested["exp_alerts"])
+    }
+    with_a_number = {
+        rule["alert"] for rule in RULES if "$value" in rule["annotations"]["description"]
+    }
+    assert len(with_a_number) > 15
+    assert with_a_number <= read
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
 def test_an_alert_says_how_bad_it_is_what_it_is_and_where_to_read_on(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
