@@ -16,7 +16,7 @@ from subscribers.api.shape import Posted, Told
 LONGEST_HOLD_S = 86_400
 
 Version = Annotated[
-    int, Field(ge=1, le=HIGHEST_VERSION, description="The version of the issue.", examples=[1])
+    int, Field(ge=1, le=HIGHEST_VERSION, description="The version of the issue.", examples=[2])
 ]
 State = Literal[
     "scheduled", "held", "sending", "paused", "needs_attention", "succeeded", "cancelled", "closed"

@@ -7,6 +7,7 @@ schemathesis.toml beside this file. `make fuzz` asks for longer (`FUZZ_EXAMPLES`
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,18 +16,25 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
+from delivery.models import Edition
+from delivery.queue.control import cancel
+from newsletter_site.api_document import document
 from publishing.publish import publish
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
-# It takes a minute; a busy machine may take several. It ends by itself.
-PATIENCE_S = 480 if EXAMPLES <= 6 else 7200
+# It takes two minutes; a busy machine may take many. It ends by itself.
+PATIENCE_S = 900 if EXAMPLES <= 6 else 7200
 CONFIG = Path(__file__).with_name("schemathesis.toml")
+HOOKS = Path(__file__).with_name("fuzzing_hooks.py")
+# Each is used up by what is done to it, and there is more than one thing to do.
+OF_EACH = 30
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(PATIENCE_S + 30)]
 
@@ -44,14 +52,48 @@ def everybody_s_program(transactional_db: None) -> Program:
     root = get_user_model().objects.create_superuser("root", password="a long password")
     for state in Subscriber.State:
         SubscriberFactory(state=state)
-    publish(root.pk, "a key", letter(), hold_s=60)
-    SubscriberImportFactory()
+    for number in range(OF_EACH):
+        edition = publish(root.pk, f"a key {number}", letter(), hold_s=3600).edition
+        if number % 2:
+            cancel(edition.pk)  # one that has come to rest has a receipt
+        SubscriberFactory(state="confirmed")
+        SubscriberImportFactory(
+            state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
+        )
     return Program(root)
+
+
+def places() -> dict[str, list[str]]:
+    """What there is, by the name that it has in an address."""
+    issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    return {
+        "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
+        "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
+        "import_id": [str(record.pk) for record in SubscriberImport.objects.order_by("pk")],
+    }
+
+
+def never_done(report: Path) -> list[str]:
+    """The operations that were refused whatever was asked: of those the fuzzer saw nothing."""
+    done = set()
+    for line in report.read_text().splitlines():
+        recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
+        for case, exchange in recorder.get("interactions", {}).items():
+            if exchange["response"] and exchange["response"]["status_code"] < 300:
+                asked = recorder["cases"][case]["value"]
+                done.add((asked["method"].lower(), asked["path"]))
+    return sorted(
+        operation["operationId"]
+        for path, methods in document()["paths"].items()
+        for method, operation in methods.items()
+        if (method, path) not in done
+    )
 
 
 def test_a_fuzzer_finds_nothing(
     proxy: str, everybody_s_program: Program, live_server: Any, tmp_path: Path
 ) -> None:
+    report = tmp_path / "events.ndjson"
     done = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)),
@@ -60,11 +102,18 @@ def test_a_fuzzer_finds_nothing(
             *("--header", proxy),
             *("--seed", str(SEED), "--max-examples", str(EXAMPLES)),
             *("--checks", "all", "--continue-on-failure", "--no-color"),
+            *("--report", "ndjson", "--report-ndjson-path", str(report)),
         ],
         cwd=tmp_path,
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": str(HOOKS),
+            "FUZZ_PLACES": json.dumps(places()),
+        },
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-100_000:] + done.stderr[-2000:]
+    assert never_done(report) == []

@@ -204,6 +204,9 @@ def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> Non
         "/api/v1/issues/", secure=True, headers={"Authorization": f"Basic {program.token}"}
     )
     assert program.token[7:] not in caplog.text
+    # Each of the calls left the line in which it could have stood.
+    answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
+    assert answered == ["200", "400", "403", "401"]
 
 
 # --- From the command line ------------------------------------------------------------------------
