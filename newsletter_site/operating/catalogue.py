@@ -172,6 +172,12 @@ CATALOGUE: tuple[Metric, ...] = (
         "answer again, busy 409, other_content 422.",
         ended=tuple(ended.value for ended in Ended),
     ),
+    _counter(
+        of_the_site.SIGN_INS,
+        "Sign-ins by how they ended, and proofs at an open session that were no use: wrong were "
+        "looked at, refused came during a wait.",
+        result=tuple(result.value for result in of_the_site.SignIn),
+    ),
     # Else the first faults of a route would be no increase.
     Metric(
         of_the_site.REQUESTS,

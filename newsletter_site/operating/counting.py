@@ -1,13 +1,15 @@
-"""What the site itself counts: posts under a key by how they ended, and requests."""
+"""What the site itself counts: posts under a key by how they ended, sign-ins, and requests."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from delivery.tally import Histogram, tallies
 from idempotency.posted import Ended
 
 FORMS = "homing_forms_total"
+SIGN_INS = "homing_sign_ins_total"
 REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
@@ -18,9 +20,22 @@ FAULTS = "5xx"
 UNAVAILABLE = "503"
 
 
+class SignIn(StrEnum):
+    """How a try to sign in ended."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    REFUSED = "refused"
+
+
 def form(ended: Ended, **_: Any) -> None:
     """A posted form ended; a listener of `idempotency.posted`."""
     tallies.add(FORMS, ended=ended.value)
+
+
+def sign_in(result: SignIn) -> None:
+    """A try to sign in ended, or one to prove at an open session whose it is."""
+    tallies.add(SIGN_INS, result=result.value)
 
 
 def request(route: str, status: int, seconds: float) -> None:

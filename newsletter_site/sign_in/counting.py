@@ -16,6 +16,8 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
 from delivery import log_ids
+from newsletter_site.operating import counting as operating_counts
+from newsletter_site.operating.counting import SignIn
 from newsletter_site.sign_in import counts
 from newsletter_site.sign_in.counted_under import address_of, of_a_browser, of_a_network
 from newsletter_site.sign_in.counts import Refused, Taken
@@ -27,6 +29,13 @@ logger = logging.getLogger(__name__)
 
 def take_a_try(request: HttpRequest, name: str) -> tuple[Taken, ...] | Refused:
     """Count a try to sign in as `name`; or when the next one may be made."""
+    tried = _take_a_try(request, name)
+    if isinstance(tried, Refused):
+        operating_counts.sign_in(SignIn.REFUSED)
+    return tried
+
+
+def _take_a_try(request: HttpRequest, name: str) -> tuple[Taken, ...] | Refused:
     waits: list[float] = []
     if browser := browser_known_for(name, request):
         tried = counts.take_a_try(of_a_browser(name, browser))
@@ -55,6 +64,7 @@ def say_that_it_failed(request: HttpRequest, name: str, what: str) -> None:
     if isinstance(tried, Refused):
         logger.info("a sign-in was refused unread: it has to wait %d s", math.ceil(tried.wait_s))
         return
+    operating_counts.sign_in(SignIn.WRONG)
     author = get_user_model().objects.filter(username=name).values_list("pk", flat=True).first()
     wait_s = math.ceil(max((one.wait_s for one in tried), default=0))
     waits = f", and the next one has to wait {wait_s} s" if wait_s else ""
@@ -86,6 +96,7 @@ class CountedSignIns(AxesDatabaseHandler):
         tried = getattr(request, "sign_in_tried", ())
         if not isinstance(tried, Refused):
             counts.forget_after_success(tried)
+        operating_counts.sign_in(SignIn.RIGHT)
         _say_of(user, "somebody signed in")
 
     def user_logged_out(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:

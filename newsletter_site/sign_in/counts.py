@@ -44,7 +44,11 @@ class Refused:
 def take_a_try(counts: Sequence[Count]) -> tuple[Taken, ...] | Refused:
     """Count one try under each of these, or under none of them if one of them has to wait."""
     # A look first, that holds nothing: whoever is refused holds up nobody.
-    if wait_s := max(wait_left_s(_failures(count), count.patience) for count in counts):
+    found = [(count, _failures(count)) for count in counts]
+    if wait_s := max(wait_left_s(failures, count.patience) for count, failures in found):
+        for count, failures in found:
+            if failures.last_s_ago < 0:
+                _set_to_now(count)
         return Refused(wait_s)
     with transaction.atomic():
         held = [(count, *_hold(count)) for count in counts]
@@ -96,6 +100,22 @@ def _failures(count: Count) -> Failures:
         )
         found = cursor.fetchone()
     return Failures(*found) if found else NONE
+
+
+def _set_to_now(count: Count) -> None:
+    """
+    The clock was set back, and the last failure lies ahead: from now on its wait runs, and ends.
+
+    It would stay whole until the clock has caught up otherwise.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE axes_accessattempt SET attempt_time = clock_timestamp()
+             WHERE {_THIS_ONE} AND attempt_time > clock_timestamp()
+            """,  # noqa: S608
+            [count.hashed, count.network],
+        )
 
 
 def _hold(count: Count) -> tuple[Failures, datetime]:

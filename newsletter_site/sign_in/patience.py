@@ -49,5 +49,5 @@ def wait_left_s(failures: Failures, patience: Patience) -> float:
     if over < 0:
         return 0.0
     wait_s = patience.first_wait_s * 2 ** min(over, DOUBLINGS)
-    # A clock that was set back makes nobody wait longer than the wait itself.
+    # Where a clock was set back it lies ahead: the whole wait is left, and begins now (`counts`).
     return max(0.0, wait_s - max(0.0, failures.last_s_ago))

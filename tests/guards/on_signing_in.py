@@ -215,4 +215,11 @@ GUARDS = [
         f"{IN_THE_LOG}test_it_is_not_taken_away_without_its_line[by_an_operator]",
         f"{IN_THE_LOG}test_it_is_not_taken_away_without_its_line[by_its_owner]",
     ),
+    guard(
+        "a clock that was set back keeps nobody waiting until it has caught up",
+        COUNTS,
+        "            if failures.last_s_ago < 0:",
+        "            if False:",
+        f"{COUNTED}test_a_clock_that_was_set_back_makes_a_wait_no_longer_from_the_next_try_on",
+    ),
 ]

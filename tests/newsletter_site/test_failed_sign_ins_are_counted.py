@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
+from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from newsletter_site.logs.lines import LineFormatter
@@ -132,6 +135,34 @@ def test_what_is_tried_during_a_wait_makes_it_no_longer() -> None:
         assert sign_in("wrong").status_code == 429
 
     assert list(before.all()) == told
+
+
+def test_a_clock_that_was_set_back_makes_a_wait_no_longer_from_the_next_try_on() -> None:
+    fail(5)
+    ahead = AccessAttempt.objects.filter(failures_since_start=5)
+    ahead.update(attempt_time=F("attempt_time") + timedelta(hours=1))
+
+    assert sign_in(RIGHT).status_code == 429
+
+    ahead.update(attempt_time=F("attempt_time") - timedelta(seconds=600))
+    assert sign_in(RIGHT).status_code == 302
+
+
+@pytest.mark.parametrize(("is_known", "statements"), [(False, 9), (True, 5)])
+def test_counting_costs_a_sign_in_as_many_statements_as_the_record_says(
+    is_known: bool, statements: int
+) -> None:
+    browser = Client()
+    if is_known:
+        assert sign_in(RIGHT, browser=browser).status_code == 302
+
+    with CaptureQueriesContext(connection) as asked:
+        assert sign_in(RIGHT, browser=browser).status_code == 302
+
+    of_counting = [
+        one["sql"] for one in asked if re.search("axes_accessattempt|otp_totp", one["sql"])
+    ]
+    assert len(of_counting) == statements, of_counting
 
 
 def test_after_the_wait_one_try_is_looked_at_and_the_right_password_signs_in() -> None:
