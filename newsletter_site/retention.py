@@ -23,7 +23,7 @@ from delivery.queue import kept_events, old_work, presence
 from delivery.queue.pieces import OldRows
 from idempotency import expiry
 from newsletter_site.logs.faults import fault_of
-from publishing import dropping_copies, kept_form
+from publishing import dropping_copies, kept_form, unused_pictures
 from publishing.looking_outside import keeping
 from subscribers import expiring
 from subscribers.importing import expiring_files
@@ -113,6 +113,13 @@ def kinds() -> list[Kind]:
             "forms that were posted signed out and never published",
             details,
             kept_form.old_forms(settings.DETAILS_KEEP_DAYS),
+        ),
+        Kind(
+            "pictures",
+            "pictures that no letter shows",
+            details,
+            partial(unused_pictures.count_unused, settings.DETAILS_KEEP_DAYS),
+            partial(unused_pictures.delete_unused, settings.DETAILS_KEEP_DAYS),
         ),
         _rows("looks", "looks at domains and links", "1 day", keeping.old_looks()),
         _rows(

@@ -38,7 +38,7 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
     Raises `UnusablePictureError` and `TooManyPicturesError`.
     """
     sha256 = hashlib.sha256(file).digest()
-    there = _kept(sha256)
+    there = _wanted_again(sha256)
     if there is not None:
         return there
     small = small_picture(file)
@@ -65,7 +65,7 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
 
 
 def _keep_to_the_limit(author: uuid.UUID) -> None:
-    """Pictures stand in the database for good, and an author's script must not fill it."""
+    """Pictures stand in the database for long, and an author's script must not fill it."""
     # Their row is held, so that two at once do not both find room for one.
     get_user_model().objects.select_for_update(no_key=True).get(pk=author)
     within_the_hour = cast("Any", Now()) - timedelta(hours=1)
@@ -103,5 +103,9 @@ def in_html(picture: Picture, alt: str) -> str:
     )
 
 
-def _kept(sha256: bytes) -> Picture | None:
-    return Picture.objects.defer("content").filter(sha256=sha256).first()
+def _wanted_again(sha256: bytes) -> Picture | None:
+    """The picture of this file, if there is one: whoever uploads it is about to put it in."""
+    same = Picture.objects.filter(sha256=sha256)
+    # Before it is read, so that it is not deleted afterwards for having been unused until now.
+    same.exclude(unused_since=None).update(unused_since=None)
+    return same.defer("content").first()

@@ -33,6 +33,11 @@ class Picture(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     uploaded_at = models.DateTimeField(db_default=Now())
+    unused_since = models.DateTimeField(
+        null=True,
+        help_text="Since when it was found in no letter, at every look; null: in one, or not "
+        "looked at.",
+    )
 
     class Meta:
         db_table = "picture"

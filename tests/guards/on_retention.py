@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.guards.guard import constraint, guard
 
 PRUNING = "tests/retention/test_what_goes_with_time.py::"
+PICTURES = "tests/retention/test_pictures_that_no_letter_shows.py::"
 BY_HAND = "tests/retention/test_dropping_by_hand.py::"
 HALF = "tests/retention/test_what_is_told_of_half_dropped_copies.py::"
 KEEPS = "tests/retention/test_what_keeps_copies.py::"
@@ -73,6 +74,27 @@ GUARDS = [
         "        except OperationalError as error:",
         f"{BREAKS_OFF}test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it",
         f"{BREAKS_OFF}test_the_daily_errand_says_each_of_them_and_tries_again",
+    ),
+    guard(
+        "a picture that is in a letter again is not unused",
+        "publishing/unused_pictures.py",
+        "(id = ANY(%s)) = (unused_since IS NOT NULL)",
+        "NOT (id = ANY(%s)) AND unused_since IS NULL",
+        f"{PICTURES}test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long",
+    ),
+    guard(
+        "a picture that is uploaded again has all the time again",
+        "publishing/pictures.py",
+        "    same.exclude(unused_since=None).update(unused_since=None)\n",
+        "",
+        f"{PICTURES}test_one_whose_file_is_uploaded_again_has_all_the_time_again",
+    ),
+    guard(
+        "a picture that is just being uploaded again is left and not waited for",
+        "publishing/unused_pictures.py",
+        "LIMIT %s FOR UPDATE SKIP LOCKED))",
+        "LIMIT %s))",
+        f"{PICTURES}test_one_that_is_just_being_uploaded_again_is_left",
     ),
     # --- Copies -----------------------------------------------------------------------------------
     guard(

@@ -29,6 +29,7 @@ AGES = {
     "idempotency": ("created_at",),
     "kept_form": ("kept_at",),
     "outside_look": ("looked_at",),
+    "picture": ("uploaded_at", "unused_since"),
     "provider_event": ("received_at",),
     "subscriber": ("created_at",),
     "subscriber_import": ("started_at", "checked_at"),

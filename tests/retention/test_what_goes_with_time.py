@@ -33,7 +33,7 @@ from newsletter_site.sign_in.counts import take_a_try
 from newsletter_site.tokens.model import ApiToken
 from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
-from publishing.models import KeptForm, OutsideLook
+from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.newsroom import Newsroom
@@ -57,6 +57,9 @@ def one_of_each(newsroom: Newsroom) -> None:
         writer=author, key="a-key", title="Swifts", html_content="", text_content=""
     )
     OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    Picture.objects.create(
+        sha256=b"1", content_type="image/png", width=1, height=1, content=b"", unused_since=Now()
+    )
     Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
     take_a_try(of_a_network("nobody", "192.0.2.0/24"))
     arrive(uuid.uuid4(), host="here", pid=1)

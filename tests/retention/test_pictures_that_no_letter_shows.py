@@ -1,0 +1,174 @@
+"""A picture goes once no letter has shown it for long, and never under whoever puts it in."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from PIL import Image
+
+from delivery.models import Edition
+from newsletter_site.retention import prune, would_go
+from publishing.models import Draft, KeptForm, Picture
+from publishing.pictures import address_of, in_html, in_markdown, keep_picture
+from tests.delivery.newsroom import Newsroom
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MakeOlder = Callable[..., None]
+
+
+def file(shade: int = 0) -> bytes:
+    into = io.BytesIO()
+    Image.new("L", (4, 3), shade).save(into, "PNG")
+    return into.getvalue()
+
+
+def uploaded(newsroom: Newsroom) -> Picture:
+    return keep_picture(file(), "a.png", by=newsroom.author.pk)
+
+
+def gone() -> int:
+    pictures = next(each for each in prune(rest=float) if each.kind.name == "pictures")
+    assert pictures.trouble == ""
+    return pictures.number
+
+
+def would() -> int:
+    return next(each.number for each in would_go() if each.kind.name == "pictures")
+
+
+def draft(newsroom: Newsroom, letter: str) -> Draft:
+    return Draft.objects.create(letter=letter, begun_by=newsroom.author, saved_by=newsroom.author)
+
+
+def test_it_goes_once_it_was_unused_for_so_long_and_not_because_it_is_old(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
+    uploaded(newsroom)
+    make_older(400, "picture")
+
+    assert gone() == 0
+    make_older(89, "picture")
+    assert gone() == 0
+    make_older(2, "picture")
+    assert would() == 1
+    assert gone() == 1
+    assert not Picture.objects.exists()
+
+
+def test_that_it_left_the_last_letter_is_where_the_time_begins(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
+    picture = uploaded(newsroom)
+    of_it = draft(newsroom, in_markdown(picture, "Swifts"))
+    gone()
+    make_older(400, "picture")
+    assert gone() == 0
+    of_it.delete()
+
+    assert gone() == 0
+    make_older(91, "picture")
+    assert gone() == 1
+
+
+def in_a_draft(newsroom: Newsroom, picture: Picture) -> None:
+    draft(newsroom, in_markdown(picture, "Swifts"))
+
+
+def in_a_text_part(newsroom: Newsroom, picture: Picture) -> None:
+    Draft.objects.create(text=address_of(picture).upper(), begun_by=newsroom.author)
+
+
+def in_an_edition(newsroom: Newsroom, picture: Picture) -> None:
+    newsroom.publish(readers=1, html=in_html(picture, "Swifts"))
+
+
+def in_one_that_was_called_back(newsroom: Newsroom, picture: Picture) -> None:
+    in_an_edition(newsroom, picture)
+    Edition.objects.update(control="cancelled")
+
+
+def in_a_form_that_is_kept(newsroom: Newsroom, picture: Picture) -> None:
+    KeptForm.objects.create(
+        writer=newsroom.author,
+        key="k",
+        title="",
+        html_content=in_html(picture, ""),
+        text_content="",
+    )
+
+
+@pytest.mark.parametrize(
+    "put_in",
+    [
+        in_a_draft,
+        in_a_text_part,
+        in_an_edition,
+        in_one_that_was_called_back,
+        in_a_form_that_is_kept,
+    ],
+)
+def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
+    newsroom: Newsroom,
+    make_older: MakeOlder,
+    put_in: Callable[[Newsroom, Picture], None],
+) -> None:
+    picture = uploaded(newsroom)
+    gone()
+    make_older(400, "picture")
+    put_in(newsroom, picture)
+
+    assert would() == 0
+    assert gone() == 0
+    assert Picture.objects.get().unused_since is None
+
+
+def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
+    picture = uploaded(newsroom)
+    gone()
+    make_older(400, "picture")
+
+    assert uploaded(newsroom).pk == picture.pk
+    assert gone() == 0
+    make_older(89, "picture")
+    assert gone() == 0
+
+
+def test_one_that_is_just_being_uploaded_again_is_left(
+    newsroom: Newsroom, make_older: MakeOlder, onlooker: psycopg.Connection[Any]
+) -> None:
+    uploaded(newsroom)
+    gone()
+    make_older(400, "picture")
+    with onlooker.transaction():
+        onlooker.execute("UPDATE picture SET unused_since = NULL")
+        assert gone() == 0
+    assert gone() == 0
+    assert Picture.objects.exists()
+
+
+def test_another_ones_id_in_a_letter_keeps_nothing(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
+    uploaded(newsroom)
+    draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
+    gone()
+    make_older(91, "picture")
+
+    assert gone() == 1
+
+
+def test_of_many_all_go_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
+    for shade in range(45):
+        keep_picture(file(shade), "a.png", by=newsroom.author.pk)
+    gone()
+    make_older(91, "picture")
+
+    assert gone() == 45
