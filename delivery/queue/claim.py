@@ -76,7 +76,7 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
         )
         UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
                lease_until = clock_timestamp() + make_interval(secs => %s)
-        FROM next WHERE batch.id = next.id
+        WHERE id = (SELECT id FROM next)
         RETURNING {_COLUMNS}
         """,  # noqa: S608 -- a constant
         worker,
@@ -96,7 +96,7 @@ def claim_look_up(worker: UUID, *, lease_s: float) -> Claim | None:
         )
         UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
                lease_until = clock_timestamp() + make_interval(secs => %s)
-        FROM next WHERE batch.id = next.id
+        WHERE id = (SELECT id FROM next)
         RETURNING {_COLUMNS}
         """,  # noqa: S608 -- a constant
         worker,

@@ -49,10 +49,11 @@ def doubt_of(claim: Claim) -> Doubt:
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),
                    control = 'cancelled', kind = 'test'
-            FROM batch JOIN edition ON edition.id = edition_id
+            -- OFFSET keeps it one look by the key.
+            FROM (SELECT * FROM batch WHERE id = %s OFFSET 0) AS batch
+                 JOIN edition ON edition.id = edition_id
                  LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call
                         ON call.id = attempt
-            WHERE batch.id = %s
             """,
             [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )

@@ -7,6 +7,10 @@ Evidence is only ever added to, and what it says does not depend on the order it
 
 Why the batch is locked: a settling worker holds its batch and not the edition. Whoever comes
 second then sees what the other wrote, so that two acceptances never miss one another.
+
+Every look for copies is by their whole key and planned by itself, because all of this happens under
+the edition's lock. Joined with anything else, a planner that takes the table for empty may walk an
+index from end to end.
 """
 
 from __future__ import annotations
@@ -32,6 +36,31 @@ STOPPED_BECAUSE = (
     "Compare Postmark's activity with the record before resuming."
 )
 
+# --- How copies are looked for --------------------------------------------------------------------
+
+# Once an edition's copies are dropped it has none, whatever rows are still there.
+_OF_EDITION = """
+    delivery.issue_id = (SELECT issue_id FROM edition
+                         WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL)
+    AND delivery.version = (SELECT version FROM edition WHERE edition.id = %(edition)s)
+"""
+_THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
+
+# OFFSET keeps each of these one look by the key.
+_ITS_COPY = f"""LATERAL (
+        SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = fact.recipient
+        OFFSET 0
+    ) AS delivery"""  # noqa: S608 -- constants
+_ITS_EVIDENCE = """LATERAL (
+        SELECT evidence.id, evidence.provider_message_id AS message_id, source, attempt,
+               accepted_at, seen_at
+        FROM evidence
+        WHERE evidence.issue_id = delivery.issue_id
+          AND evidence.recipient_id = delivery.recipient_id
+          AND evidence.version = delivery.version
+        OFFSET 0
+    ) AS seen"""
+
 # --- Keeping it -----------------------------------------------------------------------------------
 
 
@@ -47,27 +76,30 @@ def record_acceptances(
 
     One that stands on its settled delivery already needs no row. A delivery that has two of them
     now raises an alarm and stops the edition, once. What names no delivery of the edition is
-    logged and left. The caller has locked the edition and no batch.
+    logged and left. Of an edition whose copies are dropped nothing is kept. The caller has locked
+    the edition and no batch.
     """
     if not acceptances:
         return 0
     recipients = [recipient for recipient, _ in acceptances]
-    facts: Sequence[list[Any]] = [
-        [sent.message_id for _, sent in acceptances],
-        recipients,
-        [sent.at for _, sent in acceptances],
-    ]
+    facts: dict[str, Any] = {
+        "edition": edition,
+        "recipients": recipients,
+        "messages": [sent.message_id for _, sent in acceptances],
+        "times": [sent.at for _, sent in acceptances],
+    }
     _lock_batches(cursor, edition, recipients)
     cursor.execute(
         f"""
         INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, attempt,
                               source, accepted_at, seen_at)
-        SELECT message_id, issue_id, recipient_id, version, %s, %s, at, clock_timestamp()
-        FROM {_OF_EDITION} JOIN {_FACTS} ON recipient = recipient_id
+        SELECT message_id, issue_id, recipient_id, version, %(attempt)s, %(source)s, at,
+               clock_timestamp()
+        FROM {_FACTS}, {_ITS_COPY}
         WHERE NOT (outcome = 'sent' AND provider_message_id = message_id)
         ON CONFLICT DO NOTHING
         """,  # noqa: S608 -- constants
-        [attempt, source.value, edition, *facts],
+        facts | {"attempt": attempt, "source": source.value},
     )
     new = int(cursor.rowcount)
     if new < len(acceptances):
@@ -76,10 +108,8 @@ def record_acceptances(
     return new
 
 
-_OF_EDITION = """(SELECT delivery.* FROM delivery JOIN edition
-                  ON edition.issue_id = delivery.issue_id AND edition.version = delivery.version
-                  WHERE edition.id = %s) AS delivery"""
-_FACTS = "unnest(%s::text[], %s::bigint[], %s::timestamptz[]) AS fact (message_id, recipient, at)"
+_FACTS = """unnest(%(messages)s::text[], %(recipients)s::bigint[], %(times)s::timestamptz[])
+            AS fact (message_id, recipient, at)"""
 
 
 def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:
@@ -87,14 +117,14 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
     cursor.execute(
         f"""
         SELECT FROM batch
-        WHERE id IN (SELECT batch_id FROM {_OF_EDITION} WHERE recipient_id = ANY(%s))
+        WHERE id = ANY (ARRAY(SELECT batch_id FROM delivery WHERE {_THEIR_COPIES}))
         ORDER BY id FOR NO KEY UPDATE
         """,  # noqa: S608 -- a constant
-        [edition, list(recipients)],
+        {"edition": edition, "recipients": list(recipients)},
     )
 
 
-def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: Sequence[list[Any]]) -> None:
+def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: dict[str, Any]) -> None:
     """
     A provider's id belongs to one message, and only deliveries of an edition are in its mail.
 
@@ -103,13 +133,17 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: Sequence[lis
     """
     cursor.execute(
         f"""
-        SELECT message_id, recipient FROM {_FACTS}
-        JOIN evidence ON evidence.provider_message_id = message_id
-        JOIN edition ON edition.id = %s
-        WHERE (evidence.issue_id, evidence.version, evidence.recipient_id)
+        SELECT message_id, recipient
+        FROM edition, {_FACTS}, LATERAL (
+            SELECT issue_id, version, recipient_id FROM evidence
+            WHERE provider_message_id = message_id
+            OFFSET 0
+        ) AS kept
+        WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL
+          AND (kept.issue_id, kept.version, kept.recipient_id)
               <> (edition.issue_id, edition.version, recipient)
         """,  # noqa: S608 -- a constant
-        [*facts, edition],
+        facts,
     )
     for message_id, recipient in cursor.fetchall():
         logger.critical(
@@ -121,10 +155,11 @@ def _say_what_cannot_be(cursor: CursorWrapper, edition: int, facts: Sequence[lis
         )
     cursor.execute(
         f"""
-        SELECT recipient FROM {_FACTS}
-        WHERE recipient NOT IN (SELECT recipient_id FROM {_OF_EDITION})
+        SELECT recipient FROM edition, {_FACTS}
+        WHERE edition.id = %(edition)s AND copies_dropped_at IS NULL
+          AND NOT EXISTS (SELECT FROM {_ITS_COPY})
         """,  # noqa: S608 -- constants
-        [*facts, edition],
+        facts,
     )
     for (recipient,) in cursor.fetchall():
         logger.warning(
@@ -145,16 +180,14 @@ def raise_second_copies(cursor: CursorWrapper, edition: int, recipients: Sequenc
     """
     cursor.execute(
         f"""
-        SELECT recipient_id, max(delivery.provider_message_id),
-               array_agg(evidence.provider_message_id ORDER BY evidence.id)
-        FROM {_OF_EDITION} JOIN evidence USING (issue_id, recipient_id, version)
-        WHERE recipient_id = ANY(%s)
+        SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
+        FROM delivery, {_ITS_EVIDENCE}
+        WHERE {_THEIR_COPIES}
         GROUP BY recipient_id
-        HAVING count(*) > 1
-            OR max(evidence.provider_message_id) <> max(delivery.provider_message_id)
+        HAVING count(*) > 1 OR max(message_id) <> max(provider_message_id)
         ORDER BY recipient_id
-        """,  # noqa: S608 -- a constant
-        [edition, list(recipients)],
+        """,  # noqa: S608 -- constants
+        {"edition": edition, "recipients": list(recipients)},
     )
     new = 0
     for recipient, own, others in cursor.fetchall():
@@ -199,19 +232,11 @@ def unheeded_in(cursor: CursorWrapper, batch: int) -> list[int]:
     Empty in the ordinary case. Asked by whoever gives up a lease, in the same transaction: what
     came meanwhile was left to the holder.
     """
-    # OFFSET keeps the planner from reading the whole table for the few rows of one batch.
     cursor.execute(
-        """
-        SELECT recipient_id
-        FROM delivery, LATERAL (
-            SELECT evidence.provider_message_id AS message_id FROM evidence
-            WHERE evidence.issue_id = delivery.issue_id
-              AND evidence.recipient_id = delivery.recipient_id
-              AND evidence.version = delivery.version
-            OFFSET 0
-        ) AS seen
+        f"""
+        SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}
         WHERE batch_id = %s AND (outcome <> 'sent' OR provider_message_id <> message_id)
-        """,
+        """,  # noqa: S608 -- a constant
         [batch],
     )
     return sorted({row[0] for row in cursor.fetchall()})
@@ -235,12 +260,11 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         f"""
         SELECT id FROM batch
         WHERE state NOT IN ('claimed', 'sending', 'looking_up')
-          AND id IN (SELECT batch_id
-                     FROM {_OF_EDITION} JOIN evidence USING (issue_id, recipient_id, version)
-                     WHERE recipient_id = ANY(%s) AND outcome <> 'sent')
+          AND id = ANY (ARRAY(SELECT batch_id FROM delivery, {_ITS_EVIDENCE}
+                              WHERE {_THEIR_COPIES} AND outcome <> 'sent'))
         ORDER BY id FOR NO KEY UPDATE
-        """,  # noqa: S608 -- a constant
-        [edition, list(recipients)],
+        """,  # noqa: S608 -- constants
+        {"edition": edition, "recipients": list(recipients)},
     )
     batches = [row[0] for row in cursor.fetchall()]
     if not batches:
@@ -257,23 +281,18 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 
 # One statement, so that outcomes, counts and states can never be seen apart. An id that a delivery
 # bears already is preferred to another, and an earlier piece of evidence to a later one.
-_SETTLE = """
+_SETTLE = f"""
     WITH proof AS (
-        SELECT DISTINCT ON (recipient_id) issue_id, recipient_id, version, batch_id, outcome,
-               missed, evidence.provider_message_id AS message_id, source, attempt,
-               coalesce(accepted_at, seen_at) AS at
-        FROM delivery JOIN evidence USING (issue_id, recipient_id, version)
-        WHERE batch_id = ANY(%(batches)s) AND recipient_id = ANY(%(recipients)s)
-          AND outcome <> 'sent'
-        ORDER BY recipient_id,
-                 (evidence.provider_message_id = delivery.provider_message_id) DESC NULLS LAST,
-                 evidence.id
+        SELECT DISTINCT ON (recipient_id) recipient_id, batch_id, outcome, missed, message_id,
+               source, attempt, coalesce(accepted_at, seen_at) AS at
+        FROM delivery, {_ITS_EVIDENCE}
+        WHERE {_THEIR_COPIES} AND batch_id = ANY(%(batches)s) AND outcome <> 'sent'
+        ORDER BY recipient_id, (message_id = provider_message_id) DESC NULLS LAST, seen.id
     ), settled AS (
         UPDATE delivery SET outcome = 'sent', provider_message_id = message_id,
                sent_at = proof.at, evidence = source, reason = NULL, missed = NULL
         FROM proof
-        WHERE delivery.issue_id = proof.issue_id AND delivery.recipient_id = proof.recipient_id
-          AND delivery.version = proof.version
+        WHERE {_THEIR_COPIES} AND delivery.recipient_id = proof.recipient_id
         RETURNING proof.batch_id, proof.outcome AS was, proof.missed AS was_missed, proof.attempt
     ), change AS (
         SELECT batch_id, count(*) AS sent,
@@ -289,12 +308,15 @@ _SETTLE = """
         WHERE attempt IS NOT NULL GROUP BY attempt
     ), credited AS (
         UPDATE attempt SET accepted = least(messages, accepted + copies)
-        FROM proved WHERE attempt.id = proved.id AND edition_id = %(edition)s
+        FROM proved
+        WHERE attempt.id = ANY (ARRAY(SELECT id FROM proved)) AND attempt.id = proved.id
+          AND edition_id = %(edition)s
     ), standing AS (
         SELECT batch.id, batch.unknown - change.unknown > 0 AS in_doubt,
                batch.waiting - change.waiting > 0 AS waits,
                batch.state IN ('unknown', 'parked') AND batch.unknown = change.unknown AS freed
         FROM batch JOIN change ON change.batch_id = batch.id
+        WHERE batch.id = ANY(%(batches)s)
     ), followed AS (
         UPDATE batch SET
             state = CASE WHEN NOT in_doubt AND NOT waits THEN 'done'
@@ -312,7 +334,7 @@ _SETTLE = """
             withdrawn = batch.withdrawn - change.withdrawn,
             failed = batch.failed - change.failed, missed = batch.missed - change.missed
         FROM change JOIN standing ON standing.id = change.batch_id
-        WHERE batch.id = change.batch_id
+        WHERE batch.id = ANY(%(batches)s) AND batch.id = change.batch_id
     )
     SELECT count(*) FROM settled
-"""
+"""  # noqa: S608 -- constants

@@ -80,7 +80,7 @@ def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: 
             UPDATE delivery SET {what}_at = %(at)s WHERE {_COPY} AND {what}_at IS NULL
             RETURNING batch_id
         )
-        UPDATE batch SET {what} = {what} + 1 FROM told WHERE batch.id = told.batch_id
+        UPDATE batch SET {what} = {what} + 1 WHERE id = (SELECT batch_id FROM told)
         """,  # noqa: S608 -- constants
         named,
     )

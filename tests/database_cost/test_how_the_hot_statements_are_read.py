@@ -17,9 +17,13 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from delivery.models import Batch, Delivery, Edition
+from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue import dropping, kept_events, old_work, provider_event
 from delivery.queue.books import books_of
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.short_transaction import short_transaction
+from delivery.queue.split import lock_edition
+from delivery.settlement import Sent
 from idempotency.expiry import expire
 from newsletter_site.wiring import join
 from postmark_sandbox.server import SandboxServer
@@ -30,26 +34,26 @@ from tests.delivery.newsroom import Newsroom
 LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
 EDITIONS, READERS = 25, 2_000
 
-# 25 issues to 2,000 readers each, ten batches an issue, all of it settled.
+# 25 issues to 2,000 readers each, twenty batches an issue, all of it settled.
 HISTORY = """
 INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes, lookups,
                    reason, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed)
-SELECT edition.id * 1048576 + n, edition.id, n, 'done', 1, now(), 0, 0, 0, 0, '', 200, 0, 200, 0, 0,
+SELECT edition.id * 1048576 + n, edition.id, n, 'done', 1, now(), 0, 0, 0, 0, '', 100, 0, 100, 0, 0,
        0, 0, 0
-FROM edition, generate_series(0, 9) AS n WHERE title = 'Before';
+FROM edition, generate_series(0, 19) AS n WHERE title = 'Before';
 INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome, sent_at,
                       provider_message_id, evidence)
-SELECT issue_id, reader.id, 1, edition.id * 1048576 + (row_number() OVER by_reader - 1) / 200,
+SELECT issue_id, reader.id, 1, edition.id * 1048576 + (row_number() OVER by_reader - 1) / 100,
        reader.email, reader.name, 'sent', now(), gen_random_uuid()::text, 'reply'
 FROM edition, subscriber AS reader WHERE title = 'Before'
 WINDOW by_reader AS (PARTITION BY edition.id ORDER BY reader.id);
 INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, started_at,
                      deadline_at, finished_at, result, detail, accepted)
-SELECT gen_random_uuid(), batch.id, edition_id, 'broadcast', 1, gen_random_uuid(), 200, at, at, at,
-       'answered', '', 200
+SELECT gen_random_uuid(), batch.id, edition_id, 'broadcast', 1, gen_random_uuid(), 100, at, at, at,
+       'answered', '', 100
 FROM batch JOIN edition ON edition.id = edition_id,
      LATERAL (SELECT now() - interval '400 days' + batch.id % 1048576 * interval '1 s' + edition.id
-                     * interval '1 h') AS since (at), generate_series(1, 10)
+                     * interval '1 h') AS since (at), generate_series(1, 5)
 WHERE title = 'Before';
 INSERT INTO evidence (provider_message_id, issue_id, recipient_id, version, source)
 SELECT 'late-' || batch_id || '-' || recipient_id, issue_id, recipient_id, version, 'webhook'
@@ -159,11 +163,9 @@ SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_under_lease", "batch_
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
+    """However few rows are expected: with statistics of before the table grew that is one."""
     return (
-        "Index Cond" not in node
-        and not node["limited"]
-        and node["Index Name"] not in SHORT_INDEXES
-        and node["Plan Rows"] > READERS
+        "Index Cond" not in node and not node["limited"] and node["Index Name"] not in SHORT_INDEXES
     )
 
 
@@ -216,7 +218,7 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
 
 
 def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
-    newsroom_with_a_past: Newsroom, provider: SandboxServer, has_fresh_statistics: bool
+    newsroom_with_a_past: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom = newsroom_with_a_past
     join()
@@ -258,8 +260,32 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
         told(copy, "Bounce", Type="SoftBounce", ID=1)
         told(copy, "Delivery", MessageID="a-second-copy")
     assert events.read_whole() == []
-    if has_fresh_statistics:
-        assert rows_read() - before <= 100
+    assert rows_read() - before <= 100
+
+
+def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(
+    newsroom_with_a_past: Newsroom,
+) -> None:
+    newsroom = newsroom_with_a_past
+    join()
+    edition = newsroom.publish(title="Now")
+    assert newsroom.step()
+    sent = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")
+    known = [(copy.recipient_id, Sent(copy.provider_message_id or "", None)) for copy in sent]
+    waiting = Delivery.objects.filter(issue=edition.issue_id, outcome="waiting")
+    recipients = list(waiting.order_by("batch_id").values_list("recipient", flat=True)[:200])
+    news = [(recipient, Sent(f"found-{recipient}", None)) for recipient in recipients]
+    attempt = Attempt.objects.filter(edition=edition.pk).get().pk
+    for acceptances, new in ((known, 0), (news, 200), (news[:1], 0)):
+        before = rows_read()
+        with explained() as noted, short_transaction() as cursor:
+            lock_edition(cursor, edition.pk)
+            source = Evidence.Source.REPLY
+            assert record_acceptances(cursor, edition.pk, attempt, acceptances, source) == new
+            asked = [recipient for recipient, _ in acceptances]
+            assert settle_by_evidence(cursor, edition.pk, asked) == new
+        assert noted.read_whole() == []
+        assert rows_read() - before <= len(acceptances) * 15 + 60
 
 
 def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(

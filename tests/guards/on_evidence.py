@@ -93,9 +93,8 @@ GUARDS = [
     guard(
         "an id that a delivery bears is preferred to another",
         EVIDENCE_KEPT,
-        "                 (evidence.provider_message_id = delivery.provider_message_id) DESC NULLS"
-        " LAST,\n",
-        "",
+        "(message_id = provider_message_id) DESC NULLS LAST, seen.id",
+        "seen.id",
         f"{EVIDENCE}test_of_two_proofs_the_id_that_the_delivery_bears_counts",
     ),
     guard(
