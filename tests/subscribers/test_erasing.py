@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import uuid
 from collections.abc import Callable
@@ -201,6 +202,20 @@ def test_the_log_says_it_without_the_address(caplog: pytest.LogCaptureFixture) -
     assert f"reader {reader.pk} was erased" in caplog.text
     assert "posthouse" not in caplog.text
     assert NAME not in caplog.text
+
+
+@pytest.mark.django_db
+def test_after_a_restore_the_log_is_asked_for_who_was_erased_by_the_words_that_stand_in_it(
+    caplog: pytest.LogCaptureFixture, settings: LazySettings
+) -> None:
+    page = (settings.BASE_DIR / "docs" / "restore.md").read_text()
+    (pattern,) = re.findall(r"grep -o '(.*)'", page)
+    reader = SubscriberFactory()
+
+    with caplog.at_level(logging.INFO):
+        erase(reader.pk)
+
+    assert re.findall(pattern, caplog.text) == [f"reader {reader.pk} was erased"]
 
 
 @pytest.mark.django_db
