@@ -99,6 +99,22 @@ def declare_restored() -> tuple[int, ...]:
     return stopped
 
 
+def short_name(cursor: CursorWrapper) -> str:
+    """
+    A name for this database as it goes on since it was last found to be another, or declared so.
+
+    What is counted in it goes back when a backup is restored; then it has another name.
+    """
+    cursor.execute(
+        """
+        SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
+                                            this.database, stored.since)::bytea), 'hex'), 8)
+        FROM this_database() AS this LEFT JOIN database_identity AS stored ON true
+        """
+    )
+    return str(cursor.fetchone()[0])
+
+
 @dataclass(frozen=True, slots=True)
 class _Look:
     """The stored identity beside the database's own."""

@@ -22,37 +22,49 @@ from newsletter_site.operating.gauges import Sample
 Tallied = Mapping[str, Sequence[tuple[Mapping[str, str], float]]]
 
 
-def exposition(tallied: Tallied, gauges: Iterable[Sample]) -> bytes:
-    """The whole answer. What is tallied under a name that is not in the catalogue is left out."""
+# Tallies go back with the database that they stand in. Prometheus takes a counter that falls for
+# one that began anew, and would count all of it again: under another name it is another series.
+DATABASE = "database"
+
+
+def exposition(tallied: Tallied, gauges: Iterable[Sample], *, database: str) -> bytes:
+    """
+    The whole answer. What is tallied under a name that is not in the catalogue is left out.
+    `database` is the name of the one that the tallies stand in, a label of each of them.
+    """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_All(tallied, list(gauges)))
+    registry.register(_All(tallied, list(gauges), database))
     return generate_latest(registry)
 
 
 class _All(Collector):
     """The collector that prometheus-client asks."""
 
-    def __init__(self, tallied: Tallied, gauges: Sequence[Sample]) -> None:
+    def __init__(self, tallied: Tallied, gauges: Sequence[Sample], database: str) -> None:
         self._tallied = tallied
         self._gauges = gauges
+        self._database = database
 
     def collect(self) -> Iterator[Family]:
         for metric in CATALOGUE:
             match metric.kind:
                 case Kind.COUNTER:
-                    yield _counter(metric, self._tallied.get(metric.name, ()))
+                    yield _counter(metric, self._tallied.get(metric.name, ()), self._database)
                 case Kind.HISTOGRAM:
                     yield _histogram(
                         metric,
                         self._tallied.get(metric.name + BUCKET, ()),
                         self._tallied.get(metric.name + SUM, ()),
+                        self._database,
                     )
                 case Kind.GAUGE:
                     yield _gauge(metric, [one for one in self._gauges if one.name == metric.name])
 
 
-def _counter(metric: Metric, tallied: Sequence[tuple[Mapping[str, str], float]]) -> Family:
-    family = CounterMetricFamily(metric.name, metric.help, labels=list(metric.labels))
+def _counter(
+    metric: Metric, tallied: Sequence[tuple[Mapping[str, str], float]], database: str
+) -> Family:
+    family = CounterMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     values = dict.fromkeys(_known(metric), 0.0)
     for labels, value in tallied:
         values[_in_order(metric, labels)] = value
@@ -60,7 +72,7 @@ def _counter(metric: Metric, tallied: Sequence[tuple[Mapping[str, str], float]])
             label, known = metric.beside
             values.setdefault(_in_order(metric, {**labels, label: known}), 0.0)
     for labels_in_order, value in values.items():
-        family.add_metric(labels_in_order, value)
+        family.add_metric([*labels_in_order, database], value)
     return family
 
 
@@ -75,6 +87,7 @@ def _histogram(
     metric: Metric,
     buckets: Sequence[tuple[Mapping[str, str], float]],
     sums: Sequence[tuple[Mapping[str, str], float]],
+    database: str,
 ) -> Family:
     """Tallied is how many fell into each bucket; Prometheus wants how many were at most as long."""
     bounds = [*(f"{bound:g}" for bound in metric.bounds_s), BEYOND]
@@ -82,7 +95,7 @@ def _histogram(
     for labels, value in buckets:
         fell.setdefault(_in_order(metric, labels), {})[labels.get("le", BEYOND)] = value
     took = {_in_order(metric, labels): value for labels, value in sums}
-    family = HistogramMetricFamily(metric.name, metric.help, labels=list(metric.labels))
+    family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in fell.items():
         # A bound that an earlier version had counts under the next one that there is now.
         cumulated = [
@@ -92,7 +105,8 @@ def _histogram(
             )
             for bound in bounds
         ]
-        family.add_metric(labels_in_order, cumulated, took.get(labels_in_order, 0.0))
+        took_s = took.get(labels_in_order, 0.0)
+        family.add_metric([*labels_in_order, database], cumulated, took_s)
     return family
 
 

@@ -9,6 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from delivery.queue import tally
+from delivery.queue.identity import short_name
 from delivery.queue.standing import standing
 from newsletter_site.operating import migrations
 from newsletter_site.operating.asked_in_time import AskedInTime, NoAnswerError
@@ -25,7 +26,7 @@ WITHIN_S = 8.0
 
 
 def _read(cursor: CursorWrapper) -> bytes:
-    tallied = tally.read(cursor)
+    tallied, database = tally.read(cursor), short_name(cursor)
     gauges = samples_of(
         standing(cursor),
         standing_imports(cursor),
@@ -33,7 +34,7 @@ def _read(cursor: CursorWrapper) -> bytes:
         migrations.missing(cursor),
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD),
     )
-    return exposition(tallied, gauges)
+    return exposition(tallied, gauges, database=database)
 
 
 _everything = AskedInTime(_read, within_s=WITHIN_S)

@@ -14,12 +14,13 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
 from delivery.models import Alarm, Batch, Edition
-from delivery.queue import presence, provider_event, tally
+from delivery.queue import identity, presence, provider_event, tally
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.standing import standing
 from delivery.tally import tallies
 from newsletter_site.operating import counting
 from newsletter_site.operating.catalogue import CATALOGUE, Kind
+from newsletter_site.operating.exposition import DATABASE
 from newsletter_site.operating.who_may_measure import Shown, who_may_measure
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
@@ -43,10 +44,14 @@ def scraped() -> Samples:
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     assert answer.status_code == 200, answer.content
     return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        (sample.name, tuple(sorted(_without_the_database(sample.labels).items()))): sample.value
         for family in text_string_to_metric_families(answer.content.decode())
         for sample in family.samples
     }
+
+
+def _without_the_database(labels: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in labels.items() if name != DATABASE}
 
 
 def value(name: str, **labels: str) -> float:
@@ -188,6 +193,30 @@ def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
     assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
     assert found["homing_alarms_total", (("kind", "not_at_provider"),)] == 1
     assert found["homing_alarms_unseen", (("kind", "not_at_provider"),)] == 1
+
+
+def databases_of_counters() -> set[str]:
+    """Under which databases the counters of a real answer stand; no gauge does."""
+    answer = Client().get("/metrics", headers={"host": "localhost:8000"})
+    families = list(text_string_to_metric_families(answer.content.decode()))
+    for family in families:
+        for sample in family.samples:
+            assert (DATABASE in sample.labels) == (family.type != "gauge"), sample.name
+    return {
+        sample.labels[DATABASE] for one in families for sample in one.samples if one.type != "gauge"
+    }
+
+
+def test_counters_of_a_database_that_was_restored_are_others_than_before(
+    transactional_db: None,
+) -> None:
+    """Prometheus would take what went back for a counter that began anew, and count it twice."""
+    identity.notice()
+    [before] = databases_of_counters()
+    assert databases_of_counters() == {before}
+    identity.declare_restored()
+    [after] = databases_of_counters()
+    assert after != before
 
 
 # --- How everything stands ------------------------------------------------------------------------
