@@ -14,15 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from worker_against_one_by_one import KEEP_UP, LETTER, ROOT, manage
+from a_site_of_its_own import LETTER, ROOT, Site, a_site
 
 READERS = """
 from django.db import connection
@@ -52,69 +49,27 @@ def main() -> None:
     options.add_argument("--before-s", type=float, default=20.0)
     options.add_argument("--at-least", type=float, default=0.8, help="exit 1 below this ratio")
     chosen = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
-        provider = subprocess.Popen(
-            [sys.executable, "benchmarks/instant_provider.py"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        keeper = None
-        try:
-            assert provider.stdout is not None
-            environment = {
-                name: value for name, value in os.environ.items() if name != "DATABASE_URL"
-            } | {
-                "HOMING_DATA_DIR": folder,
-                "DEBUG": "on",
-                "POSTMARK_BASE_URL": provider.stdout.readline().strip(),
-                "POSTMARK_SERVER_TOKEN": "benchmark",
-            }
-            manage(environment, "migrate")
-            manage(
-                environment,
-                *("createsuperuser", "--noinput", "--username", "author"),
-                *("--email", "author@example.org"),
-            )
-            keeper = subprocess.Popen(
-                [sys.executable, "manage.py", "shell", "-c", KEEP_UP],
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert keeper.stdout is not None
-            while keeper.stdout.readline() != "up\n":
-                assert keeper.poll() is None, "the database did not come up"
-            manage(environment, "shell", "-c", READERS.format(readers=chosen.readers))
-            ratio = measure(chosen.readers, chosen.before_s, Path(folder), environment)
-        finally:
-            if keeper is not None:
-                keeper.communicate("\n")
-            provider.terminate()
-            provider.wait()
+    with a_site() as site:
+        site.manage("shell", "-c", READERS.format(readers=chosen.readers))
+        ratio = measure(site, chosen.readers, chosen.before_s)
     if ratio < chosen.at_least:
         sys.exit(f"Expected at least {chosen.at_least:g}.")
 
 
-def measure(readers: int, before_s: float, folder: Path, environment: dict[str, str]) -> float:
+def measure(site: Site, readers: int, before_s: float) -> float:
     """The rate of sending while copies go, as a part of the rate without."""
     import psycopg
 
-    sys.path.insert(0, str(ROOT))
-    from newsletter_site import embedded_postgres
-
-    letter = folder / "letter.html"
+    letter = site.folder / "letter.html"
     letter.write_text(LETTER)
 
     def publish(title: str) -> str:
-        last = manage(
-            environment, "publish", "--title", title, "--html-file", str(letter), "--hold=0"
+        last = site.manage(
+            "publish", "--title", title, "--html-file", str(letter), "--hold=0"
         ).splitlines()[-1]
         return str(json.loads(last)["issue"])
 
-    with psycopg.connect(embedded_postgres.database_url(folder), autocommit=True) as database:
+    with psycopg.connect(site.database, autocommit=True) as database:
 
         def one(sql: str, *values: Any) -> Any:
             row = database.execute(sql, values).fetchone()
@@ -132,7 +87,7 @@ def measure(readers: int, before_s: float, folder: Path, environment: dict[str, 
         worker = subprocess.Popen(
             [sys.executable, "manage.py", "deliver", "--until-empty"],
             cwd=ROOT,
-            env=environment,
+            env=site.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -141,7 +96,7 @@ def measure(readers: int, before_s: float, folder: Path, environment: dict[str, 
             time.sleep(0.2)
         began = one("SELECT clock_timestamp()")
         time.sleep(before_s)
-        manage(environment, "prune", "--copies-of", old)
+        site.manage("prune", "--copies-of", old)
         ended = one("SELECT clock_timestamp()")
         dropping = one("SELECT copies_dropped_at FROM edition WHERE issue_id = %s", old)
         printed, _ = worker.communicate()

@@ -15,17 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from a_site_of_its_own import LETTER, Site, a_site
+
 LOOP_ROWS = 2_000
-LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
 
 
 def the_loop(database: str, provider: str) -> float:
@@ -68,22 +64,21 @@ def the_loop(database: str, provider: str) -> float:
     return LOOP_ROWS / took
 
 
-def the_worker(readers: int, environment: dict[str, str], database: str) -> float:
+def the_worker(site: Site, readers: int) -> float:
     """Copies per second of one worker process."""
     import psycopg
 
-    with tempfile.NamedTemporaryFile("w", suffix=".html") as letter:
-        letter.write(LETTER)
-        letter.flush()
-        published = json.loads(
-            manage(
-                environment, "publish", "--title", "Swifts", "--html-file", letter.name, "--hold=0"
-            ).splitlines()[-1]
-        )
+    letter = site.folder / "letter.html"
+    letter.write_text(LETTER)
+    published = json.loads(
+        site.manage(
+            "publish", "--title", "Swifts", "--html-file", str(letter), "--hold=0"
+        ).splitlines()[-1]
+    )
     assert published["audience"] == readers, published
-    totals = json.loads(manage(environment, "deliver", "--until-empty").splitlines()[-1])
+    totals = json.loads(site.manage("deliver", "--until-empty").splitlines()[-1])
     assert totals["sent"] == readers, totals
-    with psycopg.connect(database) as connection:
+    with psycopg.connect(site.database) as connection:
         row = connection.execute(
             "SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 "
             "FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s",
@@ -91,20 +86,6 @@ def the_worker(readers: int, environment: dict[str, str], database: str) -> floa
         ).fetchone()
     assert row is not None
     return float(readers / row[0])
-
-
-def manage(environment: dict[str, str], *command: str) -> str:
-    """The output of one management command."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(f"{command[0]} failed:\n{done.stderr}")
-    return done.stdout
 
 
 def main() -> None:
@@ -115,77 +96,27 @@ def main() -> None:
     options.add_argument("--at-least", type=float, default=15.0, help="exit 1 below this ratio")
     chosen = options.parse_args()
 
-    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
-        provider = subprocess.Popen(
-            [sys.executable, "benchmarks/instant_provider.py"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
+    with a_site() as site:
+        readers = site.folder / "readers.csv"
+        readers.write_text(
+            "email,name\n"
+            + "".join(f"reader{n}@example.net,Reader {n}\n" for n in range(chosen.readers))
         )
-        try:
-            assert provider.stdout is not None
-            address = provider.stdout.readline().strip()
-            environment = {
-                name: value for name, value in os.environ.items() if name != "DATABASE_URL"
-            } | {
-                "HOMING_DATA_DIR": folder,
-                "DEBUG": "on",
-                "POSTMARK_BASE_URL": address,
-                "POSTMARK_SERVER_TOKEN": "benchmark",
-            }
-            manage(environment, "migrate")
-            manage(
-                environment,
-                *("createsuperuser", "--noinput", "--username", "author"),
-                *("--email", "author@example.org"),
+        site.manage("import_subscribers", str(readers), "--confirmed")
+        loop, worker = [], []
+        for number in range(1, chosen.rounds + 1):
+            loop.append(the_loop(site.database, site.provider))
+            worker.append(the_worker(site, chosen.readers))
+            print(
+                f"round {number}: loop {loop[-1]:,.0f}/s, worker {worker[-1]:,.0f}/s, "
+                f"{worker[-1] / loop[-1]:.1f} times",
+                flush=True,
             )
-            readers = Path(folder) / "readers.csv"
-            readers.write_text(
-                "email,name\n"
-                + "".join(f"reader{n}@example.net,Reader {n}\n" for n in range(chosen.readers))
-            )
-            manage(environment, "import_subscribers", str(readers), "--confirmed")
-
-            sys.path.insert(0, str(ROOT))
-            from newsletter_site import embedded_postgres
-
-            database = embedded_postgres.database_url(Path(folder))
-            # Held open so that the server stays up between the commands.
-            keeper = subprocess.Popen(
-                [sys.executable, "manage.py", "shell", "-c", KEEP_UP],
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert keeper.stdout is not None
-            # The shell says something of its own before.
-            while keeper.stdout.readline() != "up\n":
-                assert keeper.poll() is None, "the database did not come up"
-            loop, worker = [], []
-            for number in range(1, chosen.rounds + 1):
-                loop.append(the_loop(database, address))
-                worker.append(the_worker(chosen.readers, environment, database))
-                print(
-                    f"round {number}: loop {loop[-1]:,.0f}/s, worker {worker[-1]:,.0f}/s, "
-                    f"{worker[-1] / loop[-1]:.1f} times",
-                    flush=True,
-                )
-            keeper.communicate("\n")
-        finally:
-            provider.terminate()
-            provider.wait()
     ratio = statistics.median(worker) / statistics.median(loop)
     print(f"The worker is {ratio:.1f} times as fast as the loop (medians of {chosen.rounds}).")
     if ratio < chosen.at_least:
         sys.exit(f"Expected at least {chosen.at_least:g} times.")
 
-
-KEEP_UP = (
-    "from django.db import connection; connection.ensure_connection(); print('up', flush=True); "
-    "input()"
-)
 
 if __name__ == "__main__":
     main()
