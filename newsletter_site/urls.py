@@ -23,7 +23,7 @@ urlpatterns = [
     path("admin/newsletters/", include("publishing.urls")),
     # In place of the admin's own, whose names they keep: `admin:login`, `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
-    path("admin/password_change/", new_password, name="new_password"),
+    path("admin/password_change/", new_password, name="password_change"),
     path("admin/login/known/<str:token>/", let_in, name="let_in"),
     path("admin/second-factor/", second_factor_page, name="second_factor"),
     path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),
