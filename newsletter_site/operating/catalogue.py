@@ -91,7 +91,8 @@ CATALOGUE: tuple[Metric, ...] = (
     # --- What became of copies ---
     _counter(
         of_delivery.COPIES,
-        "How often a copy came to an outcome; one that was in doubt counts again when that ends.",
+        "How often a copy came to an outcome; one that was in doubt counts again when that ends, "
+        "as waiting where a look-up did not find it. What never left is not counted as waiting.",
         outcome=tuple(Outcome.values),
     ),
     _gauge("homing_copies_unknown", "Copies in doubt now."),

@@ -135,16 +135,16 @@ def mark_without_evidence(stage: Stage) -> Iterator[Values]:
 
 
 def surge(stage: Stage) -> Iterator[Values]:
-    """Webhooks tell of hard bounces while most of the letter still waits."""
-    _a_worker(stage)
-    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None, nth=None, every=2)
+    """Webhooks tell of hard bounces while a letter goes out slowly, and most of it waits."""
+    stage.stop_workers()
+    stage.start_worker(DELIVERY_RATE_PER_S="1")
     issue = stage.publish("Surge")
-    stage.until(lambda: len(_sent(stage, issue)) >= 2, "some copies are sent")
-    stage.sandbox.sandbox.faults.clear()
+    stage.until(lambda: len(_sent(stage, issue)) >= 4, "some copies are sent")
     for recipient, message in _sent(stage, issue)[:3]:
         stage.tell(_event(issue, recipient, message, bounced=True))
     yield {}
     yield {"ISSUE": issue}
+    stage.stop_workers()
 
 
 def calls_fail(stage: Stage) -> Iterator[Values]:
@@ -180,13 +180,23 @@ def slows_us(stage: Stage) -> Iterator[Values]:
 
 
 def replaced(stage: Stage) -> Iterator[Values]:
-    """The identity that is stored is another server's, as in a backup that was restored."""
-    _a_worker(stage)
-    stage.publish("Held", hold_s=3600)
-    stage.sql("UPDATE database_identity SET system_identifier = '7'")
+    """A dump is restored into a new database; it knows nothing of a letter that went out since."""
+    stage.stop_workers()
+    issue = stage.publish("Restored")
+    stage.dump()
+    stage.start_worker()
+    _all_sent(stage, issue)
+    sent = stage.sandbox.sandbox.outbox.counts()
+    stage.stop_workers()
+    stage.stop_site()
+    stage.restore_into_a_new_database()
+    stage.start_site()
+    stage.start_worker()
     yield {}
-    yield {}
-    stage.sql("UPDATE batch SET due_at = now() WHERE state = 'ready'")
+    yield {"ISSUE": issue}
+    _all_sent(stage, issue)
+    if stage.sandbox.sandbox.outbox.counts() != sent:
+        raise RuntimeError("the provider accepted more copies after the restore")
 
 
 def migrations_pending(stage: Stage) -> Iterator[Values]:
