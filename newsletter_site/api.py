@@ -17,11 +17,11 @@ from ninja.errors import HttpError, ValidationError
 
 # In this order: what is named by a word comes before what stands for any word.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
+from api.json_body import StrictParser, shown
+from api.problem import Fault, Kind, Problem, ProblemError, answer_of
+from api.queries import only_known_queries
 from publishing.api.router import router as issues
 from subscribers.api import import_calls, reader_calls
-from subscribers.api.json_body import StrictParser, shown
-from subscribers.api.problem import Fault, Kind, Problem, ProblemError, answer_of
-from subscribers.api.queries import only_known_queries
 
 VERSION = "1"
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from subscribers.api.problem import MEDIA_TYPE, Kind, Problem, answer_of
+from api.problem import MEDIA_TYPE, Kind, Problem, answer_of
 
 BELOW = "/api/"
 

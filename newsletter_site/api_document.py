@@ -14,8 +14,8 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from api.problem import MEDIA_TYPE
 from newsletter_site.api import api
-from subscribers.api.problem import MEDIA_TYPE
 
 _WORDS = {
     "200": "Done, or found.",

@@ -6,6 +6,7 @@ Imports run one way (docs/architecture.md); what is needed from above is registe
 
 from __future__ import annotations
 
+from api import bearer
 from delivery import chores, readers, starting
 from delivery.errands import ERRANDS
 from delivery.queue import provider_event
@@ -15,7 +16,6 @@ from newsletter_site.operating import counting
 from newsletter_site.tokens.whose import whose
 from publishing.starting import CHORE, RegisteredStarter
 from subscribers import expiring
-from subscribers.api import bearer
 from subscribers.importing import background, expiring_files
 from subscribers.readers import RegisteredReaders
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from api.bearer import Scope
 from publishing.api import scopes as of_issues
 from subscribers.api import scopes as of_readers
-from subscribers.api.bearer import Scope
 
 SCOPES: tuple[Scope, ...] = (*of_issues.SCOPES, *of_readers.SCOPES)
 NAMES = tuple(scope.name for scope in SCOPES)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from django.db import connection
 
+from api.bearer import Caller
 from newsletter_site.tokens.secret import hash_of, is_well_formed
 from newsletter_site.user_with_permissions import UserWithPermissions
-from subscribers.api.bearer import Caller
 
 # A token that is used all the time is written to once in so many seconds.
 USED_EVERY_S = 60

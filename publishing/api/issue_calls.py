@@ -9,6 +9,10 @@ from typing import Literal, cast
 from django.http import HttpRequest, HttpResponse
 from ninja.params.functions import Query
 
+from api.bearer import Bearer, caller_of
+from api.changing import KEY_PARAMETER, change
+from api.problem import CHANGING, Kind, ProblemError, refusals
+from api.shape import BEFORE, LIMIT, json_answer
 from delivery.models import Edition
 from delivery.queue.short_transaction import joining_the_callers
 from publishing import audit_trail
@@ -32,10 +36,6 @@ from publishing.naming_editions import HIGHEST_VERSION
 from publishing.reader_outcomes import outcome_page, place
 from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
 from publishing.status import NoSuchEditionError, edition_of, status_named, status_of
-from subscribers.api.bearer import Bearer, caller_of
-from subscribers.api.changing import KEY_PARAMETER, change
-from subscribers.api.problem import CHANGING, Kind, ProblemError, refusals
-from subscribers.api.shape import LARGEST_NUMBER, LIMIT, json_answer
 
 ActionName = Literal[
     "resume",
@@ -59,7 +59,6 @@ THE_VERSION = Query(
     ..., ge=1, le=HIGHEST_VERSION, description="The version; what is done is done to it.", example=1
 )
 WHICH_OUTCOME = Query("all", description="Of copies with this outcome alone.")
-BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 AFTER = Query(
     None,
     pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$",

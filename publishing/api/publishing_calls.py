@@ -8,6 +8,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from ninja import Body
 
+from api.bearer import Bearer, caller_of
+from api.changing import KEY_PARAMETER, OtherContentError, change
+from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
+from api.shape import json_answer
 from delivery.models import Newsletter
 from delivery.queue.reconcile import time_now
 from publishing import publish as publishing
@@ -20,10 +24,6 @@ from publishing.content import Content, flaws_of
 from publishing.publish import Asked, KeyUsedForOtherContentError, edition_under, has_words
 from publishing.scheduling import Moment, MomentRefusedError, read_moment
 from publishing.versions import EVERYONE, VersionRefusedError, versions_of, why_not
-from subscribers.api.bearer import Bearer, caller_of
-from subscribers.api.changing import KEY_PARAMETER, OtherContentError, change
-from subscribers.api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from subscribers.api.shape import json_answer
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from api.bearer import Scope
 from publishing.permissions import MAY_ACT, MAY_LOOK, TAKE_READERS_AWAY
 from publishing.permissions import PUBLISH as MAY_PUBLISH
-from subscribers.api.bearer import Scope
 
 PUBLISH = Scope("publish", "Publishing and scheduling issues", (MAY_PUBLISH,))
 OPERATE = Scope("operate", "Pausing, resuming and settling what goes out", MAY_ACT)

@@ -14,13 +14,13 @@ from django.urls import reverse
 from ninja import Body, Router
 from ninja.params.functions import Query
 
+from api.bearer import Bearer, caller_of
+from api.changing import KEY_PARAMETER, change, key_of
+from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
+from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, json_answer
 from idempotency.fingerprint import UploadedContent
 from subscribers.api import scopes
-from subscribers.api.bearer import Bearer, caller_of
-from subscribers.api.changing import KEY_PARAMETER, change, key_of
-from subscribers.api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from subscribers.api.reader_calls import refuse_half_a_statement
-from subscribers.api.shape import LARGEST_NUMBER, LIMIT, json_answer
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
 from subscribers.bounded_upload import BoundedUpload
 from subscribers.import_page import standing_of
@@ -36,7 +36,6 @@ from subscribers.models import SubscriberImport
 router = Router(tags=["Imports"])
 
 State = SubscriberImport.State
-BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 FILENAME = Query(
     "a file", min_length=1, max_length=255, description="What to call a file that comes as it is."
 )

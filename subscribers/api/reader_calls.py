@@ -10,14 +10,14 @@ from django.urls import reverse
 from ninja import Body, Router
 from ninja.params.functions import Query
 
+from api.bearer import Bearer, caller_of
+from api.changing import KEY_PARAMETER, change
+from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
+from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, json_answer
 from subscribers import audit_trail
 from subscribers.adding import add
 from subscribers.address import Refusal, read_address
 from subscribers.api import scopes
-from subscribers.api.bearer import Bearer, caller_of
-from subscribers.api.changing import KEY_PARAMETER, change
-from subscribers.api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from subscribers.api.shape import LARGEST_NUMBER, LIMIT, json_answer
 from subscribers.api.shapes import (
     LookedUp,
     NewReader,
@@ -38,7 +38,6 @@ router = Router(tags=["Readers"])
 
 ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
 WHICH_STATE = Query(None, description="In this state alone.")
-BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 
 
 @router.get(

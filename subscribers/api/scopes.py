@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from subscribers.api.bearer import Scope
+from api.bearer import Scope
 from subscribers.permissions import MANAGE
 
 READERS = Scope("readers", "Seeing, adding, unsubscribing and erasing readers", (MANAGE,))

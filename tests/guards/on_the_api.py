@@ -13,10 +13,10 @@ SAME_CALL = "tests/subscribers/api/test_what_makes_two_calls_the_same.py::"
 IMPORTS = "tests/subscribers/api/test_imports_by_a_program.py::"
 
 WHOSE = "newsletter_site/tokens/whose.py"
-BEARER = "subscribers/api/bearer.py"
+BEARER = "api/bearer.py"
 BOUNDARY = "newsletter_site/api_boundary.py"
-JSON = "subscribers/api/json_body.py"
-SAME = "subscribers/api/same_call.py"
+JSON = "api/json_body.py"
+SAME = "api/same_call.py"
 
 GUARDS = [
     guard(
@@ -214,7 +214,7 @@ GUARDS = [
     ),
     guard(
         "a call that takes no body refuses one",
-        "subscribers/api/changing.py",
+        "api/changing.py",
         '    if request.body.strip() not in (b"", b"{}"):\n',
         "    if False:\n",
         "tests/publishing/api/test_publishing_by_a_program.py::"

@@ -20,6 +20,7 @@ def test_every_rule_holds(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_rules_are_those_of_the_contract() -> None:
     assert set(RULES["root_packages"]) == {
+        "api",
         "delivery",
         "idempotency",
         "newsletter_site",
@@ -38,3 +39,4 @@ def test_the_rules_are_those_of_the_contract() -> None:
     everything = set(RULES["root_packages"])
     for alone in ("delivery", "idempotency", "postmark_sandbox"):
         assert forbidden[alone] == everything - {alone}
+    assert forbidden["api"] == everything - {"api", "delivery", "idempotency"}

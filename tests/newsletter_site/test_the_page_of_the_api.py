@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
+from api.problem import URN, Kind
 from newsletter_site.tokens.scopes import SCOPES
-from subscribers.api.problem import URN, Kind
 from subscribers.importing import background
 from tests.newsletter_site.calling import Program
 from tests.subscribers.factories import SubscriberFactory

@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.test import RequestFactory
 
+from api.same_call import fingerprints_of_call
 from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
-from subscribers.api.same_call import fingerprints_of_call
 from subscribers.api.shapes import NewReader
 from subscribers.models import Subscriber
 from tests.newsletter_site.calling import Program

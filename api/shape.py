@@ -13,10 +13,11 @@ USUAL_PAGE = 100
 # What a bigint holds; beyond it nothing has a number.
 LARGEST_NUMBER = 2**63 - 1
 
-# The query of every list.
+# The query of a list: both, where it is by number.
 LIMIT = Query(
     USUAL_PAGE, ge=1, le=MOST_IN_A_PAGE, description="How many to a page.", example=USUAL_PAGE
 )
+BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
 
 
 class Posted(BaseModel):

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
 
-from subscribers.api.problem import Fault, Kind, ProblemError
+from api.problem import Fault, Kind, ProblemError
 
 # No call of ours is nested deeper than a list in an object.
 DEEPEST = 8

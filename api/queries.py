@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.operation import Operation
 
-from subscribers.api.json_body import shown
-from subscribers.api.problem import Fault, Kind, ProblemError
+from api.json_body import shown
+from api.problem import Fault, Kind, ProblemError
 
 Run = Callable[..., HttpResponseBase]
 
@@ -23,7 +23,7 @@ def only_known_queries(run: Run) -> Run:
         name
         for model in operation.models
         if model.__ninja_param_source__ == "query"
-        for name in model.__ninja_flatten_map__  # type: ignore[attr-defined]
+        for name in model.__ninja_flatten_map__
     }
 
     @wraps(run)

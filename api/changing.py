@@ -12,14 +12,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel
 
+from api.bearer import caller_of
+from api.problem import Kind, ProblemError
+from api.same_call import fingerprints_of_call
 from idempotency.answer import response_from
 from idempotency.claim import Busy, OtherContent, Replay
 from idempotency.fingerprint import UploadedContent
 from idempotency.key import HEADER, KEY_PATTERN, LONGEST_KEY, BadKey, key_given
 from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
-from subscribers.api.bearer import caller_of
-from subscribers.api.problem import Kind, ProblemError
-from subscribers.api.same_call import fingerprints_of_call
 
 __all__ = ["KEY_PARAMETER", "OtherContentError", "change", "key_of"]
 

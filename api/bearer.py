@@ -16,8 +16,8 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.security.base import AuthBase
 
+from api.problem import Kind, ProblemError
 from delivery import log_ids
-from subscribers.api.problem import Kind, ProblemError
 
 LONGEST_HEADER = 200
 REALM = 'Bearer realm="homing"'
@@ -49,7 +49,8 @@ class Caller:
     @property
     def id(self) -> uuid.UUID:
         """The person's id, under which everything is done and recorded."""
-        return self.person.pk
+        found: uuid.UUID = self.person.pk
+        return found
 
 
 WhoseToken = Callable[[str], Caller | None]
