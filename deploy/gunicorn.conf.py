@@ -5,9 +5,13 @@ The web server's settings, the same in a container, under systemd and on a platf
 
 gunicorn itself reads two variables: `WEB_CONCURRENCY`, how many processes (2 if it is not set),
 and `PORT`, on which it listens on every address; `--bind` says something else.
+
+Restart it for a new version or new settings, and send it no HUP: the process that would start the
+new ones has read this file and modules of ours, and they would work with those as they were.
 """
 
 import os
+from typing import Any
 
 from newsletter_site.logs.this_process import name_this_process
 from newsletter_site.operating.places import AT_ONCE
@@ -42,3 +46,11 @@ limit_request_line = 4094
 limit_request_fields = 100
 limit_request_field_size = 8190
 control_socket_disable = True
+
+
+def worker_exit(server: Any, worker: Any) -> None:
+    """A process that is stopped in order adds what it has counted, when its last page is over."""
+    # Not before Django is set up, which is each process's own affair.
+    from newsletter_site.operating.flushing import flush_at_the_end
+
+    flush_at_the_end()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -19,11 +19,9 @@ from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
 from newsletter_site.come_again import come_again
+from newsletter_site.logs.faults import with_causes
 
 logger = logging.getLogger(__name__)
-
-# Causes may go round in a circle.
-MOST_CAUSES = 10
 
 # PostgreSQL, appendix A. Class 08 is a connection that is not there; PgBouncer says 08P01 when it
 # reaches no server.
@@ -43,15 +41,7 @@ _AWAY = frozenset(
 
 def is_away(fault: BaseException | None) -> bool:
     """Whether a fault means that the database is away, itself or by what it came from."""
-    return any(_says_so(one) for one in _with_causes(fault))
-
-
-def _with_causes(fault: BaseException | None) -> Iterator[BaseException]:
-    for _ in range(MOST_CAUSES):
-        if fault is None:
-            return
-        yield fault
-        fault = fault.__cause__ or fault.__context__
+    return any(_says_so(one) for one in with_causes(fault))
 
 
 def _says_so(fault: BaseException) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Causes may go round in a circle.
-MOST_CAUSES = 5
+MOST_CAUSES = 10
 # The first and the last places are the ones that tell something.
 MOST_PLACES = 40
 
@@ -40,7 +40,7 @@ def fault_of(error: BaseException) -> Fault:
     if len(places) > MOST_PLACES:
         half = MOST_PLACES // 2
         places[half:-half] = [f"… {len(places) - MOST_PLACES} more …"]
-    return Fault(tuple(kind_of(each) for each in _with_causes(error)), tuple(places))
+    return Fault(tuple(kind_of(each) for each in with_causes(error)), tuple(places))
 
 
 def kind_of(error: BaseException) -> str:
@@ -50,8 +50,9 @@ def kind_of(error: BaseException) -> str:
     return " ".join([type(error).__qualname__, *(str(each) for each in told if each)])
 
 
-def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    each: BaseException | None = error
+def with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came from, the nearest first; not what it was raised in spite of."""
+    each = error
     for _ in range(MOST_CAUSES):
         if each is None:
             return

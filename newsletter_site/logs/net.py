@@ -19,7 +19,8 @@ SHORTEST_SECRET = 6
 # Shorter than any token of ours (28 characters), longer than words are.
 SHORTEST_TOKEN = 20
 
-_ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]+(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
+# Bounded, as a text without spaces is gone through from each letter; no address is longer.
+_ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]{1,320}(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
 # What follows the host of a link may be the permission itself.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
 # To the last mark: what is quoted may have marks of its own.

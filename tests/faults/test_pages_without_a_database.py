@@ -180,3 +180,15 @@ def test_which_faults_mean_that_the_database_is_away(fault: Any, away: bool) -> 
     wrapped = RuntimeError("a page broke")
     wrapped.__cause__ = fault
     assert is_away(wrapped) is away
+
+
+def test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault() -> None:
+    def page() -> None:
+        try:
+            raise psycopg.OperationalError("connection refused")
+        except psycopg.OperationalError:
+            raise RuntimeError("a page broke") from None
+
+    with pytest.raises(RuntimeError) as later:
+        page()
+    assert not is_away(later.value)

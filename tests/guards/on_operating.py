@@ -212,4 +212,18 @@ GUARDS = [
         "this.database)::bytea",
         f"{METRICS}test_counters_of_a_database_that_was_restored_are_others_than_before",
     ),
+    guard(
+        "a web process that is stopped adds its last counts",
+        "deploy/gunicorn.conf.py",
+        "    flush_at_the_end()\n",
+        "",
+        "tests/deployment/test_stopping_the_site.py::test_what_was_counted_last_is_in_the_table",
+    ),
+    guard(
+        "a fault that follows an outage stays a fault",
+        "newsletter_site/logs/faults.py",
+        "(None if each.__suppress_context__ else each.__context__)",
+        "each.__context__",
+        f"{PAGES}test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault",
+    ),
 ]

@@ -18,6 +18,7 @@ from structlog.contextvars import clear_contextvars
 
 from delivery import log_ids
 from newsletter_site.logs.lines import FIELDS, LineFormatter, StandardError
+from newsletter_site.logs.net import Net
 from newsletter_site.logs.this_process import name_from
 
 PAGE = (settings.BASE_DIR / "docs" / "logs.md").read_text()
@@ -192,7 +193,7 @@ def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
     one, two = ValueError(), KeyError()
     one.__cause__, two.__cause__ = two, one
     made = json.loads(line("It broke.", fault=(ValueError, one, None)))
-    assert made["fault"].count("from") == 4
+    assert made["fault"].count("from") == 9
 
 
 def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
@@ -251,6 +252,11 @@ def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
 def test_secrets_addresses_and_tokens_are_taken_out(told: str, written: str) -> None:
     assert event(told) == written
     assert event("%s", told) == written
+
+
+def test_a_text_without_spaces_is_gone_through_however_long_it_is() -> None:
+    """Its time must not grow with the square of its length: then this would take minutes."""
+    assert Net([]).through("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 
 @pytest.mark.parametrize(
