@@ -65,7 +65,7 @@ def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: 
         ("/record/an-unknown-permission/", "/record/<str:token>/"),
         ("/subscriptions/confirm/?subscription_token=permission", "/subscriptions/confirm/"),
         ("/nowhere/permission/", "an unknown page"),
-        ("/unsubscribe/permissi%C3%B3n/", "/unsubscribe/<str:token>/"),
+        ("/record/permissi%C3%B3n/", "/record/<str:token>/"),
         ("/nowhere/permissi%C3%B3n/?%C3%A9=permission", "an unknown page"),
     ],
 )
