@@ -51,12 +51,11 @@ def write_complained(cursor: CursorWrapper, key: DeliveryKey, at: datetime) -> N
 
 def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: str) -> None:
     named = _named(key, at)
-    # The common case when it is told a second time, by another way: nothing is locked. Where copies
-    # are dropped nothing is counted by those that are still there.
+    # The common case when it is told a second time, by another way: nothing is locked.
     cursor.execute(
         f"""
         SELECT edition.id FROM edition JOIN delivery USING (issue_id, version)
-        WHERE {_COPY} AND ({what}_at IS NULL OR {what}_at > %(at)s) AND copies_dropped_at IS NULL
+        WHERE {_COPY} AND ({what}_at IS NULL OR {what}_at > %(at)s)
         """,  # noqa: S608 -- constants
         named,
     )
@@ -74,10 +73,13 @@ def _write_counted(cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: 
         """,  # noqa: S608 -- a constant
         named,
     )
+    # Where copies are dropped nothing is counted by those that are still there. Asked under the
+    # edition's lock, without which nobody says so.
     cursor.execute(
         f"""
         WITH told AS (
-            UPDATE delivery SET {what}_at = %(at)s WHERE {_COPY} AND {what}_at IS NULL
+            UPDATE delivery SET {what}_at = %(at)s
+            WHERE {_COPY} AND {what}_at IS NULL AND NOT {_IS_DROPPED}
             RETURNING batch_id
         )
         UPDATE batch SET {what} = {what} + 1 WHERE id = (SELECT batch_id FROM told)

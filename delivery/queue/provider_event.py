@@ -165,8 +165,9 @@ def _apply(event: int) -> bool:
             return False
         said, received_at = told
         _bind_copy(said)
-        if said.accepted is not None:
-            _apply_acceptance(cursor, said.accepted.told_at(received_at))
+        is_here = said.accepted is not None and _apply_acceptance(
+            cursor, said.accepted.told_at(received_at)
+        )
         fact = _fact(cursor, said, received_at)
         if fact is not None:
             _apply_to_the_copy(cursor, fact)
@@ -176,7 +177,7 @@ def _apply(event: int) -> bool:
             copy = _copy_told_of(said)
             if copy is not None:
                 address = said.fact.address_key if said.fact else said.address_key
-                _drop_if_forgotten(cursor, event, copy, address)
+                _drop_if_forgotten(cursor, event, copy, address, is_here=is_here)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event) is None:
@@ -221,14 +222,16 @@ def _bind_copy(said: WebhookEvent) -> None:
         log_ids.bind(attempt=said.accepted.attempt)
 
 
-def _drop_if_forgotten(cursor: CursorWrapper, event: int, key: DeliveryKey, address: str) -> None:
+def _drop_if_forgotten(
+    cursor: CursorWrapper, event: int, key: DeliveryKey, address: str, *, is_here: bool
+) -> None:
     """
     The reader of this copy was erased before it came, and it would bring the address back.
 
     Where the copy is not kept any more nobody can say whose it was: then it stays only if somebody
-    with that address is on the list.
+    with that address is on the list. `is_here`: the copy was just seen, as it is ordinarily.
     """
-    if is_dropped(cursor, key):
+    if not is_here and is_dropped(cursor, key):
         if readers.registered().reader_at(address) is None:
             cursor.execute("DELETE FROM provider_event WHERE id = %s", [event])
         return
@@ -292,25 +295,26 @@ def _apply_to_the_copy(cursor: CursorWrapper, fact: Fact) -> None:
 # --- What it says of an acceptance ----------------------------------------------------------------
 
 
-def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> None:
+def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> bool:
+    """Keep it and settle by it, where it is news. False if there is no such copy."""
     key = accepted.delivery
     cursor.execute(
         """
         SELECT edition.id, outcome = 'sent' AND provider_message_id = %s
         FROM edition JOIN delivery USING (issue_id, version)
-        WHERE issue_id = %s AND version = %s AND recipient_id = %s AND copies_dropped_at IS NULL
+        WHERE issue_id = %s AND version = %s AND recipient_id = %s
         """,
         [accepted.message_id, key.issue, key.version, key.recipient],
     )
     row = cursor.fetchone()
     if row is None:
         # Mail of another system on the same server, or of a database that is not this one; or its
-        # edition's copies are dropped, and those still there are not counted by any more.
-        return
+        # edition's copies are dropped.
+        return False
     edition, is_known = row
     if is_known:
         # The ordinary case, once for every copy: nothing is locked, nothing written.
-        return
+        return True
     lock_edition(cursor, edition)
     record_acceptances(
         cursor,
@@ -320,6 +324,7 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: SeenAccepted) -> None:
         Evidence.Source.WEBHOOK,
     )
     settle_by_evidence(cursor, edition, [key.recipient])
+    return True
 
 
 def _count_failure(event: int, error: Exception) -> None:

@@ -111,7 +111,7 @@ GUARDS = [
     guard(
         "a delivery that is told late of somebody who was erased is not kept",
         "delivery/queue/provider_event.py",
-        "                _drop_if_forgotten(cursor, event, copy, address)\n",
+        "                _drop_if_forgotten(cursor, event, copy, address, is_here=is_here)\n",
         "                pass\n",
         f"{ERASES}test_what_the_provider_tells_later_does_not_bring_the_address_back",
     ),

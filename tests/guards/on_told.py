@@ -130,8 +130,8 @@ GUARDS = [
     guard(
         "a copy that came back is counted once",
         LEDGER,
-        "WHERE {_COPY} AND {what}_at IS NULL\n",
-        "WHERE {_COPY}\n",
+        "WHERE {_COPY} AND {what}_at IS NULL AND NOT",
+        "WHERE {_COPY} AND NOT",
         f"{COPY}test_a_bounce_is_counted_once_by_whichever_ways_it_is_told",
     ),
     guard(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
+import psycopg
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Alarm, Batch, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue import dropping, provider_event
@@ -10,6 +16,7 @@ from delivery.queue.audit import breaches_of
 from delivery.queue.dropping import Answer
 from publishing.receipts import receipt_of
 from subscribers.models import Subscriber
+from tests.delivery.newsroom import Newsroom
 from tests.retention.told_of import told_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,6 +48,37 @@ def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"complained"}
     assert not any(Batch.objects.filter(edition=half_dropped).values_list("complained", flat=True))
     assert breaches_of([half_dropped.pk]) == []
+
+
+def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them(
+    newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
+) -> None:
+    copy = Delivery.objects.filter(issue=old.issue_id)[0]
+    provider_event.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+
+    def work() -> None:
+        apply_all()
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    with onlooker.transaction():
+        onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
+        worker.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="FOR NO KEY UPDATE")
+    worker.join(timeout=30)
+
+    assert not worker.is_alive()
+    assert not any(Batch.objects.filter(edition=old).values_list("bounced", flat=True))
+    assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+
+
+def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(old: Edition) -> None:
+    provider_event.keep(told_of(Delivery.objects.filter(issue=old.issue_id)[0], "Delivery"))
+
+    with CaptureQueriesContext(connection) as asked:
+        apply_all()
+
+    assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
 
 
 def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(half_dropped: Edition) -> None:
