@@ -8,70 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parent.parent / "homing"
-PYTHON = Path(sys.prefix if sys.prefix == sys.base_prefix else sys.base_prefix) / "bin/python3"
-
-# Stands for manage.py and for pytest: says what it was given, and ends as it is told.
-COMMAND = """
-import json, os, sys
-print(json.dumps({
-    "arguments": sys.argv[1:],
-    "prefix": sys.prefix,
-    "folder": os.getcwd(),
-    "data": os.environ.get("HOMING_DATA_DIR"),
-}), flush=True)
-if sys.argv[1:] == ["fail"]:
-    sys.exit(3)
-if sys.argv[1:] == ["wait"]:
-    sys.stdin.read()
-"""
-
-Checkout = Callable[[], Path]
-
-
-def lay_out(folder: Path) -> Path:
-    """A checkout with the script, empty locks and the two programs that the script starts."""
-    (folder / "requirements").mkdir(parents=True)
-    shutil.copy(SCRIPT, folder / "homing")
-    for lock in ("production", "demo", "test"):
-        (folder / "requirements" / f"{lock}.txt").write_text(f"# {lock}\n")
-    for program in ("manage.py", "pytest.py"):
-        (folder / program).write_text(COMMAND)
-    return folder
-
-
-def start(checkout: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Start the script in an environment that is empty but for what a login gives."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(checkout / "home")}
-    return subprocess.Popen(
-        [options.pop("python", PYTHON), checkout / "homing", *arguments],
-        env=environment | options.pop("environment", {}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
-def run(checkout: Path, *arguments: str, **options: Any) -> tuple[dict[str, Any], str]:
-    """Run the script to its end; what the command said of itself, and the script's own lines."""
-    process = start(checkout, *arguments, **options)
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return json.loads(out), errors
-
-
-def stamp(checkout: Path) -> dict[str, str]:
-    """What the finished environment says of itself."""
-    found: dict[str, str] = json.loads((checkout / ".venv" / "homing.json").read_text())
-    return found
+from tests.small_checkout import PYTHON, lay_out, run, stamp, start
 
 
 @pytest.fixture(scope="module")
@@ -101,39 +44,6 @@ def test_without_arguments_it_says_what_it_can_do_and_makes_nothing(tmp_path: Pa
     assert "./homing test" in out
     assert errors == ""
     assert not (checkout / ".venv").exists()
-
-
-@pytest.fixture
-def on_a_server(copy: Path) -> Path:
-    """A finished checkout on a machine where settings of a server are kept."""
-    settings = copy / "homing.env"
-    settings.write_text("")
-    script = (copy / "homing").read_text()
-    assert script.count('"/etc/homing/homing.env"') == 1
-    (copy / "homing").write_text(script.replace("/etc/homing/homing.env", str(settings)))
-    return copy
-
-
-def test_on_a_server_no_command_speaks_of_another_database(on_a_server: Path) -> None:
-    process = start(on_a_server, "audit")
-    _, errors = process.communicate()
-    assert process.returncode == 1
-    assert f"set -a; . {on_a_server}/homing.env; set +a" in errors
-
-
-@pytest.mark.parametrize(
-    ("command", "environment"),
-    [
-        ("audit", {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}),
-        ("audit", {"DEBUG": "on"}),
-        ("demo", {}),
-    ],
-)
-def test_on_a_server_what_says_which_database_it_means_runs(
-    on_a_server: Path, command: str, environment: dict[str, str]
-) -> None:
-    said, _ = run(on_a_server, command, environment=environment)
-    assert said["arguments"] == [command]
 
 
 def test_the_command_runs_in_the_environment_beside_the_script(made: Path) -> None:

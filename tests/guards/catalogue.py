@@ -26,6 +26,7 @@ from tests.guards import (
     on_test_letters,
     on_the_api,
     on_the_database,
+    on_the_entry,
     on_told,
 )
 from tests.guards.guard import Guard
@@ -55,4 +56,5 @@ GUARDS: tuple[Guard, ...] = (
     *on_operating.GUARDS,
     *on_signing_in.GUARDS,
     *on_logs.GUARDS,
+    *on_the_entry.GUARDS,
 )
