@@ -73,11 +73,12 @@ for name, value in ENVIRONMENT.items():
     else:
         os.environ[name] = value
 
-# Workers of pytest-xdist inherit the folder from the process that started them.
+# Workers of pytest-xdist inherit the address from the process that started them.
 own_cluster = None
-if not os.environ.get("DATABASE_URL") and "PYTEST_XDIST_WORKER" not in os.environ:
+if not os.environ.get("DATABASE_URL"):
     own_cluster = OwnCluster()
     os.environ["HOMING_DATA_DIR"] = str(own_cluster.data_dir)
+    os.environ["DATABASE_URL"] = embedded_postgres.database_url(own_cluster.data_dir)
 
 # pytest-django sets Django up by itself only if it finds the settings before this file is read.
 django.setup()
@@ -105,11 +106,8 @@ def no_signal_stays_blocked() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def database_url(django_db_setup: None) -> str:
     """The address of the test database, as the DATABASE_URL of a child process."""
-    from django.conf import settings
     from django.db import connection
 
     name = connection.settings_dict["NAME"]
-    if not os.environ.get("DATABASE_URL"):
-        return embedded_postgres.database_url(settings.HOMING_DATA_DIR, name)
     parts = urlsplit(os.environ["DATABASE_URL"])
     return urlunsplit(parts._replace(path=f"/{name}"))

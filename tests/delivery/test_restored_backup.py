@@ -356,7 +356,7 @@ class Server:
     """Homing with an issue for 20 readers on a server of its own, whose files can be put back."""
 
     def __init__(self, data_dir: Path, provider: SandboxServer) -> None:
-        self.homing = Installation(provider.url, HOMING_DATA_DIR=str(data_dir), **QUICK)
+        self.homing = Installation(provider.url, DEBUG="on", HOMING_DATA_DIR=str(data_dir), **QUICK)
         self.homing.run("migrate")
         readers = data_dir.with_name("readers.csv")
         readers.write_text("email\n" + "".join(f"reader{n}@example.net\n" for n in range(20)))
@@ -441,7 +441,7 @@ def test_a_dump_that_was_restored_on_another_server_is_noticed(
     newsroom.step()
     sent = copies(provider)
     with server_in(tmp_path / "homing") as data_dir:
-        restored = Installation(provider.url, HOMING_DATA_DIR=str(data_dir), **QUICK)
+        restored = Installation(provider.url, DEBUG="on", HOMING_DATA_DIR=str(data_dir), **QUICK)
         restored.run("dbshell", "--", "-q", "-v", "ON_ERROR_STOP=1", typed=dump)
         restored.run("deliver", "--until-empty", exit_code=3)
         assert copies(provider) == sent

@@ -26,6 +26,8 @@ def main() -> int:
     # So that what was started is ended, also where the drill itself is.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     data_dir = os.environ["HOMING_DATA_DIR"] = tempfile.mkdtemp(prefix="homing-drill-data-")
+    # Every process has one of its own named to it, and this one asks none that settings name.
+    os.environ["DATABASE_URL"] = "postgres://127.0.0.1:9/none"
     import django
 
     django.setup()

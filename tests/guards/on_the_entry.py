@@ -10,8 +10,8 @@ GUARDS = [
     guard(
         "an environment is changed beside what runs in it",
         "homing",
-        '    new = venv.with_name(f"{venv.name}.new")\n    remove(new)\n',
-        "    new = venv\n    remove(new)\n",
+        "    remove(new)\n",
+        "    remove(new)\n    remove(venv)\n",
         f"{TESTS}test_after_an_installation_that_failed_the_server_goes_on_as_before",
     ),
     guard(
@@ -27,5 +27,13 @@ GUARDS = [
         'if command != "test" and debug_is_off() and not given("DATABASE_URL"):',
         "if False:",
         f"{TESTS}test_a_run_for_real_without_its_database_is_refused_before_anything_is_installed",
+    ),
+    guard(
+        "settings never begin a database where DEBUG is off",
+        "newsletter_site/settings.py",
+        "elif DEBUG:\n    DATABASES",
+        "elif True:\n    DATABASES",
+        "tests/newsletter_site/test_settings_from_the_environment.py::"
+        "test_what_a_real_run_needs_is_asked_for[DATABASE_URL]",
     ),
 ]

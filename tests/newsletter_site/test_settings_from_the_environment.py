@@ -125,10 +125,17 @@ def test_one_sign_of_a_real_run_is_enough_to_leave_debug(
     )
 
 
-@pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
+@pytest.mark.parametrize("name", ["DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
 def test_what_a_real_run_needs_is_asked_for(settings_under: ReadSettings, name: str) -> None:
     given = {other: value for other, value in REAL.items() if other != name}
-    assert refusal_of(settings_under, **given).startswith(f"{name} is not set; expected ")
+    sentence = refusal_of(settings_under, **given)
+    assert sentence.startswith(f"{name} is not set; expected ")
+    assert sentence.endswith(", because DEBUG is off.")
+
+
+def test_debug_can_be_asked_for_with_a_database_of_its_own(settings_under: ReadSettings) -> None:
+    asked = settings_under(SECRET_KEY=REAL["SECRET_KEY"], DEBUG="on")
+    assert asked["DATABASES"]["default"]["ENGINE"] == "newsletter_site.embedded_postgres"
 
 
 def test_debug_can_be_asked_for_with_a_real_database_and_token(
@@ -231,6 +238,8 @@ SECRET_MISTAKES = [
     ("DATABASE_URL", "postgres://homing:hunter2@db.example.org:port/homing"),
     ("DATABASE_URL", "nonsense://homing:hunter2@db.example.org/homing"),
     ("DATABASE_URL", "hunter2"),
+    ("DATABASE_URL", "postgres://homing:hunter2@127.0.0.1:5432"),
+    ("DATABASE_URL", "postgres://homing:hunter2@127.0.0.1:5432/"),
     ("SITE_URL", "https://ada:hunter2@letter.example.org"),
     ("POSTMARK_BASE_URL", "ftp://ada:hunter2@postmark.example"),
     ("POSTMARK_BASE_URL", "https://ada:hunter2@postmark.example:99999"),
