@@ -28,6 +28,16 @@ class Change:
         times = path.read_text().count(self.as_built) if self.as_built else 1
         return "" if times == 1 else f"stands {times} times in {self.file}: {self.as_built!r}"
 
+    def fault_of(self, text: str) -> str:
+        """Why a text without the guard is no Python, where it should be; empty if it is."""
+        if not self.file.endswith(".py"):
+            return ""
+        try:
+            compile(text, self.file, "exec")
+        except SyntaxError as error:
+            return f"without it {self.file} is no Python: {error}"
+        return ""
+
     def made_in(self, text: str) -> str:
         """The file's text without the guard."""
         if not self.as_built:

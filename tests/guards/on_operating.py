@@ -14,6 +14,7 @@ LEAVES_ROOM = (
 METRICS = "tests/newsletter_site/test_metrics.py::"
 PAGES = "tests/faults/test_pages_without_a_database.py::"
 STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
+PROXY = "tests/deployment/test_the_proxy_in_front.py::"
 PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
@@ -175,6 +176,20 @@ GUARDS = [
         "threads = AT_ONCE + 2\n",
         "threads = AT_ONCE\n",
         LEAVES_ROOM,
+    ),
+    guard(
+        "the proxy redirects no call of a program",
+        "deploy/nginx/homing.conf",
+        "    location /api/ {\n",
+        "    location /no-api/ {\n",
+        f"{PROXY}test_a_call_in_the_clear_is_told_so_and_never_redirected",
+    ),
+    guard(
+        "the proxy redirects nobody who unsubscribes with one click",
+        "deploy/nginx/homing.conf",
+        "    location /unsubscribe/ {",
+        "    location /no-unsubscribe/ {",
+        f"{PROXY}test_unsubscribing_with_one_click_is_not_redirected",
     ),
     guard(
         "a page that finds no place is not begun",

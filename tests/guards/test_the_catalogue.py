@@ -17,7 +17,7 @@ def test_a_guard_stands_where_the_catalogue_says_and_its_tests_are_there(guard: 
     for change in guard.changes:
         text = (ROOT / change.file).read_text()
         assert change.made_in(text) != text or change.as_built == change.taken_out
-        compile(change.made_in(text), change.file, "exec")
+        assert change.fault_of(change.made_in(text)) == ""
     assert guard.tests
     assert [test for test in guard.tests if _name(test) not in _tests_in(test)] == []
 

@@ -104,10 +104,7 @@ class Workbench:
             for change in guard.changes:
                 path = self._copy / change.file
                 text = change.made_in(path.read_text())
-                try:
-                    compile(text, change.file, "exec")
-                except SyntaxError as error:
-                    fault = f"without it {change.file} is no Python: {error}"
+                fault = fault or change.fault_of(text)
                 path.write_text(text)
                 times = as_built[path][1]
                 os.utime(path, (times.st_atime, times.st_mtime + ANOTHER_TIME_S))

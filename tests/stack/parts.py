@@ -124,8 +124,12 @@ def worker(name: str, folder: Path, **environment: str) -> Program:
     return Program(name, [sys.executable, "manage.py", "deliver"], folder, **environment)
 
 
-def proxy(port: int, ports: list[int], folder: Path) -> Program:
-    """The proxy of deploy/nginx, on loopback, before these web servers."""
+def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None = None) -> Program:
+    """
+    The proxy of deploy/nginx, on loopback, before these web servers.
+
+    `port` speaks TLS; its part for plain http is left out unless it has a port too.
+    """
     certificate(folder)
     site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
     site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{folder}/", site)
@@ -134,9 +138,10 @@ def proxy(port: int, ports: list[int], folder: Path) -> Program:
         f"    server 127.0.0.1:{there} max_fails=1 fail_timeout=2s;" for there in ports
     )
     site = re.sub(r"    server 127\.0\.0\.1:8000 .*", servers, site)
-    # The part for plain http is left out: nobody comes in that way here.
-    site = re.sub(r"server \{\n    listen 80;.*?\n\}\n", "", site, flags=re.DOTALL)
-    site = re.sub(r"    listen \[::\]:443 .*\n", "", site)
+    if plain_port is None:
+        site = re.sub(r"server \{\n    listen 80;.*?\n\}\n", "", site, flags=re.DOTALL)
+    site = re.sub(r"    listen \[::\]:.*\n", "", site)
+    site = site.replace("listen 80;", f"listen 127.0.0.1:{plain_port};")
     site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
     (folder / "site.conf").write_text(site)
     shutil.copy(ROOT / "deploy" / "nginx" / "homing-proxy.conf", folder)
@@ -144,8 +149,10 @@ def proxy(port: int, ports: list[int], folder: Path) -> Program:
         f"{kind}_temp_path {folder}/{kind};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    # Its processes have to write bodies of requests into the folder, which is ours alone.
+    user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/nginx.pid; error_log stderr warn;\n"
+        f"{user} daemon off; pid {folder}/nginx.pid; error_log stderr warn;\n"
         f"events {{ worker_connections 1024; }}\n"
         f"http {{ {temporary} include {folder}/site.conf; }}\n"
     )
