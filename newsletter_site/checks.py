@@ -8,8 +8,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Info, register
 from django.core.checks import Warning as Advice
+
+# Shorter ones are guessed, or are words somebody knows: whoever has one of them speaks as Postmark,
+# or reads how the site does.
+LEAST_CHARACTERS = 16
 
 
 @register("homing")
@@ -68,4 +72,40 @@ def the_proxy_is_believed(**kwargs: Any) -> Iterable[CheckMessage]:
             "TRUST_PROXY is off, so every page leads to https, also when it was asked for by that.",
             hint="Behind a proxy that sets X-Forwarded-Proto and X-Forwarded-For, set it to on.",
             id="homing.W004",
+        )
+
+
+@register("homing", deploy=True)
+def the_site_is_the_whole_host(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Pages stand at the root of their host, so links with something in between lead nowhere."""
+    path = urlsplit(settings.SITE_URL).path
+    if path:
+        yield Advice(
+            f"SITE_URL has a path, {path!r}, and every link in mail would begin with it.",
+            hint="The site answers at the root of a host: give it a name of its own.",
+            id="homing.W005",
+        )
+
+
+@register("homing", deploy=True)
+def secrets_cannot_be_guessed(**kwargs: Any) -> Iterable[CheckMessage]:
+    """They are all that tells a collector from anybody, and the provider from anybody."""
+    for name in ("METRICS_TOKEN", "POSTMARK_WEBHOOK_PASSWORD"):
+        length = len(getattr(settings, name))
+        if 0 < length < LEAST_CHARACTERS:
+            yield Advice(
+                f"{name} has {length} characters, so it can be guessed.",
+                hint=f"Use at least {LEAST_CHARACTERS}, drawn at random.",
+                id="homing.W006",
+            )
+
+
+@register("homing", deploy=True)
+def somebody_may_measure(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Without a token nobody behind the proxy may, which is right where the collector is not."""
+    if settings.TRUST_PROXY and not settings.METRICS_TOKEN:
+        yield Info(
+            "METRICS_TOKEN is not set, so /metrics answers programs on the site's machine alone.",
+            hint="Set it where Prometheus comes through the proxy, or from another container.",
+            id="homing.I001",
         )

@@ -14,7 +14,8 @@ def good_settings(settings: Any) -> Any:
     settings.SENDER_IS_NAMED = True
     settings.TRUST_PROXY = True
     settings.POSTMARK_WEBHOOK_USER = "postmark"
-    settings.POSTMARK_WEBHOOK_PASSWORD = "a long word"
+    settings.POSTMARK_WEBHOOK_PASSWORD = "sixteen-letters-"
+    settings.METRICS_TOKEN = "and-sixteen-more"
     return settings
 
 
@@ -33,6 +34,10 @@ def test_nothing_is_said_of_good_settings() -> None:
     [
         ("SENDER_IS_NAMED", False, "homing.W003"),
         ("TRUST_PROXY", False, "homing.W004"),
+        ("SITE_URL", "https://letter.example.org/news", "homing.W005"),
+        ("METRICS_TOKEN", "fifteen-letters", "homing.W006"),
+        ("METRICS_TOKEN", "", "homing.I001"),
+        ("POSTMARK_WEBHOOK_PASSWORD", "fifteen-letters", "homing.W006"),
         ("ALLOWED_HOSTS", ["elsewhere.example.org"], "homing.E001"),
     ],
 )

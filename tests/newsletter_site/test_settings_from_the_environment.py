@@ -120,8 +120,7 @@ def test_one_sign_of_a_real_run_is_enough_to_leave_debug(
 ) -> None:
     sentence = refusal_of(settings_under, **{name: REAL[name]})
     assert sentence == (
-        "SITE_URL is 'http://127.0.0.1:8000'; "
-        "expected an https address, because links in mail start with it."
+        "SITE_URL is not set; expected an https address, because links in mail start with it."
     )
 
 
@@ -136,6 +135,13 @@ def test_what_a_real_run_needs_is_asked_for(settings_under: ReadSettings, name: 
 def test_debug_can_be_asked_for_with_a_database_of_its_own(settings_under: ReadSettings) -> None:
     asked = settings_under(SECRET_KEY=REAL["SECRET_KEY"], DEBUG="on")
     assert asked["DATABASES"]["default"]["ENGINE"] == "newsletter_site.embedded_postgres"
+
+
+def test_links_in_mail_never_begin_without_tls(settings_under: ReadSettings) -> None:
+    assert refusal_of(settings_under, **REAL | {"SITE_URL": "http://letter.example.org"}) == (
+        "SITE_URL is 'http://letter.example.org'; "
+        "expected an https address, because links in mail start with it."
+    )
 
 
 def test_debug_can_be_asked_for_with_a_real_database_and_token(
