@@ -53,10 +53,19 @@ def something_is_due() -> bool:
     return any(chore.is_due() for chore in _long.values())
 
 
-def do_all() -> None:
-    """Do every chore once. One that fails is logged and does not keep the others from theirs."""
+def _tell(what: str, fault: Exception) -> None:
+    logger.error(what, exc_info=fault)
+
+
+def do_all(tell: Callable[[str, Exception], None] = _tell) -> None:
+    """Do every chore once. One that fails is told and does not keep the others from theirs."""
     for name, chore in _registered.items():
         try:
             chore()
-        except Exception:
-            logger.exception("a chore failed (%s); it is tried again", name)
+        except Exception as fault:  # noqa: BLE001 -- told, and tried again
+            tell(failed(name), fault)
+
+
+def failed(name: str) -> str:
+    """What is said of a chore that failed."""
+    return f"a chore failed ({name}); it is tried again"

@@ -26,6 +26,7 @@ from delivery.dispatch import (
     policy_from_settings,
     postmark_from_settings,
 )
+from delivery.outage import Outage
 from delivery.queue import identity, presence, tally
 from delivery.queue.sweep import sweep
 
@@ -56,6 +57,7 @@ class Worker:
         self._random = random.Random()
         self._look_ups = threading.Lock()
         self._said_untold = False
+        self._outage = Outage()
 
     # --- Stopping ------------------------------------------------------------------------------
 
@@ -126,7 +128,7 @@ class Worker:
             went_well = True
             if since_sweep >= min(SWEEP_EVERY_S, self._timing.lease_s):
                 since_sweep = 0.0
-                for duty in (self._recognise, self._report, self._sweep, chores.do_all):
+                for duty in (self._recognise, self._report, self._sweep, self._chores):
                     went_well &= self._guarded(duty)[0]
                 self._add_counts()
             in_order, is_over = self._guarded(until)
@@ -158,15 +160,25 @@ class Worker:
     def _sweep(self) -> None:
         sweep(first_lookup_after_s=self._policy.lookup_after_s[0])
 
+    def _chores(self) -> None:
+        chores.do_all(self._failed)
+
     def _guarded(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Do a duty of the watch; say whether it went well, and what it returned."""
         with log_ids.scope():
             try:
-                return True, duty()
-            except Exception:
-                logger.exception("a duty of the watch failed")
-                _forget_connection()
+                came = duty()
+                self._outage.look_whether_over()
+                return True, came
+            except Exception as fault:  # noqa: BLE001 -- told, and tried again
+                self._failed("a duty of the watch failed", fault)
                 return False, None
+
+    def _failed(self, what: str, fault: Exception) -> None:
+        """Say what failed, and quietly if it was said already that the database is away."""
+        level = logging.DEBUG if self._outage.is_why(fault) else logging.ERROR
+        logger.log(level, what, exc_info=fault)
+        _forget_connection()
 
     def _work(self) -> None:
         """Repeat one step; sleep only when nothing is due."""
@@ -186,12 +198,12 @@ class Worker:
                     try:
                         did_something = dispatcher.step(self._stopping.is_set)
                         failures = 0
+                        self._outage.look_whether_over()
                         if did_something:
                             continue
-                    except Exception:
+                    except Exception as fault:  # noqa: BLE001 -- told, and tried again
                         failures += 1
-                        logger.exception("a step failed; what it held comes back by its lease")
-                        _forget_connection()
+                        self._failed("a step failed; what it held comes back by its lease", fault)
                 self._stopping.wait(self._pause(failures))
         finally:
             postmark.close()
@@ -208,10 +220,9 @@ class Worker:
                         failures = 0
                         if did_something:
                             continue
-                    except Exception:
+                    except Exception as fault:  # noqa: BLE001 -- told, and tried again
                         failures += 1
-                        logger.exception("a chore failed (%s); it is tried again", chore.name)
-                        _forget_connection()
+                        self._failed(chores.failed(chore.name), fault)
                 self._stopping.wait(self._pause(failures))
         finally:
             connection.close()

@@ -132,7 +132,7 @@ def test_an_idle_worker_ends_with_0_while_the_database_is_away(
     eventually(lambda: Worker.objects.exists(), "it arrived")
 
     with server.away("immediate"):
-        worker.wait_for("a duty of the watch failed")
+        worker.wait_for("the database is away")
         assert worker.stop() == 0, worker.said
 
 

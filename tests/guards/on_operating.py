@@ -14,6 +14,7 @@ LEAVES_ROOM = (
 METRICS = "tests/newsletter_site/test_metrics.py::"
 PAGES = "tests/faults/test_pages_without_a_database.py::"
 STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
+OUTAGE = "tests/faults/test_a_worker_says_that_the_database_is_away.py::"
 PROXY = "tests/deployment/test_the_proxy_in_front.py::"
 PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
@@ -190,6 +191,34 @@ GUARDS = [
         "    location /unsubscribe/ {",
         "    location /no-unsubscribe/ {",
         f"{PROXY}test_unsubscribing_with_one_click_is_not_redirected",
+    ),
+    guard(
+        "a worker says once that the database is away",
+        "delivery/outage.py",
+        "            if self._since_s is None:\n",
+        "            if True:\n",
+        f"{OUTAGE}test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over",
+    ),
+    guard(
+        "what fails in an outage is the outage, and no fault of its own",
+        "delivery/worker.py",
+        "logging.DEBUG if self._outage.is_why(fault) else logging.ERROR",
+        "logging.ERROR",
+        f"{OUTAGE}test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over",
+    ),
+    guard(
+        "a worker says that the database is back",
+        "delivery/outage.py",
+        "if self._since_s is not None and _answers():",
+        "if False:",
+        f"{OUTAGE}test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over",
+    ),
+    guard(
+        "a line that was cut is no outage",
+        "delivery/outage.py",
+        "                if _answers():\n",
+        "                if False:\n",
+        f"{OUTAGE}test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage",
     ),
     guard(
         "a page that finds no place is not begun",
