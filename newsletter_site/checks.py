@@ -31,6 +31,18 @@ def one_newsletter_address(**kwargs: Any) -> Iterable[CheckMessage]:
         )
 
 
+@register("homing")
+def the_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
+    """A mistyped DATABASE_URL would begin an empty site; so every command says where it stands."""
+    if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
+        yield Info(
+            "DATABASE_URL is not set, so this site stands in a PostgreSQL that Homing keeps in "
+            f"{settings.HOMING_DATA_DIR}.",
+            hint="Set DATABASE_URL where the readers of this site are in a server of your own.",
+            id="homing.I002",
+        )
+
+
 @register("homing", deploy=True)
 def static_files_are_collected(**kwargs: Any) -> Iterable[CheckMessage]:
     """Without it every page works, and every browser asks for its style sheet again."""

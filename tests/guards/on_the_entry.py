@@ -17,23 +17,23 @@ GUARDS = [
     guard(
         "no demo and no test is started on a server",
         "homing",
-        '        if command in ("demo", "test"):\n',
-        "        if False:\n",
+        '    if command in ("demo", "test"):\n',
+        "    if False:\n",
         f"{TESTS}test_on_a_server_there_is_no_demo_and_no_test",
     ),
     guard(
-        "what runs for real never begins a database of its own",
+        "on a server no command speaks of another database",
         "homing",
-        'if command != "test" and debug_is_off() and not given("DATABASE_URL"):',
-        "if False:",
-        f"{TESTS}test_a_run_for_real_without_its_database_is_refused_before_anything_is_installed",
+        '    if not given("DATABASE_URL"):\n',
+        "    if False:\n",
+        f"{TESTS}test_on_a_server_no_command_speaks_of_another_database",
     ),
     guard(
-        "settings never begin a database where DEBUG is off",
-        "newsletter_site/settings.py",
-        "elif DEBUG:\n    DATABASES",
-        "elif True:\n    DATABASES",
-        "tests/newsletter_site/test_settings_from_the_environment.py::"
-        "test_what_a_real_run_needs_is_asked_for[DATABASE_URL]",
+        "outside debug every command says that no database was named",
+        "newsletter_site/checks.py",
+        "    if not settings.DEBUG and not settings.DATABASE_IS_NAMED:\n",
+        "    if False:\n",
+        "tests/newsletter_site/test_checks_before_deploying.py::"
+        "test_a_database_that_nobody_named_is_said_outside_debug",
     ),
 ]

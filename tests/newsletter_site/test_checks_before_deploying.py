@@ -12,6 +12,7 @@ from django.core.checks import run_checks
 def good_settings(settings: Any) -> Any:
     """Settings with which nothing is to be said but that nothing was collected."""
     settings.SENDER_IS_NAMED = True
+    settings.DATABASE_IS_NAMED = True
     settings.TRUST_PROXY = True
     settings.POSTMARK_WEBHOOK_USER = "postmark"
     settings.POSTMARK_WEBHOOK_PASSWORD = "sixteen-letters-"
@@ -49,3 +50,18 @@ def test_what_would_be_regretted_is_said(settings: Any, name: str, value: Any, i
 def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = ""
     assert said() == {"homing.W001"}
+
+
+def test_a_database_that_nobody_named_is_said_outside_debug(settings: Any) -> None:
+    settings.DATABASE_IS_NAMED = False
+    [message] = run_checks(tags=["homing"])
+    assert message.msg == (
+        "DATABASE_URL is not set, so this site stands in a PostgreSQL that Homing keeps in "
+        f"{settings.HOMING_DATA_DIR}."
+    )
+
+
+def test_in_debug_nothing_is_said_of_a_database_that_nobody_named(settings: Any) -> None:
+    settings.DATABASE_IS_NAMED = False
+    settings.DEBUG = True
+    assert run_checks(tags=["homing"]) == []
