@@ -165,6 +165,20 @@ def of_alarms(alarms: Sequence[ToLookAt], *, may_act: bool) -> list[Need]:
     return needs
 
 
+def of_no_name(name: str) -> list[Need]:
+    """The newsletter has the name it was installed with; for whoever may change that."""
+    return [
+        Need(
+            "attention",
+            "doubt",
+            f"The newsletter is still called “{name}”.",
+            "That is the name it was installed with. It stands at the head of every mail and page, "
+            "also of the mail that asks a new reader to confirm.",
+            (Way("Name it in the admin", reverse("admin:delivery_newsletter_change", args=[1])),),
+        )
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """An import that was checked and waits for a decision."""

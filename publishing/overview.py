@@ -77,6 +77,7 @@ class Viewer:
     publishes: bool
     operates: bool
     manages: bool
+    names: bool
 
     @classmethod
     def of(cls, user: AbstractBaseUser | AnonymousUser) -> Viewer:
@@ -92,6 +93,7 @@ class Viewer:
             publishes=may(PUBLISH),
             operates=may(*MAY_ACT),
             manages=may(MANAGE),
+            names=may("delivery.change_newsletter"),
         )
 
 
@@ -168,8 +170,10 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
     now_confirmed = confirmed().count()
     scheduled = [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)]
     to_come = still_to_come() if viewer.looks else []
-    asked = _needs_of_sending(viewer, statuses) + _needs_of_people(
-        viewer, approved, takes_two=takes_two
+    asked = (
+        _needs_of_sending(viewer, statuses)
+        + _needs_of_people(viewer, approved, takes_two=takes_two)
+        + _needs_of_the_newsletter(viewer, newsletter)
     )
     points = readers_over_time.points_of(charted, now_confirmed, zone)
     deeds = deeds_for(viewer.user, most=DEEDS)
@@ -252,6 +256,12 @@ def _needs_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: b
         ]
         found += first_of(needs.of_drafts(unapproved))
     return found
+
+
+def _needs_of_the_newsletter(viewer: Viewer, newsletter: Newsletter) -> Asked:
+    if newsletter.is_named or not viewer.names:
+        return Asked()
+    return first_of(needs.of_no_name(newsletter.name))
 
 
 def _goes_out(edition: Edition) -> str:

@@ -8,6 +8,9 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
+# What the migration calls it: a name to be replaced, not one to be known by.
+NOT_NAMED_YET = "The Homing Letter"
+
 
 def named_zone(value: str) -> None:
     """Refuse what is not a zone of the tz database."""
@@ -42,7 +45,7 @@ class Newsletter(models.Model):
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(
         max_length=100,
-        default="The Homing Letter",
+        default=NOT_NAMED_YET,
         validators=[one_line],
         help_text="Stands at the head of every mail and page.",
     )
@@ -92,6 +95,11 @@ class Newsletter(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name of its own, and not the one it was installed with."""
+        return self.name != NOT_NAMED_YET
 
     @property
     def zone(self) -> ZoneInfo:

@@ -39,8 +39,9 @@ class Facts:
     """
     The words, the mail that is made of them, and the world that it goes out into.
 
-    `own_text` says that the text part is the author's own and not made from the letter. `domain`
-    is None, and a link is not in `links`, as long as nobody looked.
+    `own_text` says that the text part is the author's own and not made from the letter;
+    `is_named`, that the newsletter has a name of its own. `domain` is None, and a link is not in
+    `links`, as long as nobody looked.
     """
 
     content: Content
@@ -54,6 +55,7 @@ class Facts:
     site_url: str
     sender: str
     newsletter: str
+    is_named: bool
     language: str
     postal_address: str
     adds_unsubscribe_link: bool

@@ -175,6 +175,7 @@ def _facts(
         site_url=settings.SITE_URL,
         sender=settings.FROM_EMAIL,
         newsletter=newsletter.name,
+        is_named=newsletter.is_named,
         language=newsletter.language,
         postal_address=newsletter.postal_address,
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",

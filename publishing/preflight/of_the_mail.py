@@ -107,6 +107,12 @@ def _unsubscribing(facts: Facts) -> Iterator[Finding]:
 
 
 def _newsletter(facts: Facts) -> Iterator[Finding]:
+    if not facts.is_named:
+        yield advice(
+            f"The newsletter is still called “{facts.newsletter}”",
+            "That is the name it was installed with; it stands at the head of every mail and page.",
+            Where.NEWSLETTER,
+        )
     if not facts.postal_address.strip():
         yield advice(
             "There is no postal address",

@@ -7,6 +7,7 @@ from tests.guards.guard import guard
 APPROVAL = "publishing/approval.py"
 TWO = "tests/publishing/test_second_person.py::"
 RIGHTS = "tests/publishing/test_permissions.py::"
+NAMELESS = "tests/publishing/test_a_newsletter_without_a_name_of_its_own.py::"
 
 GUARDS = [
     guard(
@@ -65,5 +66,26 @@ GUARDS = [
         'raise PermissionDenied(f"{refusal} Ask an operator for it.")',
         "pass",
         f"{RIGHTS}test_an_address_is_open_to_its_groups_and_to_nobody_else[desk:write]",
+    ),
+    guard(
+        "a newsletter without a name of its own is said to whoever may name it",
+        "publishing/overview.py",
+        "    if newsletter.is_named or not viewer.names:\n",
+        "    if True:\n",
+        f"{NAMELESS}test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own",
+    ),
+    guard(
+        "only who may name the newsletter is asked to",
+        "publishing/overview.py",
+        "if newsletter.is_named or not viewer.names:",
+        "if newsletter.is_named:",
+        f"{NAMELESS}test_of_the_name_the_desk_asks_nobody_who_may_not_change_it",
+    ),
+    guard(
+        "the check of a draft says that the newsletter has no name of its own",
+        "publishing/preflight/of_the_mail.py",
+        "    if not facts.is_named:\n",
+        "    if False:\n",
+        f"{NAMELESS}test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own",
     ),
 ]

@@ -44,6 +44,7 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
         "site_url": "https://letters.almanack.org",
         "sender": "Edith Marlow <letter@almanack.org>",
         "newsletter": "The Hedgerow Almanack",
+        "is_named": True,
         "language": "en",
         "postal_address": "3 Mill Lane, Selborne",
         "adds_unsubscribe_link": True,

@@ -309,6 +309,10 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
     [
         ({"preheader": ""}, "There is no preheader"),
         ({"postal_address": " "}, "There is no postal address"),
+        (
+            {"newsletter": "The Homing Letter", "is_named": False},
+            "The newsletter is still called “The Homing Letter”",
+        ),
         ({"language": ""}, "No language is set"),
         ({"readers": 0}, "This issue would go to nobody"),
         ({"test": None}, "No test of these words was sent"),
