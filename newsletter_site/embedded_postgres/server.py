@@ -32,6 +32,10 @@ SETTINGS = {
     "lc_messages": "C",
     "timezone": "UTC",
     "log_timezone": "UTC",
+    # Neither the statement that failed nor the row that was in its way: both name readers, and
+    # erasing does not reach a log.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
 }
 # For tests: what is lost when the machine itself stops does not matter to them.
 FORGETFUL_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}

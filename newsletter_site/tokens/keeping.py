@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -71,29 +71,33 @@ def make(
     expires: Any = None
     if expires_days is not None:
         expires = cast("Any", Now()) + timedelta(days=expires_days)
-    try:
-        with transaction.atomic():
-            row = ApiToken.objects.create(
-                person=person,
-                name=name,
-                hash=hash_of(token),
-                shown=token[:SHOWN],
-                scopes=wanted,
-                form=form,
-                expires_at=expires,
-            )
-            until = f", for {expires_days} days" if expires_days is not None else ""
-            _record(
-                made_by or person.pk,
-                row,
-                ADDITION,
-                f"Made a token for {', '.join(wanted)}{until}{where}.",
-            )
-    except IntegrityError as error:
-        if form is None or not ApiToken.objects.filter(form=form).exists():
-            raise
-        raise TokenRefusedError("form", POSTED_BEFORE) from error
-    row.refresh_from_db()
+    with transaction.atomic():
+        # A second post is passed over and not refused by the database: its server would write
+        # the row into its log.
+        ApiToken.objects.bulk_create(
+            [
+                ApiToken(
+                    person=person,
+                    name=name,
+                    hash=hash_of(token),
+                    shown=token[:SHOWN],
+                    scopes=wanted,
+                    form=form,
+                    expires_at=expires,
+                )
+            ],
+            ignore_conflicts=True,
+        )
+        row = ApiToken.objects.filter(hash=hash_of(token)).first()
+        if row is None:
+            raise TokenRefusedError("form", POSTED_BEFORE)
+        until = f", for {expires_days} days" if expires_days is not None else ""
+        _record(
+            made_by or person.pk,
+            row,
+            ADDITION,
+            f"Made a token for {', '.join(wanted)}{until}{where}.",
+        )
     return Made(row, token)
 
 

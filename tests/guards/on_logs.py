@@ -18,7 +18,40 @@ NOTHING_CATCHES = (
 TAKEN_OUT = f"{A_LINE}test_secrets_addresses_and_tokens_are_taken_out"
 A_WORKER = "tests/delivery/test_ids_on_the_lines_of_a_worker.py::"
 
+OWN_LOG = "tests/newsletter_site/test_the_databases_own_log.py::"
+LEAVES = f"{OWN_LOG}test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way"
+
 GUARDS = [
+    guard(
+        "the server brought along logs no statement that failed",
+        "newsletter_site/embedded_postgres/server.py",
+        '    "log_min_error_statement": "panic",\n',
+        "",
+        LEAVES,
+    ),
+    guard(
+        "the server brought along logs no row that was in the way of another",
+        "newsletter_site/embedded_postgres/server.py",
+        '    "log_error_verbosity": "terse",\n',
+        "",
+        LEAVES,
+    ),
+    guard(
+        "who is added twice at once makes no statement fail that a server would log",
+        "subscribers/adding.py",
+        "    ON CONFLICT (email_key) DO NOTHING\n",
+        "",
+        "tests/subscribers/test_adding_who_is_being_added.py::"
+        "test_the_second_fails_nothing_that_the_server_would_write_down",
+    ),
+    guard(
+        "a form posted twice makes no statement fail that a server would log",
+        "newsletter_site/tokens/keeping.py",
+        "            ignore_conflicts=True,\n",
+        "",
+        "tests/newsletter_site/test_tokens.py::"
+        "test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database",
+    ),
     guard(
         "the log tells of a fault its kind and not its words",
         "newsletter_site/logs/faults.py",

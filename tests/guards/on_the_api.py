@@ -164,8 +164,8 @@ GUARDS = [
     guard(
         "who was added by a program is not said to have signed up",
         "subscribers/adding.py",
-        "                source=Subscriber.Source.API,\n",
-        "",
+        "Subscriber.Source.API",
+        "Subscriber.Source.SIGN_UP",
         "tests/subscribers/api/test_who_came_by_a_program_is_said_to_have.py::"
         "test_a_reader_added_by_a_program_did_not_sign_up",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
@@ -159,6 +160,25 @@ def test_nobody_makes_a_token_for_more_than_they_may(edith: Any) -> None:
         make(edith, "a", ["everything"])
     with pytest.raises(TokenRefusedError, match="Choose what the token is for"):
         make(edith, "a", [])
+
+
+def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(edith: Any) -> None:
+    failed: list[DatabaseError] = []
+
+    def watched(execute: Callable[..., Any], *statement: Any) -> Any:
+        try:
+            return execute(*statement)
+        except DatabaseError as error:
+            failed.append(error)
+            raise
+
+    form = uuid.uuid4()
+    made = make(edith, "the press", ["status"], form=form)
+    with connection.execute_wrapper(watched), pytest.raises(TokenRefusedError, match="before"):
+        make(edith, "the press", ["status"], form=form)
+    assert ApiToken.objects.get() == made.row
+    assert LogEntry.objects.count() == 1
+    assert failed == []
 
 
 def test_use_is_noted_to_the_minute(edith: Any) -> None:
