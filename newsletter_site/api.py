@@ -67,6 +67,8 @@ def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
     """What ninja refuses itself; a body that could not be read says why."""
     if isinstance(error.__cause__, ProblemError):
         return _problem(error.__cause__)
+    if isinstance(error.__cause__, UnreadablePostError):
+        return _broke_off(request, error.__cause__)
     return answer_of(Problem(Kind.NOT_READABLE, "The call cannot be read."))
 
 
@@ -80,11 +82,17 @@ def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return answer_of(Problem(Kind.TOO_LARGE, "The body is larger than any call may be."))
 
 
+@api.exception_handler(UnreadablePostError)
+def _broke_off(request: HttpRequest, error: UnreadablePostError) -> HttpResponse:
+    sentence = "The body broke off on its way; nothing was kept. Send it again, with the same key."
+    return answer_of(Problem(Kind.NOT_READABLE, sentence))
+
+
 def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
     return answer_of(Problem(Kind.NOT_READABLE, "The body could not be read to its end."))
 
 
-for _kind in (UnreadablePostError, MultiPartParserError, TooManyFieldsSent):
+for _kind in (MultiPartParserError, TooManyFieldsSent):
     api.add_exception_handler(_kind, _unreadable)
 
 

@@ -123,7 +123,7 @@ MIDDLEWARE = [
     "newsletter_site.operating.places.PlacesForPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "newsletter_site.too_large_forms.TooLargeForms",
+    "newsletter_site.refused_forms.RefusedForms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "newsletter_site.logs.requests.AuthorOfRequest",

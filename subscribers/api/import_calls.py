@@ -210,21 +210,11 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     )
 
 
-def _came_whole(request: HttpRequest, came: int) -> None:
-    """
-    A line that is cut looks like the end of the body, and half a list like a list. Raises
-    `ProblemError` where less came than was announced, or nothing was.
-    """
-    announced = request.META.get("CONTENT_LENGTH") or ""
-    if not announced.isdecimal():
+def _has_its_length(request: HttpRequest) -> None:
+    """Of a file of untold length nothing is read. Raises `ProblemError`."""
+    if not (request.META.get("CONTENT_LENGTH") or "").isdecimal():
         raise ProblemError(
             Kind.NOT_READABLE, "The file came without its length. Send a Content-Length with it."
-        )
-    if came < int(announced):
-        raise ProblemError(
-            Kind.NOT_READABLE,
-            f"Of {int(announced):,} bytes {came:,} came; nothing was kept. Send the file again, "
-            "with the same key.",
         )
 
 
@@ -233,6 +223,7 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
     """The file that came, and its name. Raises `ProblemError` where none did, or too much."""
     match request.content_type:
         case "text/csv":
+            _has_its_length(request)
             with TemporaryFile(prefix="homing-upload-") as file:
                 came = 0
                 while chunk := request.read(AT_A_TIME):
@@ -240,7 +231,6 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
                     if came > content.most_bytes():
                         raise ProblemError(Kind.TOO_LARGE, content.too_large())
                     file.write(chunk)
-                _came_whole(request, came)
                 file.seek(0)
                 yield file, filename
         case "multipart/form-data":

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 
@@ -19,7 +20,7 @@ FROM_THE_PROXY = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
 
 
 class ServedSite:
-    """A running site; `get` asks it as the proxy does."""
+    """A running site, asked as the proxy asks it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -32,6 +33,20 @@ class ServedSite:
             timeout=PATIENCE_S,
             allow_redirects=False,
         )
+
+    def post_and_hang_up(self, path: str, body: bytes, **headers: str) -> str:
+        """What is answered to a POST of which no more than `body` comes, whatever was announced."""
+        said = {**FROM_THE_PROXY, "Connection": "close", **headers}
+        lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+        parts = urlsplit(self.url)
+        place = (str(parts.hostname), int(parts.port or 0))
+        with socket.create_connection(place, PATIENCE_S) as line:
+            line.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+            line.shutdown(socket.SHUT_WR)
+            answer = b""
+            while piece := line.recv(65536):
+                answer += piece
+        return answer.decode()
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """
-A form that is larger than any form may be is refused on a page that says so, and never kept.
+A form that is larger than any may be, or broke off on its way, is refused on a page that says so.
 
-Left to itself Django refuses it in the middle of looking for its CSRF token, with a page that does
-not know what was wrong, or under DEBUG with one for developers; and the web server closes the line
-while the browser still sends, which then shows no page at all.
+Left to itself Django refuses what is too large in the middle of looking for its CSRF token, with a
+page that does not know what was wrong, or under DEBUG with one for developers; and the web server
+closes the line while the browser still sends, which then shows no page at all. A form that broke
+off it takes for an empty one there, which is a form too where a script sends the token in a header.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+from django.views.defaults import bad_request
 
 MB = 1024 * 1024
 # What is too large is read to its end and thrown away, up to here, so that its page is seen.
@@ -23,7 +25,7 @@ MOST_READ_PAST = 100 * MB
 _AT_A_TIME = 64 * 1024
 
 
-class TooLargeForms:
+class RefusedForms:
     """Middleware that comes before the one that reads forms for their CSRF token."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,7 +37,7 @@ class TooLargeForms:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *_: Any
     ) -> HttpResponse | None:
-        """413 for a form that is too large; whatever else is wrong with one is not said here."""
+        """413 for a form that is too large, 400 for one that broke off."""
         if request.method != "POST" or getattr(view, "csrf_exempt", False):
             return None  # these bound what they take by themselves
         try:
@@ -43,9 +45,13 @@ class TooLargeForms:
         except RequestDataTooBig:
             _read_past(request)
             return _too_large(request)
-        except UnreadablePostError:
-            return None
+        except UnreadablePostError as fault:
+            return bad_request(request, fault)
         return None
+
+    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
+        """400 where a view that reads its form by itself could not; no fault of ours."""
+        return bad_request(request, fault) if isinstance(fault, UnreadablePostError) else None
 
 
 def _read_past(request: HttpRequest) -> None:
