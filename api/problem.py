@@ -22,6 +22,7 @@ class Kind(Enum):
     """Each kind of problem: the status it is answered with, and its title."""
 
     NOT_READABLE = 400, "The call cannot be read"
+    UNKNOWN_HOST = 400, "This site does not answer to that name"
     NOT_VALID = 400, "Something has to be put right"
     BAD_KEY = 400, "There is no usable idempotency key"
     NOT_SIGNED_IN = 401, "A token is needed"

@@ -384,6 +384,8 @@ LOGGING = {
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
         "django.request": {"level": "ERROR", "filters": ["with_fault"]},
+        # What is asked for by another name has a line of ours (newsletter_site/unknown_host.py).
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         "gunicorn.error": {
             "handlers": ["stderr"],

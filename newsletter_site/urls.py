@@ -13,6 +13,7 @@ from newsletter_site.tokens.page import revoke_token, tokens
 from publishing.views.home import home
 from publishing.views.pictures import show_picture
 
+handler400 = "newsletter_site.unknown_host.bad_request"
 handler500 = "newsletter_site.database_away.server_error"
 
 urlpatterns = [

@@ -15,6 +15,7 @@ METRICS = "tests/newsletter_site/test_metrics.py::"
 PAGES = "tests/faults/test_pages_without_a_database.py::"
 STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
 OUTAGE = "tests/faults/test_a_worker_says_that_the_database_is_away.py::"
+NAMES = "tests/newsletter_site/test_a_name_that_is_not_the_sites.py::"
 PROXY = "tests/deployment/test_the_proxy_in_front.py::"
 PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
@@ -269,5 +270,27 @@ GUARDS = [
         "(None if each.__suppress_context__ else each.__context__)",
         "each.__context__",
         f"{PAGES}test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault",
+    ),
+    guard(
+        "who asks by a name that is not the site's is told that",
+        "newsletter_site/unknown_host.py",
+        "    if not isinstance(exception, DisallowedHost):\n",
+        "    if True:\n",
+        f"{NAMES}test_a_page_says_that_the_site_has_another_name[/-True]",
+        f"{NAMES}test_the_log_has_one_warning_of_it_beside_the_line_of_the_request",
+    ),
+    guard(
+        "a call by a name that is not the site's is told that",
+        "newsletter_site/unknown_host.py",
+        "    if request.path_info.startswith(BELOW):\n",
+        "    if False:\n",
+        f"{NAMES}test_a_call_is_told_that_the_site_has_another_name[/api/v1/issues/]",
+    ),
+    guard(
+        "a name that is not the site's is a warning and no error",
+        "newsletter_site/settings.py",
+        '"django.security.DisallowedHost": {"level": "CRITICAL"},',
+        "",
+        f"{NAMES}test_the_log_has_one_warning_of_it_beside_the_line_of_the_request",
     ),
 ]
