@@ -44,11 +44,14 @@ def pictures(request: HttpRequest) -> HttpResponse:
 def _pictures(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         return _page(request, _named(request.GET.get("picture", "")))
-    file = request.FILES.get("picture")
+    files = request.FILES.getlist("picture")
     if bounded.is_over:
         return _refused(request, too_large())
-    if file is None:
+    if not files:
         return _refused(request, "Choose a picture first.")
+    if len(files) > 1:
+        return _refused(request, f"{len(files)} pictures came; choose one after the other.")
+    [file] = files
     try:
         picture = keep_picture(file.read(), file.name or "", by=author_of(request))
     except UnusablePictureError as error:

@@ -16,6 +16,7 @@ from ninja.params.functions import Query
 
 from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, change, key_of
+from api.json_body import shown
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
 from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, json_answer
 from idempotency.fingerprint import UploadedContent
@@ -236,20 +237,31 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
         case "multipart/form-data":
             bounded = BoundedUpload(content.most_bytes())
             request.upload_handlers = [bounded]
-            unknown = sorted({*request.POST, *request.FILES} - {"file"})
+            sent = request.FILES.getlist("file")
+            found = _beside_one_file(request, len(sent))
             if bounded.is_over:
                 raise ProblemError(Kind.TOO_LARGE, content.too_large())
-            if unknown or "file" not in request.FILES:
-                found = f"“{unknown[0][:60]}” stands there" if unknown else "there is none"
+            if found:
                 sentence = f"One file called “file” is expected in the form, and {found}."
                 raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])
-            sent = request.FILES["file"]
-            yield sent.file, sent.name or filename
+            yield sent[0].file, sent[0].name or filename
         case _:
             raise ProblemError(
                 Kind.NOT_A_MEDIA_TYPE,
                 f"A file is expected, as {CSV} or in a form (multipart/form-data).",
             )
+
+
+def _beside_one_file(request: HttpRequest, files: int) -> str:
+    """What stands in the form in place of one file or beside it; empty if nothing does."""
+    unknown = sorted({*request.POST, *request.FILES} - {"file"})
+    if unknown:
+        return f"“{shown(unknown[0])}” stands there"
+    if files and "file" in request.POST:
+        return "a text of that name stands there too"
+    if files > 1:
+        return f"there are {files}; bring each in a call of its own"
+    return "" if files else "there is none"
 
 
 def _rejects(record: SubscriberImport) -> Iterator[str]:

@@ -54,11 +54,14 @@ def imports(request: HttpRequest) -> HttpResponseBase:
 def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         return _history(request)
-    file = request.FILES.get("file")
+    files = request.FILES.getlist("file")
     if bounded.is_over:
         return _history(request, content.too_large())
-    if file is None:
+    if not files:
         return _history(request, "Choose a file first.")
+    if len(files) > 1:
+        return _history(request, f"{len(files)} files came; choose one after the other.")
+    [file] = files
     try:
         with ReaderFile(file.file) as readers, transaction.atomic():
             record, is_new = receiving.receive_to_check(

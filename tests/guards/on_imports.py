@@ -130,6 +130,13 @@ GUARDS = [
         f"{TROUBLE}test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece",
     ),
     guard(
+        "of two lists in one upload neither is taken",
+        VIEWS,
+        "    if len(files) > 1:\n        return _history(",
+        "    if False:\n        return _history(",
+        f"{DESK}test_of_two_files_in_one_upload_neither_is_taken",
+    ),
+    guard(
         "an import begins without what its check had noted",
         RUNNING,
         "    if record.rows == 0:\n        _begin(hold)\n",

@@ -284,6 +284,13 @@ class TestKeptAndShown:
         Picture.objects.update(uploaded_at=F("uploaded_at") - timedelta(hours=1))
         assert upload(window, picture(size=(43, 30))).status_code == 200
 
+    def test_of_two_in_one_upload_neither_is_kept(self, new_author, transactional_db):
+        window = WindowOf(new_author("wanda", "write_draft"))
+        files = [SimpleUploadedFile(f"{n}.png", picture(size=(n, n))) for n in (20, 30)]
+        refused = Page(window.client.post(UPLOAD, {"picture": files}, secure=True))
+        assert "2 pictures came; choose one after the other." in refused.words
+        assert not Picture.objects.exists()
+
     def test_uploading_takes_the_permission_to_write(self, new_author, transactional_db):
         assert upload(WindowOf(new_author("luke", "view_issue")), picture()).status_code == 403
         assert upload(WindowOf(new_author("wanda", "write_draft")), picture()).status_code == 200

@@ -23,7 +23,7 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
 )
-from tests.publishing.window_of import WindowOf
+from tests.publishing.window_of import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, the_list
 from tests.subscribers.importing_by_hand import (
     FAIR,
@@ -190,6 +190,15 @@ def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: W
         "was uploaded before and is not imported yet"
         in window.get(second.answer.headers["Location"]).words
     )
+
+
+def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
+    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
+
+    page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
+
+    assert "2 files came; choose one after the other." in page.words
+    assert not SubscriberImport.objects.exists()
 
 
 def test_a_file_that_was_imported_shows_its_report_and_does_nothing_again(window: WindowOf) -> None:

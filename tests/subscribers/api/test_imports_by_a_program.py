@@ -109,6 +109,39 @@ def test_a_file_comes_in_a_form_too(program: Program) -> None:
     assert (answer.status_code, answer.json()["filename"]) == (201, "list.csv")
 
 
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ({"file": [LIST, b"email\ncleo@posthouse.example.org\n"]}, "there are 2"),
+        ({"file": [LIST, "list.csv"]}, "a text of that name"),
+        ({"file": [LIST], "name": "list.csv"}, "“name” stands there"),
+        ({"file": [LIST], "other": [LIST]}, "“other” stands there"),
+        ({"file": "list.csv"}, "there is none"),
+        ({}, "there is none"),
+    ],
+)
+def test_of_a_form_that_is_not_one_file_nothing_is_taken(
+    program: Program, beside: dict[str, Any], said: str
+) -> None:
+    form = {
+        name: [
+            SimpleUploadedFile("list.csv", one) if isinstance(one, bytes) else one for one in given
+        ]
+        if isinstance(given, list)
+        else given
+        for name, given in beside.items()
+    }
+    answer = program.client.post(
+        f"{API}/imports/",
+        form,
+        secure=True,
+        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
+    )
+    assert (answer.status_code, answer.json()["type"]) == (400, "urn:homing:problem:not-valid")
+    assert said in answer.json()["detail"]
+    assert not SubscriberImport.objects.exists()
+
+
 def test_what_is_no_list_is_refused_with_a_sentence(program: Program) -> None:
     answer = bring(program, b"%PDF-1.7 and so on")
     assert answer.status_code == 400
