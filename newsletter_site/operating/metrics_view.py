@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.conf import settings
+from django.db import ProgrammingError, transaction
 from django.db.backends.utils import CursorWrapper
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
@@ -17,7 +20,7 @@ from newsletter_site.operating.database_standing import database_standing
 from newsletter_site.operating.exposition import exposition
 from newsletter_site.operating.gauges import samples_of
 from newsletter_site.operating.probe_views import SAMPLES
-from newsletter_site.operating.verdict import no_answer
+from newsletter_site.operating.verdict import Verdict, no_answer, of_migrations
 from newsletter_site.operating.who_may_measure import Shown, who_may_measure
 from subscribers.importing.standing import standing_imports
 
@@ -25,13 +28,26 @@ from subscribers.importing.standing import standing_imports
 WITHIN_S = 8.0
 
 
-def _read(cursor: CursorWrapper) -> bytes:
+def _read(cursor: CursorWrapper) -> bytes | Verdict:
+    """All of it; or that migrations lack, where something could not be read because of that."""
+    missing = migrations.missing(cursor)
+    try:
+        with transaction.atomic():
+            return _all_of_it(cursor, missing)
+    except ProgrammingError:
+        verdict = of_migrations(missing)
+        if verdict.is_well:
+            raise
+        return verdict
+
+
+def _all_of_it(cursor: CursorWrapper, missing_migrations: Sequence[str]) -> bytes:
     tallied, database = tally.read(cursor), short_name(cursor)
     gauges = samples_of(
         standing(cursor),
         standing_imports(cursor),
         database_standing(cursor),
-        migrations.missing(cursor),
+        missing_migrations,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD),
     )
     return exposition(tallied, gauges, database=database)
@@ -56,6 +72,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _measured() -> HttpResponse:
     try:
-        return HttpResponse(_everything.answer(), content_type=SAMPLES)
+        found = _everything.answer()
     except NoAnswerError as error:
-        return JsonResponse(no_answer(str(error)).as_json(), status=503)
+        found = no_answer(str(error))
+    if isinstance(found, Verdict):
+        return JsonResponse(found.as_json(), status=503)
+    return HttpResponse(found, content_type=SAMPLES)
