@@ -52,8 +52,8 @@ class RequestLines:
     """
     Middleware, the outermost: the id of a request, and its line once it is answered.
 
-    The ids stay until the next request of this thread: Django and the web server still log after
-    the last middleware.
+    The ids stay until the answer has gone: Django still logs after the last middleware. Then they
+    end, as the thread goes on to what somebody else sends, which may be no request at all.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -61,7 +61,7 @@ class RequestLines:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began_s = time.monotonic()
-        clear_contextvars()
+        clear_contextvars()  # A server may have left an answer without its end.
         request_id = id_of(request)
         log_ids.bind(request=request_id)
         response = self.get_response(request)
@@ -118,8 +118,13 @@ def _counted(content: Iterable[bytes], going: _Going) -> Iterator[bytes]:
         yield piece
 
 
-def _log_request(**_: Any) -> None:
-    """The line of the request that this thread has answered to its end."""
+def _end(**_: Any) -> None:
+    """This thread has answered a request to its end: its line is the last that bears its ids."""
+    _log_request()
+    clear_contextvars()
+
+
+def _log_request() -> None:
     going = _going.get()
     if going is None:
         return
@@ -155,5 +160,5 @@ def _bind_author(*, user: Any, **_: Any) -> None:
 
 def listen() -> None:
     """Have a line written at the end of each request, and signing in name the author."""
-    request_finished.connect(_log_request, dispatch_uid="the line of a request")
+    request_finished.connect(_end, dispatch_uid="the line of a request")
     user_logged_in.connect(_bind_author, dispatch_uid="the author on the log")

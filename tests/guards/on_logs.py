@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.guards.guard import guard
+from tests.guards.guard import Change, covered, guard
 
 LINES = "newsletter_site/logs/lines.py"
 NET = "newsletter_site/logs/net.py"
@@ -178,12 +178,23 @@ GUARDS = [
         "return told or uuid.uuid4().hex",
         f"{A_REQUEST}test_what_is_no_id_is_not_taken_for_one",
     ),
-    guard(
+    covered(
         "nothing of a request stands on the lines of the next",
-        REQUESTS,
-        "        clear_contextvars()\n",
-        "",
+        "the ids end with a request, and once more before the next begins",
+        (
+            Change(REQUESTS, "        clear_contextvars()  #", "        #"),
+            Change(
+                REQUESTS, "    _log_request()\n    clear_contextvars()\n", "    _log_request()\n"
+            ),
+        ),
         f"{A_REQUEST}test_nothing_of_a_request_stands_on_the_lines_of_the_next",
+    ),
+    guard(
+        "nothing of a request stands on a line about what is no request",
+        REQUESTS,
+        "    _log_request()\n    clear_contextvars()\n",
+        "    _log_request()\n",
+        f"{A_REQUEST}test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request",
     ),
     guard(
         "an id ends with what it names",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import uuid
 from collections.abc import Iterator
@@ -191,6 +192,21 @@ def test_nothing_of_a_request_stands_on_the_lines_of_the_next(author: Any, lines
     _, line = of_requests(lines)
     assert "issue" not in line
     assert "author" not in line
+
+
+def test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request(
+    author: Any, lines: Lines
+) -> None:
+    window = browser()
+    window.force_login(author)
+    window.get(f"/admin/newsletters/{uuid.uuid4()}/", secure=True)
+    # The web server refuses it before Django is asked, in a thread that answered another.
+    logging.getLogger("a web server").warning("this is no request by HTTP's rules")
+
+    answered, refused = lines()[-2:]
+    assert answered["issue"]
+    assert refused["event"] == "this is no request by HTTP's rules"
+    assert not set(refused) & set(log_ids.IDS)
 
 
 def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
