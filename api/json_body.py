@@ -22,12 +22,14 @@ from api.problem import Fault, Kind, ProblemError
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What would break a line of a report, or no database can hold.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # Whole numbers up to here are the same in every program that reads JSON.
 LARGEST_WHOLE = 2**53 - 1
 
 
 class StrictParser(Parser):
-    """Reads bodies as above, and queries in which every name stands once."""
+    """Reads bodies as above, and queries of one line in which every name stands once."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         """The body. Raises `ProblemError`."""
@@ -41,14 +43,18 @@ class StrictParser(Parser):
     def parse_querydict(
         self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
     ) -> dict[str, Any]:
-        """The query. Raises `ProblemError` where a name stands in it twice."""
-        for name in data:
-            if len(data.getlist(name)) > 1 and name not in list_fields:
+        """
+        The query. Raises `ProblemError` where a name stands in it twice, or a control character.
+        """
+        for name, values in data.lists():
+            if len(values) > 1 and name not in list_fields:
                 raise ProblemError(
                     Kind.NOT_VALID,
                     "One name stands twice in the query; each is given once.",
                     faults=[Fault(shown(name), "It is given more than once.")],
                 )
+            if any(_CONTROL.search(value) for value in values):
+                _not_valid(name, "It holds a control character or a line break; take it out.")
         return super().parse_querydict(data, list_fields, request)
 
 

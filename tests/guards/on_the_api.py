@@ -198,6 +198,13 @@ GUARDS = [
         f"{IMPORTS}test_a_file_that_is_too_large_is_cut_off",
     ),
     guard(
+        "a text of a query has one line that a table can hold",
+        JSON,
+        "if any(_CONTROL.search(value) for value in values):",
+        "if False:",
+        f"{CALLS}test_a_text_of_a_query_has_one_line_that_can_be_printed[\\x00]",
+    ),
+    guard(
         "of two files that a program brings in one call none is taken",
         "subscribers/api/import_calls.py",
         "    if files > 1:\n",

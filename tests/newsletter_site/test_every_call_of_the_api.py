@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -275,6 +276,17 @@ def test_a_query_that_is_not_understood_is_refused_by_name(program: Program, que
     answer = program.get(f"/issues/?{query}")
     assert (answer.status_code, type_of(answer)) == (400, "not-valid")
     assert answer.json()["errors"][0]["field"] == query.partition("=")[0]
+
+
+@pytest.mark.parametrize("sign", ["\0", "\t", "\r\n", "\x1b", "\x7f", "\x85", "\u2028"])
+def test_a_text_of_a_query_has_one_line_that_can_be_printed(program: Program, sign: str) -> None:
+    answer = program.post(
+        f"/imports/?filename={quote(f'list{sign}.csv')}", b"email\n", content_type="text/csv"
+    )
+    assert (answer.status_code, type_of(answer)) == (400, "not-valid")
+    assert answer.json()["errors"][0]["field"] == "filename"
+    assert "control character" in answer.json()["detail"]
+    assert not PostedForm.objects.exists()
 
 
 def test_whole_numbers_may_be_written_as_any_number(program: Program) -> None:
