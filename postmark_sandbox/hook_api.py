@@ -11,7 +11,7 @@ import orjson
 from postmark_sandbox.answers import Answer, Refused, ok
 from postmark_sandbox.faults import Fault
 from postmark_sandbox.hooks import INVALID, NOT_VERIFIED, Hook, read_hook
-from postmark_sandbox.posting import Poster
+from postmark_sandbox.posting import Posted, Poster
 from postmark_sandbox.request import Request
 from postmark_sandbox.streams import SERVER_ID
 from postmark_sandbox.times import now_ns, utc_text
@@ -88,14 +88,13 @@ def verification(hook: Hook) -> list[dict[str, Any]]:
     poster = Poster()
     for trigger in hook.enabled():
         event = orjson.dumps(made_up(trigger, hook.stream or "outbound"))
-        status = poster.post(hook.url, event, event_headers(hook, str(uuid4()), 0))
-        found = f"answered {status}" if status else "gave no answer"
+        posted = poster.post(hook.url, event, event_headers(hook, str(uuid4()), 0))
         results.append(
             {
                 "TriggerType": trigger,
-                "Success": status == 200,
-                "StatusCode": status,
-                "Message": "OK" if status == 200 else f"It {found}; expected 200.",
+                "Success": posted.status == 200,
+                "StatusCode": posted.status,
+                "Message": "OK" if posted.status == 200 else _not_taken(posted),
             }
         )
     poster.hang_up()
@@ -157,6 +156,12 @@ def _kept(sandbox: Sandbox, hook: Hook, body: dict[str, Any]) -> Answer:
         hook.verified = set(hook.enabled())
     sandbox.webhooks.keep(hook)
     return ok(hook.described())
+
+
+def _not_taken(posted: Posted) -> str:
+    found = f"answered {posted.status}" if posted.status else "gave no answer"
+    where = f"It redirected to {posted.moved_to}, which" if posted.moved_to else "It"
+    return f"{where} {found}; expected 200."
 
 
 def _failed(results: list[dict[str, Any]]) -> str:

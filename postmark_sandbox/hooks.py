@@ -204,7 +204,10 @@ def _headers(given: Any) -> list[tuple[str, str]]:
             or not value.isascii()
             or len(name + value) > LONGEST_TEXT
         ):
-            raise Refused(INVALID, "'HttpHeaders' must be a list of 'Name' and 'Value'.")
+            raise Refused(
+                INVALID,
+                "'HttpHeaders' must be a list of 'Name' and 'Value', in ASCII on one line.",
+            )
         headers.append((name, value))
     return headers
 

@@ -275,7 +275,8 @@ class Webhooks:
             self._moved = False
             self._poster.hang_up()
         remaining = len(self._waits_s) - post.tries
-        return self._poster.post(hook.url, post.body, event_headers(hook, post.trace, remaining))
+        headers = event_headers(hook, post.trace, remaining)
+        return self._poster.post(hook.url, post.body, headers).status
 
 
 def event_headers(hook: Hook, trace: str, remaining: int) -> dict[str, str]:
