@@ -6,8 +6,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.contrib.auth import get_user_model
 from django.contrib.auth.views import PasswordChangeView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse_lazy
 
 from newsletter_site.sign_in import counts
@@ -28,12 +31,19 @@ class NewPassword(PasswordChangeView):
         tried = request.sign_in_tried = take_a_try(request, name)
         if isinstance(tried, Refused):
             return refused_page(request)
-        form = self.get_form()
+        with transaction.atomic():
+            form = self.form_class(**{**self.get_form_kwargs(), "user": self._held_account()})
+            answer = self.form_valid(form) if form.is_valid() else self.form_invalid(form)
         if form.has_error("old_password", "password_incorrect"):
             say_that_it_failed(request, name, "an old password was wrong, signed in")
-            return self.form_invalid(form)
-        counts.take_back(tried)
-        return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
+        else:
+            counts.take_back(tried)
+        return answer
+
+    def _held_account(self) -> Any:
+        """The account as it is now: of two windows the second has to know what the first set."""
+        accounts = get_user_model().objects.select_for_update(no_key=True)
+        return get_object_or_404(accounts, pk=self.request.user.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """What every page of the admin shows besides."""

@@ -179,6 +179,14 @@ GUARDS = [
         f"{PASSWORDS}test_guessing_the_old_password_counts_like_guessing_at_the_door",
     ),
     guard(
+        "an old password that is no more sets no new one",
+        "newsletter_site/sign_in/new_password.py",
+        ".objects.select_for_update(no_key=True)",
+        ".objects",
+        f"{PASSWORDS}test_of_two_windows_that_change_it_at_once_the_second_is_told_that_its_old_one"
+        "_is_no_more",
+    ),
+    guard(
         "nobody gives themselves a password without the old one",
         "newsletter_site/admin.py",
         "if unquote(id) == str(request.user.pk):",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth import get_user_model
+from django.db import connection, transaction
 from django.test import Client
+
+from tests.idempotency.onlooker import Onlooker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,3 +113,39 @@ def test_whoever_changed_their_password_is_told_to_look_at_their_tokens(window: 
     page = window.get(f"{OWN}done/", secure=True).content.decode()
 
     assert 'href="/admin/newsletters/tokens/"' in page
+
+
+def test_of_two_windows_that_change_it_at_once_the_second_is_told_that_its_old_one_is_no_more(
+    window: Client, edith: Any, database_url: str
+) -> None:
+    def in_the_other_window() -> Any:
+        try:
+            return own(window, PASSWORD)
+        finally:
+            connection.close()
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(database_url, autocommit=True) as looking,
+    ):
+        onlooker = Onlooker(looking)
+
+        def waiting() -> int:
+            return int(
+                onlooker.one(
+                    "SELECT count(*) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                )
+            )
+
+        with transaction.atomic():
+            edith.set_password("set by the first")
+            edith.save(update_fields=["password"])
+            second = pool.submit(in_the_other_window)
+            onlooker.until(waiting, 1)
+        answer = second.result()
+
+    assert answer.status_code == 200
+    assert "Your old password was entered incorrectly" in answer.content.decode()
+    edith.refresh_from_db()
+    assert edith.check_password("set by the first")
