@@ -56,8 +56,9 @@ def _told(request: HttpRequest, error: ProblemError) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """What does not have the shape that is asked for, field by field."""
-    if any(one["loc"][0] == "path" for one in error.errors):
-        return answer_of(Problem(Kind.NOT_FOUND, "There is nothing at this address."))
+    in_the_address = [one for one in error.errors if one["loc"][0] == "path"]
+    if in_the_address:
+        return answer_of(Problem(Kind.NOT_FOUND, _not_an_address(in_the_address[0])))
     faults = [Fault(_name_of(one["loc"]), _sentence(one)) for one in error.errors[:50]]
     return answer_of(Problem(Kind.NOT_VALID, f"“{faults[0].field}”: {faults[0].sentence}", faults))
 
@@ -110,6 +111,13 @@ def _name_of(loc: tuple[Any, ...]) -> str:
     if loc[0] == "body":
         place = place[1:]
     return shown(".".join(place)) or "body"
+
+
+def _not_an_address(error: dict[str, Any]) -> str:
+    """Of a word that is one of a few it says which; of anything else that there is nothing."""
+    if error["type"] != "literal_error":
+        return "There is nothing at this address."
+    return f"There is no such {_name_of(error['loc'])}; expected {error['ctx']['expected']}."
 
 
 def _sentence(error: dict[str, Any]) -> str:

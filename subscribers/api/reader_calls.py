@@ -223,7 +223,7 @@ def _place(reader: int) -> str:
 
 def _reader(reader: Subscriber) -> Reader:
     return Reader(
-        id=reader.pk,
+        reader=reader.pk,
         address=reader.email,
         name=reader.name,
         state=reader.state,

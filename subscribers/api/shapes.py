@@ -44,7 +44,7 @@ class NewReader(Posted):
 class Reader(Told):
     """Somebody on the list."""
 
-    id: int = Field(examples=[17])
+    reader: int = Field(examples=[17], description="Their number.")
     address: str = Field(examples=[ADDRESS])
     name: str = Field(examples=["Ada"])
     state: State

@@ -146,15 +146,15 @@ def test_readers_come_a_page_at_a_time_newest_first(program: Program) -> None:
     made = [SubscriberFactory(state=state).pk for state in ("confirmed", "pending", "confirmed")]
     first = program.get("/readers/?limit=2").json()
     rest = program.get(f"/readers/?limit=2&before={first['next']}").json()
-    assert [reader["id"] for reader in first["readers"] + rest["readers"]] == made[::-1]
+    assert [reader["reader"] for reader in first["readers"] + rest["readers"]] == made[::-1]
     pending = program.get("/readers/?state=pending").json()
-    assert [reader["id"] for reader in pending["readers"]] == [made[1]]
+    assert [reader["reader"] for reader in pending["readers"]] == [made[1]]
 
 
 def test_a_reader_is_looked_up_by_address_which_stands_in_no_url(program: Program) -> None:
     reader = SubscriberFactory(email=ADA)
     found = program.post("/readers/look-up/", {"address": ADA.upper()}, key=None)
-    assert (found.status_code, found.json()["id"]) == (200, reader.pk)
+    assert (found.status_code, found.json()["reader"]) == (200, reader.pk)
     nobody = program.post("/readers/look-up/", {"address": f"x{ADA}"}, key=None)
     assert nobody.status_code == 404
 
