@@ -29,6 +29,21 @@ def main() -> None:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":
             raise
         sys.exit("homing: the tables are not there yet, or not all of them: run ./homing migrate.")
+    except UnicodeEncodeError:
+        # A name of a file may be any bytes, so that commands see them; a text may not.
+        no_text = [found for found in map(os.fsencode, sys.argv) if not _is_utf8(found)]
+        if "--traceback" in sys.argv or not no_text:
+            raise
+        found = no_text[0].decode(errors="backslashreplace")
+        sys.exit(f"homing: “{found}” on the command line is no UTF-8 text; give it as UTF-8.")
+
+
+def _is_utf8(argument: bytes) -> bool:
+    try:
+        argument.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _count() -> None:

@@ -8,6 +8,7 @@ process is lost.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -57,13 +58,18 @@ def import_file(
             return _report_of(earlier, on_left_out, created=False)
         with path.open("rb") as content:
             record, begins = receive_to_import(
-                file, content, path.name, Statement(confirmed=confirmed, where=where)
+                file, content, called(path), Statement(confirmed=confirmed, where=where)
             )
     _see_it_through(record.pk, on_progress)
     record.refresh_from_db()
     if record.state == SubscriberImport.State.REFUSED:
         raise UnreadableFileError(record.refusal)
     return _report_of(record, on_left_out, created=begins, went_on=not begins)
+
+
+def called(path: Path) -> str:
+    """The file's name as a text. To the system it is bytes, and they may be no UTF-8."""
+    return os.fsencode(path.name).decode(errors="replace")
 
 
 def _see_it_through(import_id: int, on_progress: Callable[[Progress], None]) -> None:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
 from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
+from subscribers.importing.import_file import called
 from subscribers.importing.rejects_file import RejectsFile
 from subscribers.importing.wording import left_out_lines, report_lines
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -99,7 +100,7 @@ class Command(BaseCommand):
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
         for line in report_lines(
-            report, path.name, dry_run=options["dry_run"], confirmed=options["confirmed"]
+            report, called(path), dry_run=options["dry_run"], confirmed=options["confirmed"]
         ):
             self.stdout.write(line)
         for rows, count, result in (
