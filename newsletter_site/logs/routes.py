@@ -9,14 +9,24 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from django.urls import Resolver404, ResolverMatch, resolve
+
 # gunicorn puts the visitor's address and what they sent into the sentence itself.
 _REFUSED_BY_GUNICORN = "Invalid request from ip="
 
 
 def route_of(request: Any) -> str:
     """The pattern of the address that was asked for, with a name for each part of it."""
-    match = getattr(request, "resolver_match", None)
+    match = getattr(request, "resolver_match", None) or _match_of(request)
     return f"/{match.route}" if match else "an unknown page"
+
+
+def _match_of(request: Any) -> ResolverMatch | None:
+    """Of a request that was answered before Django looked which page it is for."""
+    try:
+        return resolve(request.path_info)
+    except (AttributeError, Resolver404):
+        return None
 
 
 def tell_no_address(record: logging.LogRecord) -> None:

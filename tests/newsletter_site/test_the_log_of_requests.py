@@ -82,6 +82,24 @@ def test_no_line_has_the_address_that_was_asked_for(
     assert "permissi" not in json.dumps(lines())
 
 
+@pytest.mark.parametrize(
+    ("address", "route"),
+    [
+        ("/", "/"),
+        ("/record/an-unknown-permission/", "/record/<str:token>/"),
+        ("/nowhere/permission/", "an unknown page"),
+    ],
+)
+def test_what_is_redirected_to_https_is_told_by_its_route_as_well(
+    lines: Lines, address: str, route: str
+) -> None:
+    assert browser().get(address).status_code == 301
+
+    (line,) = of_requests(lines)
+    assert line["event"] == f"GET {route} was answered 301"
+    assert "permission" not in json.dumps(lines())
+
+
 def test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route(
     db: None, lines: Lines
 ) -> None:
