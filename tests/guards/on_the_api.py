@@ -212,6 +212,13 @@ GUARDS = [
         f"{IMPORTS}test_of_a_form_that_is_not_one_file_nothing_is_taken[beside0-there are 2]",
     ),
     guard(
+        "the document of the API asks nobody for the token of a form",
+        "newsletter_site/api_document.py",
+        "@csrf_exempt\n",
+        "",
+        f"{CALLS}test_the_document_is_read_and_nothing_else[POST]",
+    ),
+    guard(
         "of a file of untold length no beginning is taken for the whole",
         "subscribers/api/import_calls.py",
         "            _has_its_length(request)\n",

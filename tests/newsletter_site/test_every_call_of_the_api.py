@@ -322,6 +322,14 @@ def test_another_method_is_answered_with_those_there_are(program: Program) -> No
     assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_the_document_is_read_and_nothing_else(method: str) -> None:
+    # A program has no cookies and no token of a form.
+    answer = Client(enforce_csrf_checks=True).generic(method, f"{API}/openapi.json", secure=True)
+    assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+
+
 @pytest.mark.parametrize(
     "name", sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "get")
 )
