@@ -23,6 +23,7 @@ def said(*arguments: str) -> str:
 def test_alarms_are_listed_until_somebody_looked_at_those_of_their_issue(
     newsroom: Newsroom,
 ) -> None:
+    assert said("alarms") == "No alarm waits to be looked at.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
     with transaction.atomic(), connection.cursor() as cursor:
@@ -34,7 +35,7 @@ def test_alarms_are_listed_until_somebody_looked_at_those_of_their_issue(
     assert str(first.issue_id) not in listed
     assert str(second.issue_id) in listed
     said("alarms", "--looked-at", str(second.issue_id))
-    assert said("alarms") == "Every alarm was looked at.\n"
+    assert said("alarms") == "No alarm waits to be looked at.\n"
     assert Alarm.objects.count() == 2
 
 

@@ -316,4 +316,11 @@ GUARDS = [
         "        if False:\n",
         f"{LACKING}test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks",
     ),
+    guard(
+        "a shell is told once which migrations lack",
+        "newsletter_site/management/commands/health.py",
+        "        for reason in verdict.reasons:\n",
+        "        for reason in (*verdict.reasons, *verdict.details):\n",
+        f"{CHECKS}test_a_shell_is_told_once_which_migration_lacks",
+    ),
 ]

@@ -127,6 +127,15 @@ def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_wh
     assert command("ready")[1]["details"] == [f"not applied: delivery.{one_migration_less}"]
 
 
+def test_a_shell_is_told_once_which_migration_lacks(one_migration_less: str) -> None:
+    said = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("health", "ready", stdout=said, stderr=said)
+
+    assert said.getvalue().startswith("1 migration is not applied yet")
+    assert said.getvalue().count(one_migration_less) == 1
+
+
 def test_a_database_that_is_further_than_the_code_is_ready(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute(

@@ -41,8 +41,8 @@ class Command(BaseCommand):
             verdict = probes.workers_of(socket.gethostname()[:255])
         else:
             verdict = probes.CHECKS[check]()
-        for said in (*verdict.reasons, *verdict.details):
-            self.stderr.write(said)
+        for reason in verdict.reasons:
+            self.stderr.write(reason)
         self.stdout.write(json.dumps(verdict.as_json(with_details=True)))
         self.stdout.flush()
         if not verdict.is_well:

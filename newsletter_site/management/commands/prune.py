@@ -97,7 +97,8 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps({each.kind.name: each.number for each in done}))
 
     def _tell(self, kind: Kind, gone: int) -> None:
-        self._line(f"{gone:,} {kind.what}")
+        if gone:
+            self._line(f"{gone:,} {kind.what}")
 
     def _line(self, line: str) -> None:
         if self.stderr.isatty():

@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 f"{alarm.edition.issue_id} version {alarm.edition.version}: {alarm.sentence}"
             )
         if not alarms:
-            self.stdout.write("Every alarm was looked at.")
+            self.stdout.write("No alarm waits to be looked at.")
 
 
 def _issue(text: str) -> uuid.UUID:
