@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 from ninja.params.functions import Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 MOST_IN_A_PAGE = 1000
 USUAL_PAGE = 100
 # What a bigint holds; beyond it nothing has a number.
 LARGEST_NUMBER = 2**63 - 1
+
+
+def _in_digits(given: Any) -> Any:
+    """Raises `ValueError` for what Python reads as a number too: 1_0, +1, 1.0."""
+    if isinstance(given, str) and not (given.isascii() and given.isdecimal()):
+        raise ValueError("A whole number in digits is expected.")
+    return given
+
+
+# A number in a query.
+InDigits = Annotated[int, BeforeValidator(_in_digits)]
 
 # The query of a list: both, where it is by number.
 LIMIT = Query(

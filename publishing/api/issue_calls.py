@@ -12,7 +12,7 @@ from ninja.params.functions import Query
 from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
-from api.shape import BEFORE, LIMIT, json_answer
+from api.shape import BEFORE, LIMIT, InDigits, json_answer
 from delivery.models import Edition
 from delivery.queue.short_transaction import joining_the_callers
 from publishing import audit_trail
@@ -76,8 +76,8 @@ AFTER = Query(
 )
 def list_issues(
     request: HttpRequest,
-    limit: int = LIMIT,
-    before: int = BEFORE,
+    limit: InDigits = LIMIT,
+    before: InDigits = BEFORE,
 ) -> IssuePage:
     """The issues by their newest versions, newest first, each with how it stands."""
     editions, following = newest_before(before, most=limit)
@@ -100,7 +100,7 @@ def list_issues(
     url_name="issue_status",
 )
 def issue_status(
-    request: HttpRequest, issue: uuid.UUID, version: int = WHICH_VERSION
+    request: HttpRequest, issue: uuid.UUID, version: InDigits = WHICH_VERSION
 ) -> IssueStatus:
     """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
     try:
@@ -120,9 +120,9 @@ def issue_status(
 def list_copies(
     request: HttpRequest,
     issue: uuid.UUID,
-    version: int = WHICH_VERSION,
+    version: InDigits = WHICH_VERSION,
     outcome: Which = WHICH_OUTCOME,
-    limit: int = LIMIT,
+    limit: InDigits = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
@@ -162,7 +162,7 @@ def list_copies(
     summary="The receipt of an issue",
 )
 def issue_receipt(
-    request: HttpRequest, issue: uuid.UUID, version: int = WHICH_VERSION
+    request: HttpRequest, issue: uuid.UUID, version: InDigits = WHICH_VERSION
 ) -> HttpResponse:
     """The signed receipt of an edition that has come to rest; 409 before that."""
     try:
@@ -185,7 +185,7 @@ def act_on_issue(
     request: HttpRequest,
     issue: uuid.UUID,
     action: ActionName,
-    version: int = THE_VERSION,
+    version: InDigits = THE_VERSION,
 ) -> HttpResponse:
     """
     The actions of `./homing edition`, of the version that is named; answers how it stands after it.

@@ -18,7 +18,7 @@ from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, change, key_of
 from api.json_body import shown
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, json_answer
+from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
 from idempotency.fingerprint import UploadedContent
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
@@ -73,7 +73,9 @@ _UPLOAD: dict[str, Any] = {
     summary="List imports",
     by_alias=True,
 )
-def list_imports(request: HttpRequest, limit: int = LIMIT, before: int = BEFORE) -> ImportPage:
+def list_imports(
+    request: HttpRequest, limit: InDigits = LIMIT, before: InDigits = BEFORE
+) -> ImportPage:
     """Every file that was brought, the newest first."""
     imports = SubscriberImport.objects.select_related("imported_by").order_by("-id")
     if before is not None:

@@ -13,7 +13,7 @@ from ninja.params.functions import Query
 from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, json_answer
+from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
 from subscribers import audit_trail
 from subscribers.adding import add
 from subscribers.address import Refusal, read_address
@@ -48,7 +48,10 @@ WHICH_STATE = Query(None, description="In this state alone.")
     summary="List readers",
 )
 def list_readers(
-    request: HttpRequest, state: State = WHICH_STATE, limit: int = LIMIT, before: int = BEFORE
+    request: HttpRequest,
+    state: State = WHICH_STATE,
+    limit: InDigits = LIMIT,
+    before: InDigits = BEFORE,
 ) -> ReaderPage:
     """The readers, newest first, all of them or those in one state."""
     try:

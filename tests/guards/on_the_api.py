@@ -198,6 +198,13 @@ GUARDS = [
         f"{IMPORTS}test_a_file_that_is_too_large_is_cut_off",
     ),
     guard(
+        "a number of a query is written in digits",
+        "api/shape.py",
+        "if isinstance(given, str) and not (given.isascii() and given.isdecimal()):",
+        "if False:",
+        f"{CALLS}test_a_query_that_is_not_understood_is_refused_by_name[limit=1_0]",
+    ),
+    guard(
         "a text of a query has one line that a table can hold",
         JSON,
         "if any(_CONTROL.search(value) for value in values):",
@@ -229,8 +236,8 @@ GUARDS = [
     guard(
         "what a program does to an edition it does to the version that it names",
         "publishing/api/issue_calls.py",
-        "    version: int = THE_VERSION,\n",
-        "    version: int = WHICH_VERSION,\n",
+        "    version: InDigits = THE_VERSION,\n",
+        "    version: InDigits = WHICH_VERSION,\n",
         f"{PUBLISHING}test_what_is_done_to_an_edition_names_its_version[cancel]",
     ),
     guard(

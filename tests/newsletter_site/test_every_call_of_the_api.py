@@ -270,7 +270,11 @@ def test_a_body_has_a_kind_and_a_bound(program: Program, settings: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["versoin=1", "limit=1&limit=2", "limit=0", "limit=1001", "limit=x"]
+    "query",
+    [
+        *("versoin=1", "limit=1&limit=2", "limit=0", "limit=1001", "limit=x"),
+        *("limit=1_0", "limit=%2B1", "limit=1.0", "limit=%201", "limit=%D9%A1", "before=1_0"),
+    ],
 )
 def test_a_query_that_is_not_understood_is_refused_by_name(program: Program, query: str) -> None:
     answer = program.get(f"/issues/?{query}")
