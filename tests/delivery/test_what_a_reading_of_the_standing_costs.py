@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from delivery.edition_state import EditionState, state_of
 from delivery.models import Batch, Edition
+from delivery.queue.batch_numbers import DRAWN_NUMBERS, first_batch_id
 from delivery.queue.mail_on_request import request_mail
 from delivery.queue.standing import MOST_EDITIONS, standing
 from delivery.standing import Standing
@@ -43,11 +44,16 @@ def have_batches_that_are_over(edition: int, number: int) -> None:
             INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
                                lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
                                failed, missed)
-            SELECT %(edition)s * 1048576 + number + 10, %(edition)s, 0, 'done', 1, now(), 0, 0, 0,
+            SELECT %(after)s + number, %(edition)s, 0, 'done', 1, now(), 0, 0, 0,
                    0, '', 1, 0, (number > 1)::int, 0, 0, 0, (number = 1)::int, (number = 1)::int
             FROM generate_series(1, %(number)s) AS number
             """,
-            {"edition": edition, "number": number},
+            # Numbered above all that mail on request draws while a test goes on.
+            {
+                "edition": edition,
+                "after": first_batch_id(edition) + DRAWN_NUMBERS,
+                "number": number,
+            },
         )
         cursor.execute("ANALYZE batch, edition")
 
