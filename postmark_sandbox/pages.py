@@ -24,7 +24,8 @@ from postmark_sandbox.suppression_pages import (
 if TYPE_CHECKING:
     from postmark_sandbox.sandbox import Sandbox
 
-STATIC = Path(__file__).parent / "static"
+# Not `static`: the site would collect it beside its own files of the same names.
+PAGE_FILES = Path(__file__).parent / "page_files"
 STATIC_FILES = {
     "homing.css": "text/css; charset=utf-8",
     "sandbox.css": "text/css; charset=utf-8",
@@ -86,7 +87,7 @@ def _shown(sandbox: Sandbox, request: Request) -> Answer:
         return _unsubscribe_page(sandbox, match.group(1))
     name = request.path.removeprefix("/static/")
     if name in STATIC_FILES:
-        body = (STATIC / name).read_bytes()
+        body = (PAGE_FILES / name).read_bytes()
         return Answer(200, body, STATIC_FILES[name], {"Cache-Control": "no-cache"})
     return plain(404, f"There is nothing at {request.path}.")
 

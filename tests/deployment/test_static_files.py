@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles.finders import get_finders
 
 from tests.deployment.served_site import ROOT, ServedSite, served_site
 
@@ -121,3 +122,9 @@ def test_the_check_before_deploying_says_where_nothing_was_collected(
         check=False,
     )
     assert ("homing.W002" in done.stderr) is not are_collected
+
+
+def test_no_two_files_want_one_place_so_that_collecting_warns_of_nothing() -> None:
+    places = [place for finder in get_finders() for place, _ in finder.list([])]
+
+    assert sorted(places) == sorted(set(places))
