@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 
 from delivery import merge_fields
@@ -13,6 +14,8 @@ LONGEST_TITLE = 500
 LONGEST_PREHEADER = 300
 # A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
 LONGEST_PART = 1_000_000
+# Control characters, which no header has, and Unicode's own separators of lines and paragraphs.
+_MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def with_plain_line_ends(text: str) -> str:
@@ -80,9 +83,9 @@ def flaws_of(content: Content) -> list[Flaw]:
     ]
     if not content.title:
         flaws.append(Flaw("title", "The title is empty; it becomes the subject of the mail."))
-    if any(ord(character) < 32 or ord(character) == 127 for character in content.title):
+    if _MORE_THAN_A_LINE.search(content.title):
         flaws.append(Flaw("title", "The title has more than one line; a subject has one."))
-    if any(ord(character) < 32 or ord(character) == 127 for character in content.preheader):
+    if _MORE_THAN_A_LINE.search(content.preheader):
         flaws.append(Flaw("preheader", "The preheader has more than one line; an inbox shows one."))
     if len(content.preheader) > LONGEST_PREHEADER:
         flaws.append(

@@ -25,6 +25,14 @@ BREAKS_OFF = "tests/publishing/test_a_body_that_breaks_off.py::"
 ACTIONS = "tests/publishing/test_what_may_be_done_to_an_edition.py::"
 
 GUARDS = [
+    guard(
+        "a subject has one line, by Unicode's own breaks too",
+        "publishing/content.py",
+        r"\x7f-\x9f\u2028\u2029]",
+        r"\x7f]",
+        r"tests/publishing/test_a_title_has_one_line.py::"
+        r"test_a_title_of_more_than_a_line_is_refused[\u2028]",
+    ),
     # --- Actions ----------------------------------------------------------------------------------
     guard(
         "what a person did and its line in the audit trail are one transaction",
