@@ -166,7 +166,7 @@ def kinds() -> list[Kind]:
         Kind(
             "copies",
             "copies of issues that are over",
-            "for ever (DELIVERIES_KEEP_DAYS)"
+            "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
             if days is None
             else f"{_days(days)} (DELIVERIES_KEEP_DAYS)",
             dropping_copies.count_old_copies,
