@@ -13,6 +13,7 @@ from delivery.models import Alarm, Delivery, Edition, Evidence
 from delivery.queue import control
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 
 
 def copies_of(edition: Edition) -> list[Delivery]:
@@ -75,14 +76,7 @@ def test_an_acceptance_that_is_on_record_is_nobody_elses_mark(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=2)
-    late = copies_of(edition)[0]
-    Evidence.objects.create(
-        provider_message_id="came-late",
-        issue_id=edition.issue_id,
-        recipient_id=late.recipient_id,
-        version=1,
-        source=Evidence.Source.REPLY,
-    )
+    put_on_record(copies_of(edition)[0], "came-late", Evidence.Source.REPLY)
 
     newsroom.deliver_all()
 

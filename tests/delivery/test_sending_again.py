@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db.models.functions import Now
 
-from delivery.models import Delivery, Edition, Evidence
+from delivery.models import Delivery, Edition
 from delivery.queue import control
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.hands_on_an_edition import (
@@ -13,6 +13,7 @@ from tests.delivery.hands_on_an_edition import (
     states,
 )
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 
 
 class TestSendingToTheMissed:
@@ -45,13 +46,7 @@ class TestSendingToTheMissed:
     ) -> None:
         missed = Delivery.objects.filter(issue=with_missed.issue_id, missed=True).first()
         assert missed is not None
-        Evidence.objects.create(
-            provider_message_id="late",
-            issue_id=missed.issue_id,
-            recipient_id=missed.recipient_id,
-            version=1,
-            source="webhook",
-        )
+        put_on_record(missed, "late")
         before = accepted(provider)
         control.send_to_missed(with_missed.pk, most=500)
         newsroom.deliver_all()

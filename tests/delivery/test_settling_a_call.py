@@ -16,6 +16,7 @@ from delivery.settlement import Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 
 NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
 POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
@@ -314,13 +315,7 @@ def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
     claimed, attempt, recipients = a_started_call()
     lost = decision(CallUnanswered("The line was cut."), recipients)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
-    Evidence.objects.create(
-        provider_message_id="m-1",
-        issue_id=edition.issue_id,
-        recipient_id=recipients[0],
-        version=1,
-        source="webhook",
-    )
+    put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
 
     newsroom.let_time_pass(61)
     newsroom.deliver_all()

@@ -17,6 +17,7 @@ from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 
 
 @contextmanager
@@ -264,13 +265,7 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         edition = newsroom.publish(readers=2)
         late = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
         assert late is not None
-        Evidence.objects.create(
-            provider_message_id="came-late",
-            issue_id=edition.issue_id,
-            recipient_id=late.recipient_id,
-            version=1,
-            source=Evidence.Source.REPLY,
-        )
+        put_on_record(late, "came-late", Evidence.Source.REPLY)
 
         newsroom.deliver_all()
 

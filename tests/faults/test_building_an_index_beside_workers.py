@@ -12,6 +12,16 @@ from tests.faults.watched_migrate import WatchedMigrate
 
 Migrates = Callable[..., WatchedMigrate]
 
+# Whoever has written to the table has to end before an index of it is whole.
+A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
+
+
+def killed_in_the_build(migrates: Migrates) -> None:
+    """A run of which nothing is left but what the server goes on with."""
+    cut = migrates()
+    cut.wait_for("Nobody queues behind it.")
+    cut.kill()
+
 
 def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
     newsroom: Newsroom,
@@ -20,8 +30,7 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
     holder: Callable[[str], Any],
     an_issue_goes_out: Callable[[], None],
 ) -> None:
-    # Whoever has written to the table has to end before an index of it is whole.
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
+    with holder(A_ROW_WRITTEN):
         run = migrates("--patience", "3")
         run.wait_for("Nobody queues behind it.")
         an_issue_goes_out()
@@ -36,10 +45,8 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
 def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
     newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
 ) -> None:
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
-        cut = migrates()
-        cut.wait_for("Nobody queues behind it.")
-        cut.kill()
+    with holder(A_ROW_WRITTEN):
+        killed_in_the_build(migrates)
         onlooker.do(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
@@ -52,10 +59,8 @@ def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
 def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
     newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
 ) -> None:
-    with holder("UPDATE delivery SET name = name WHERE version = 0"):
-        cut = migrates()
-        cut.wait_for("Nobody queues behind it.")
-        cut.kill()
+    with holder(A_ROW_WRITTEN):
+        killed_in_the_build(migrates)
         run = migrates()
         run.wait_for('the index "by_address", which the server still builds')
     run.end()

@@ -15,7 +15,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
@@ -24,6 +24,7 @@ from newsletter_site.models import ApiToken
 from newsletter_site.tokens.keeping import TokenRefusedError, make, revoke, tokens_of
 from newsletter_site.tokens.secret import hash_of, is_well_formed, token_of
 from newsletter_site.tokens.standing import standing_of
+from tests.failed_statements import failed_statements
 from tests.newsletter_site.calling import Program
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,18 +164,9 @@ def test_nobody_makes_a_token_for_more_than_they_may(edith: Any) -> None:
 
 
 def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(edith: Any) -> None:
-    failed: list[DatabaseError] = []
-
-    def watched(execute: Callable[..., Any], *statement: Any) -> Any:
-        try:
-            return execute(*statement)
-        except DatabaseError as error:
-            failed.append(error)
-            raise
-
     form = uuid.uuid4()
     made = make(edith, "the press", ["status"], form=form)
-    with connection.execute_wrapper(watched), pytest.raises(TokenRefusedError, match="before"):
+    with failed_statements() as failed, pytest.raises(TokenRefusedError, match="before"):
         make(edith, "the press", ["status"], form=form)
     assert ApiToken.objects.get() == made.row
     assert LogEntry.objects.count() == 1

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -13,7 +10,7 @@ from delivery.models import Delivery, Edition
 from publishing.publish import publish
 from tests.publishing.ledger import sent
 from tests.publishing.letters import letter
-from tests.publishing.test_publishing_from_a_script import PATIENCE_S, ROOT
+from tests.typed_commands import typed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,17 +35,10 @@ def correct(database_url, first, tmp_path):
     def run(*arguments, text="Fourteen, not forty.\n"):
         file = tmp_path / "letter.txt"
         file.write_text(text)
-        return subprocess.run(
-            [
-                *(sys.executable, "manage.py", "publish", "--title", "Swifts", "--author", "edith"),
-                *("--text-file", str(file), *arguments),
-            ],
-            cwd=ROOT,
-            env={**os.environ, "DATABASE_URL": database_url},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
+        return typed(
+            database_url,
+            *("publish", "--title", "Swifts", "--author", "edith", "--text-file", str(file)),
+            *arguments,
         )
 
     return run

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
 
 from delivery.models import Edition
+from tests.typed_commands import typed
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ROOT = Path(__file__).parent.parent.parent
-PATIENCE_S = 60
 
 
 @pytest.fixture
 def manage(database_url, author):
-    """Run a command as a script does: a process of its own, arguments as bytes."""
-
-    def run(*arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env={**os.environ, "DATABASE_URL": database_url},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-
-    return run
+    """Run a command as a script does."""
+    return partial(typed, database_url)
 
 
 def refused(done: subprocess.CompletedProcess[str], sentence: str) -> bool:

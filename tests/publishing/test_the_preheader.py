@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,10 +14,10 @@ from publishing.publish import publish
 from publishing.summary import summary_of
 from publishing.what_differs import compare
 from tests.publishing.window_of import FORM, LETTER, WindowOf
+from tests.typed_commands import typed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROOT = Path(__file__).parent.parent.parent
 WORDS = "A note on absence, and how to keep a record of it."
 
 
@@ -95,16 +91,11 @@ def test_it_is_kept_with_the_letter_while_its_author_is_signed_out(window):
 def test_a_script_says_it_with_an_option(database_url, author, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("They have gone.\n")
-    done = subprocess.run(
-        [sys.executable, "manage.py", "publish", "--title", "Swifts", "--preheader", WORDS,
-         "--text-file", str(text), "--author", "edith"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )  # fmt: skip
+    done = typed(
+        database_url,
+        *("publish", "--title", "Swifts", "--preheader", WORDS),
+        *("--text-file", str(text), "--author", "edith"),
+    )
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["created"] is True

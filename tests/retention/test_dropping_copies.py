@@ -36,6 +36,7 @@ from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 from tests.delivery.worker_process import ROOT
 from tests.publishing.conftest import author, new_author, window  # noqa: F401
 from tests.publishing.window_of import WindowOf
@@ -94,15 +95,8 @@ class TestWhatStays:
         assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
 
     def test_further_evidence_goes_along_and_alarms_stay(self, old: Edition) -> None:
-        copy = rows_of(old)[0]
         for edition in (old, Edition.objects.get(title="Lately")):
-            Evidence.objects.create(
-                provider_message_id=f"m-{edition.pk}",
-                issue_id=edition.issue_id,
-                recipient_id=copy.recipient_id,
-                version=1,
-                source="webhook",
-            )
+            put_on_record(rows_of(edition)[0], f"m-{edition.pk}")
         Alarm.objects.create(edition=old, kind="accepted_twice", about="m", sentence="Twice.")
 
         drop(old)

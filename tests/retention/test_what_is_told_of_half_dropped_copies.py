@@ -19,6 +19,7 @@ from delivery.queue.dropping import Answer
 from publishing.receipts import receipt_of
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
 from tests.retention.told_of import told_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,13 +97,7 @@ def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(half_dropped:
 def test_evidence_that_came_between_goes_with_the_next_run(half_dropped: Edition) -> None:
     copy = Delivery.objects.filter(issue=half_dropped.issue_id)[0]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 5
-    Evidence.objects.create(
-        provider_message_id="m",
-        issue_id=half_dropped.issue_id,
-        recipient_id=copy.recipient_id,
-        version=1,
-        source="webhook",
-    )
+    put_on_record(copy, "m")
 
     assert dropping.left_behind() == [half_dropped.pk]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
 from subscribers.adding import Added, Result, add
 from subscribers.models import Subscriber
+from tests.failed_statements import failed_statements
 from tests.subscribers.import_processes import wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,19 +18,10 @@ ADA = "ada@posthouse.example.org"
 
 
 def test_the_second_fails_nothing_that_the_server_would_write_down(database_url: str) -> None:
-    failed: list[DatabaseError] = []
-
-    def watched(execute: Callable[..., Any], *statement: Any) -> Any:
+    def second() -> tuple[Added, list[DatabaseError]]:
         try:
-            return execute(*statement)
-        except DatabaseError as error:
-            failed.append(error)
-            raise
-
-    def second() -> Added:
-        try:
-            with connection.execute_wrapper(watched):
-                return add(ADA.upper(), "", says="Mona Reeve")
+            with failed_statements() as failed:
+                return add(ADA.upper(), "", says="Mona Reeve"), failed
         finally:
             connection.close()
 
@@ -40,7 +30,7 @@ def test_the_second_fails_nothing_that_the_server_would_write_down(database_url:
             first = add(ADA, "", says="Mona Reeve")
             waiting = pool.submit(second)
             wait_until_blocked(database_url, "transactionid", "%subscriber%")
-        other = waiting.result(60)
+        other, failed = waiting.result(60)
     assert (first.result, other.result) == (Result.ADDED, Result.KNOWN)
     assert first.reader == other.reader == Subscriber.objects.get()
     assert failed == []
