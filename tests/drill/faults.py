@@ -186,7 +186,6 @@ def replaced(stage: Stage) -> Iterator[Values]:
     stage.dump()
     stage.start_worker()
     _all_sent(stage, issue)
-    sent = stage.sandbox.sandbox.outbox.counts()
     stage.stop_workers()
     stage.stop_site()
     stage.restore_into_a_new_database()
@@ -195,8 +194,10 @@ def replaced(stage: Stage) -> Iterator[Values]:
     yield {}
     yield {"ISSUE": issue}
     _all_sent(stage, issue)
-    if stage.sandbox.sandbox.outbox.counts() != sent:
-        raise RuntimeError("the provider accepted more copies after the restore")
+    # Copies of other letters may have waited until now; none of any letter goes out twice.
+    twice = stage.sandbox.sandbox.outbox.copies(lambda number: number > 1)
+    if twice:
+        raise RuntimeError(f"the provider accepted copies twice: {', '.join(sorted(twice)[:3])}")
 
 
 def migrations_pending(stage: Stage) -> Iterator[Values]:
