@@ -303,12 +303,17 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
             waiting = "in line, or in a call"
     left_to_a_person = _is_left_to_a_person(books)
     cancelled = status.state is EditionState.CANCELLED
+    is_dropped = books.copies_dropped_at is not None
     notes = {
-        "sent": "Postmark accepted them; each has its proof",
+        "sent": "Postmark accepted them"
+        if is_dropped
+        else "Postmark accepted them; each has its proof",
         "unknown": "no answer came back, and none is to be had by asking"
         if left_to_a_person
         else "no answer came back; Postmark is asked about them",
-        "failed": "not sent; the reason stands with each reader, below",
+        "failed": "not sent"
+        if is_dropped
+        else "not sent; the reason stands with each reader, below",
         "suppressed": "may not be mailed: they bounced or complained before",
         "withdrawn": "no mail was sent to them: it ended, or they left, before their copy"
         if cancelled

@@ -82,6 +82,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                 (name, counts[name], today[name]) for name in ORDER if counts[name] != today[name]
             ],
             "books": status.books,
+            "dropped": dropped_sentence(edition.copies_dropped_at),
         },
     )
 

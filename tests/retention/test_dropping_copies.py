@@ -511,6 +511,22 @@ class TestWhatIsShown:
         assert [copy.title for copy in record.copies] == ["Lately"]
         assert record.letters_not_known == 1
 
+    def test_no_page_promises_a_proof_of_each_copy(
+        self,
+        old: Edition,
+        window: WindowOf,  # noqa: F811
+    ) -> None:
+        page = f"/admin/newsletters/{old.issue_id}/"
+        assert "each has its proof" in window.get(page).words
+        assert "recounts every row" in window.get(f"{page}receipt/").words
+
+        drop(old)
+
+        assert "each has its proof" not in window.get(page).words
+        words = window.get(f"{page}receipt/").words
+        assert "recounts every row" not in words
+        assert "Its counts and its receipt stay. Whether a receipt was signed here can" in words
+
     def test_a_receipt_is_genuine_and_cannot_be_counted_again(
         self,
         old: Edition,
