@@ -49,6 +49,7 @@ class Worker:
     def __init__(self, *, concurrency: int, poll_s: float = POLL_AT_MOST_S) -> None:
         self.id = uuid.uuid4()
         self.warning = ""
+        self._host = socket.gethostname()[:255]
         self._concurrency = concurrency
         self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
@@ -95,8 +96,7 @@ class Worker:
         log_ids.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._recognise()
-        host = socket.gethostname()[:255]
-        presence.arrive(self.id, host=host, pid=os.getpid(), warning=self.warning)
+        presence.arrive(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
         threads = [
             threading.Thread(
                 target=log_ids.inherited(self._work), name=f"call-{number}", daemon=True
@@ -151,7 +151,7 @@ class Worker:
             )
 
     def _report(self) -> None:
-        presence.heard_from(self.id)
+        presence.heard_from(self.id, host=self._host, pid=os.getpid(), warning=self.warning)
 
     def _add_counts(self) -> None:
         """No duty: counting that fails must not slow the others down."""

@@ -15,8 +15,9 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from delivery.models import Batch, Delivery
+from delivery.models import Batch, Delivery, Edition
 from publishing.bar import ORDER
+from publishing.dropped_words import dropped_sentence
 from subscribers.models import Subscriber
 
 PAGE = 50
@@ -52,6 +53,10 @@ class OutcomePage:
     after: Place | None
 
 
+class CopiesDroppedError(Exception):
+    """They are not kept any more, or went while they were read; one sentence says since when."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A reader who was looked for, and their copy; None if they were not in the audience."""
@@ -69,7 +74,10 @@ def place(text: str) -> Place | None:
 def outcome_page(
     edition: int, outcome: str, after: Place | None = None, *, most: int = PAGE
 ) -> OutcomePage:
-    """Up to `most` copies of an edition on one of `LISTS`, from a place on."""
+    """
+    Up to `most` copies of an edition on one of `LISTS`, from a place on. Raises
+    `CopiesDroppedError`.
+    """
     if outcome not in LISTS:
         raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
     # The column of the batches that counts the list.
@@ -94,6 +102,7 @@ def outcome_page(
         .select_related("batch")
         .order_by("batch_id", "recipient_id")[: most + 1]
     )
+    _are_kept(Edition.objects.filter(pk=edition))
     shown = found[:most]
     if len(found) > most:
         last = shown[-1]
@@ -102,11 +111,14 @@ def outcome_page(
     return OutcomePage(outcome, shown, Place(ids[-1], _BATCH_END) if were_enough else None)
 
 
-def every_copy(edition: int, outcome: str) -> Iterator[Delivery]:
-    """All copies of a list, some at a time: memory stays the same however many they are."""
+def every_copy(edition: int, outcome: str, *, at_once: int = CHUNK) -> Iterator[Delivery]:
+    """
+    All copies of a list, `at_once` read at a time: memory stays the same however many they are.
+    Raises `CopiesDroppedError`, also in the midst of it: a list that ends is whole.
+    """
     after: Place | None = None
     while True:
-        page = outcome_page(edition, outcome, after, most=CHUNK)
+        page = outcome_page(edition, outcome, after, most=at_once)
         yield from page.copies
         after = page.after
         if after is None:
@@ -119,6 +131,7 @@ def found_readers(
     """
     Readers whose address is `text` or begins with it, each with their copy of this edition, and
     whether there are more. Whoever was erased is not found: their address is not known any more.
+    Raises `CopiesDroppedError`.
     """
     # One look into the index of addresses, and as many into the key of the copies.
     readers = list(
@@ -133,7 +146,18 @@ def found_readers(
             issue_id=issue, version=version, recipient_id__in=[reader.pk for reader in shown]
         ).select_related("batch")
     }
+    _are_kept(Edition.objects.filter(issue=issue, version=version))
     return [Found(reader, copies.get(reader.pk)) for reader in shown], len(readers) > most
+
+
+def _are_kept(edition: QuerySet[Edition]) -> None:
+    """
+    To be asked after copies were read: that they are dropped is said before the first one goes, so
+    what was read before that is whole. Raises `CopiesDroppedError`.
+    """
+    for dropped_at in edition.values_list("copies_dropped_at", flat=True):
+        if dropped_at is not None:
+            raise CopiesDroppedError(dropped_sentence(dropped_at))
 
 
 def _copies_of(outcome: str) -> QuerySet[Delivery]:

@@ -81,11 +81,12 @@ def facts_today(edition: Edition) -> dict[str, Any] | None:
     What a receipt would say that were made of the books as they are. Reads every row; None where
     the rows are not kept any more.
     """
-    if edition.copies_dropped_at is not None:
-        return None
     with transaction.atomic():
         _in_one_moment()
-        return _facts(edition, status_of(edition.pk), _recounted(edition))
+        status = status_of(edition.pk)
+        if status.books.copies_dropped_at is not None:
+            return None
+        return _facts(edition, status, _recounted(edition))
 
 
 def _made(edition: Edition) -> Receipt:

@@ -46,10 +46,9 @@ class OldRows:
     The rows of a table that are older than so many days and may go.
 
     `along` are the columns, unique together, along whose index they are looked for; they grow with
-    `age`, the column that says how old a row is. `may_go`, with its `values`, is what else must
-    hold. Where they do not grow with it (`in_order` is false), the table is walked to its end:
-    for tables without an index by age, along their primary key. All of it is SQL that we have
-    written.
+    `age`, the column that says how old a row is. `may_go` is what else must hold. Where they do not
+    grow with it (`in_order` is false), the table is walked to its end: for tables without an index
+    by age, along their primary key. All of it is SQL that we have written.
     """
 
     table: str
@@ -57,7 +56,6 @@ class OldRows:
     age: str
     days: float
     may_go: str = "true"
-    values: Sequence[Any] = ()
     in_order: bool = True
 
     @property
@@ -70,7 +68,7 @@ class OldRows:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*) FROM {self.table} WHERE {self._is_old} AND {self.may_go}",  # noqa: S608 -- our own words
-                [self.days * 86400, *self.values],
+                [self.days * 86400],
             )
             return int(cursor.fetchone()[0])
 
@@ -125,7 +123,7 @@ class OldRows:
                 WHERE {where} AND {self._is_old} AND {self.may_go}
                 ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE SKIP LOCKED))
             """,  # noqa: S608 -- our own words
-            [*values, self.days * 86400, *self.values, at_once],
+            [*values, self.days * 86400, at_once],
         )
         return int(cursor.rowcount)
 

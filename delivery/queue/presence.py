@@ -30,19 +30,23 @@ def arrive(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None
         cursor.execute(
             "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [FORGET_AFTER]
         )
+    heard_from(worker, host=host, pid=pid, warning=warning)
+
+
+def heard_from(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
+    """
+    A worker is there. Its row may have gone meanwhile: it was silent for a day, or a backup that
+    does not know it was put back under it.
+    """
+    with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO worker (id, started_at, heard_at, host, pid, warning)
             VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)
+            ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp()
             """,
             [worker, host, pid, warning],
         )
-
-
-def heard_from(worker: uuid.UUID) -> None:
-    """A worker is still there."""
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE worker SET heard_at = clock_timestamp() WHERE id = %s", [worker])
 
 
 def heard(cursor: CursorWrapper, *, host: str = "") -> Heard:

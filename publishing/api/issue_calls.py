@@ -30,10 +30,9 @@ from publishing.api.shapes import (
     Receipt,
 )
 from publishing.copy_words import why_of
-from publishing.dropped_words import dropped_sentence
 from publishing.issue_list import newest_before, rows_of
 from publishing.naming_editions import HIGHEST_VERSION
-from publishing.reader_outcomes import outcome_page, place
+from publishing.reader_outcomes import CopiesDroppedError, outcome_page, place
 from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
 from publishing.status import NoSuchEditionError, edition_of, status_named, status_of
 
@@ -127,9 +126,10 @@ def list_copies(
 ) -> CopyPage:
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
     edition = _named(issue, version)
-    if gone := dropped_sentence(edition.copies_dropped_at):
-        raise ProblemError(Kind.GONE, gone)
-    page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
+    try:
+        page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
+    except CopiesDroppedError as gone:
+        raise ProblemError(Kind.GONE, str(gone)) from None
     held_until = status_of(edition.pk).held_until
     return CopyPage(
         issue=edition.issue_id,

@@ -15,7 +15,6 @@ from django.http import HttpRequest
 from delivery.models import Delivery, Edition
 from publishing.bar import ORDER
 from publishing.copy_words import address_of, when_of, why_of
-from publishing.dropped_words import dropped_sentence
 from publishing.permissions import TAKE_READERS_AWAY
 from publishing.progress import OUTCOME_TONES
 from publishing.reader_outcomes import (
@@ -24,6 +23,7 @@ from publishing.reader_outcomes import (
     LISTS,
     MISSED,
     PAGE,
+    CopiesDroppedError,
     Found,
     found_readers,
     outcome_page,
@@ -77,19 +77,19 @@ def listed_readers(
         "is_ours": not books.is_on_request,
         "text": "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
-        "dropped": dropped_sentence(books.copies_dropped_at),
     }
-    if facts["dropped"]:
-        return facts | {"rows": []}
-    if text and takes_away:
-        found, more = found_readers(edition.issue_id, edition.version, text)
-        return facts | {
-            "text": text,
-            "rows": [_found_row(one, why, clock, manages) for one in found],
-            "more_found": more,
-        }
     after = place(request.GET.get("after", ""))
-    page = outcome_page(edition.pk, outcome, after, most=most)
+    try:
+        if text and takes_away:
+            found, more = found_readers(edition.issue_id, edition.version, text)
+            return facts | {
+                "text": text,
+                "rows": [_found_row(one, why, clock, manages) for one in found],
+                "more_found": more,
+            }
+        page = outcome_page(edition.pk, outcome, after, most=most)
+    except CopiesDroppedError as gone:
+        return facts | {"rows": [], "dropped": str(gone)}
     return facts | {
         "rows": [_row(copy, why, manages) for copy in page.copies],
         "paged": after is not None,

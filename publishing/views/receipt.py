@@ -125,6 +125,9 @@ def _checked(given: Signed) -> dict[str, Any]:
     if edition is None:
         return {"checked": True, "is_genuine": given.is_genuine, "edition": None}
     today = facts_today(edition)
+    if today is None:
+        # It may have been said since the edition was read.
+        edition.refresh_from_db(fields=["copies_dropped_at"])
     return {
         "checked": True,
         "is_genuine": given.is_genuine,

@@ -218,6 +218,18 @@ def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> 
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong() -> None:
+    presence.arrive(worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing.")
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM worker")
+
+    presence.heard_from(worker, host="letterbox", pid=1, warning="A stream is missing.")
+
+    assert health().workers == 1
+    assert presence.warnings() == ["A stream is missing."]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) -> None:
     for seconds_ago, took_s in ((50, 0.2), (40, 0.4), (30, 9.0)):
         an_attempt(edition, "answered", seconds_ago, took_s)

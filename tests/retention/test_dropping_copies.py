@@ -30,6 +30,7 @@ from publishing.content import Content
 from publishing.dropped_words import dropped_sentence
 from publishing.dropping_copies import CopiesStayError, drop_copies, why_they_stay
 from publishing.publish import publish
+from publishing.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from publishing.receipts import facts_today, receipt_of, signed_receipt
 from publishing.versions import EVERYONE, REACHED, VersionRefusedError, place_of
 from subscribers.erasing import erase
@@ -527,13 +528,24 @@ class TestWhatIsShown:
         assert "recounts every row" not in words
         assert "Its counts and its receipt stay. Whether a receipt was signed here can" in words
 
+    def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
+        self, old: Edition
+    ) -> None:
+        readers = every_copy(old.pk, ALL, at_once=2)
+        next(readers)
+
+        drop(old)
+
+        with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):
+            list(readers)
+
     def test_a_receipt_is_genuine_and_cannot_be_counted_again(
         self,
         old: Edition,
         window: WindowOf,  # noqa: F811
     ) -> None:
+        # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)
-        old.refresh_from_db()
 
         assert facts_today(old) is None
         kept = signed_receipt(receipt_of(old)).as_json()
