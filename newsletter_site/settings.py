@@ -352,6 +352,9 @@ METRICS_TOKEN = env.secret("METRICS_TOKEN")
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
+# Who was erased and what was paused or cancelled: after a restored backup, which knows nothing of
+# it, a person goes by these lines (docs/restore.md).
+WRITTEN_AT_EVERY_LEVEL = ("publishing.audit_trail", "subscribers.erasing")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -380,6 +383,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
     "loggers": {
         **{name: {"level": LOG_LEVEL} for name in OUR_APPS},
+        **{name: {"level": "INFO"} for name in WRITTEN_AT_EVERY_LEVEL},
         # Django's own handlers go: one would mail faults to nobody.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).

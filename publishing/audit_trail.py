@@ -7,6 +7,7 @@ import uuid
 
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth import get_user_model
+from django.db import transaction
 
 from delivery import log_ids
 from delivery.books import WORDS_FOR
@@ -99,8 +100,12 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 
 
 def record_action(author: uuid.UUID, edition: Edition, action: str) -> None:
-    """A person did something to an edition: `resume` and its like."""
-    _record(author, edition.issue_id, CHANGE, f"{action.capitalize()}, version {edition.version}.")
+    """
+    A person did something to an edition: `resume` and its like. In the program's log as well: a
+    restored backup does not know what was paused or cancelled since, and a person goes by that.
+    """
+    _log(edition, action)
+    _record_in_the_trail(author, edition, action)
 
 
 def record_download(author: uuid.UUID, edition: Edition, outcome: str) -> None:
@@ -115,22 +120,32 @@ def record_action_from_the_command_line(edition: Edition, action: str) -> None:
     An operator did something to an edition. Nobody is signed in there: it stands under the only
     superuser where there is one, as publishing from a script does, and in the program's log always.
     """
-    log_ids.bind(issue=edition.issue_id, version=edition.version)
-    logger.info("edition %d was %s from the command line", edition.pk, action)
     _record_for_the_operator(edition, action)
 
 
 def record_copies_dropped_from_the_command_line(edition: Edition) -> None:
     """An operator dropped who got an edition. In the same transaction; under whom, as above."""
-    log_ids.bind(issue=edition.issue_id, version=edition.version)
-    logger.info("the copies of edition %d were dropped from the command line", edition.pk)
     _record_for_the_operator(edition, "dropped the copies")
 
 
+def _log(edition: Edition, action: str) -> None:
+    log_ids.bind(issue=edition.issue_id, version=edition.version)
+    # Not before it is so: a person goes by the line.
+    transaction.on_commit(
+        lambda: logger.info("version %d of an issue: %s", edition.version, action)
+    )
+
+
+def _record_in_the_trail(author: uuid.UUID, edition: Edition, action: str) -> None:
+    _record(author, edition.issue_id, CHANGE, f"{action.capitalize()}, version {edition.version}.")
+
+
 def _record_for_the_operator(edition: Edition, action: str) -> None:
+    action = f"{action} from the command line"
+    _log(edition, action)
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
-        record_action(superusers[0].pk, edition, f"{action} from the command line")
+        _record_in_the_trail(superusers[0].pk, edition, action)
 
 
 def _record_draft(author: uuid.UUID, draft: Draft, flag: int, sentence: str) -> None:
