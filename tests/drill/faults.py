@@ -73,14 +73,14 @@ def nothing_goes_out(stage: Stage) -> Iterator[Values]:
     yield {}
     stage.stop_workers(signal.SIGKILL)
     stage.start_worker()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def mail_is_late(stage: Stage) -> Iterator[Values]:
     """The workers are frozen for longer."""
     issue = _frozen(stage, "Late")
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
     stage.stop_workers(signal.SIGKILL)
     stage.start_worker()
 
@@ -93,7 +93,7 @@ def doubt_is_old(stage: Stage) -> Iterator[Values]:
     issue = stage.publish("Doubt")
     yield {}
     stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def needs_attention(stage: Stage) -> Iterator[Values]:
@@ -116,7 +116,7 @@ def accepted_twice(stage: Stage) -> Iterator[Values]:
     ][0]
     stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def mark_without_evidence(stage: Stage) -> Iterator[Values]:
@@ -131,7 +131,7 @@ def mark_without_evidence(stage: Stage) -> Iterator[Values]:
     )
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def surge(stage: Stage) -> Iterator[Values]:
@@ -143,7 +143,7 @@ def surge(stage: Stage) -> Iterator[Values]:
     for recipient, message in _sent(stage, issue)[:3]:
         stage.tell(_event(issue, recipient, message, bounced=True))
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
     stage.stop_workers()
 
 
@@ -154,7 +154,7 @@ def calls_fail(stage: Stage) -> Iterator[Values]:
     issue = stage.publish("Fails")
     yield {}
     stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def no_call_is_answered(stage: Stage) -> Iterator[Values]:
@@ -165,7 +165,7 @@ def no_call_is_answered(stage: Stage) -> Iterator[Values]:
     stage.start_worker()
     yield {}
     stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def slows_us(stage: Stage) -> Iterator[Values]:
@@ -176,7 +176,7 @@ def slows_us(stage: Stage) -> Iterator[Values]:
     issue = stage.publish("Too fast")
     yield {}
     stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def replaced(stage: Stage) -> Iterator[Values]:
@@ -192,7 +192,7 @@ def replaced(stage: Stage) -> Iterator[Values]:
     stage.start_site()
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
     _all_sent(stage, issue)
     # Copies of other letters may have waited until now; none of any letter goes out twice.
     twice = stage.sandbox.sandbox.outbox.copies(lambda number: number > 1)
@@ -289,7 +289,7 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
     stage.sandbox.sandbox.gate.release()
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue}
+    yield {"ISSUE": issue, "N": "1"}
 
 
 def events_wait(stage: Stage) -> Iterator[Values]:
