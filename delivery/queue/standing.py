@@ -25,13 +25,14 @@ MOST_EDITIONS = 50
 # its batches.
 MOST_NAMED = 10
 
+# Of what has ended nothing is left to be done about doubt that asking did not end.
 BATCHES = """
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)
                FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
            extract(epoch FROM clock_timestamp() - min(doubt_since))::float8
     FROM batch JOIN edition ON edition.id = edition_id
-    WHERE state <> 'done' AND NOT (state = 'parked' AND control = 'closed')
+    WHERE state <> 'done' AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))
     GROUP BY state
 """
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
@@ -153,6 +154,24 @@ def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
     assert found["homing_look_ups_total", (("answer", "found"),)] == 1
     assert found["homing_copies_total", (("outcome", "sent"),)] == 2
     assert found["homing_oldest_doubt_age_seconds", ()] == 0
+
+
+@pytest.mark.parametrize("control", ["closed", "cancelled"])
+def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
+    newsroom: Newsroom, provider: SandboxServer, control: str
+) -> None:
+    newsroom.confirm(2)
+    provider.sandbox.set_fault("accept_then_close")
+    edition = newsroom.publish()
+    newsroom.step()
+    newsroom.let_time_pass(50)
+    Batch.objects.filter(edition=edition).update(state="parked")
+    assert scraped()["homing_oldest_doubt_age_seconds", ()] > 49
+
+    Edition.objects.filter(pk=edition.pk).update(control=control, control_at=Now())
+
+    assert scraped()["homing_oldest_doubt_age_seconds", ()] == 0
+    assert scraped()["homing_copies_unknown", ()] == 0
 
 
 def test_a_429_and_the_pace_that_follows_are_told(
