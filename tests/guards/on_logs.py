@@ -23,6 +23,14 @@ LEAVES = f"{OWN_LOG}test_a_statement_that_fails_leaves_neither_its_words_nor_the
 
 GUARDS = [
     guard(
+        "what a person goes by after a restored backup is logged at every level",
+        "newsletter_site/settings.py",
+        '        **{name: {"level": "INFO"} for name in WRITTEN_AT_EVERY_LEVEL},\n',
+        "",
+        "tests/publishing/test_what_is_logged_at_every_level.py"
+        "::test_it_is_logged_what_was_cancelled_and_who_was_erased",
+    ),
+    guard(
         "the server brought along logs no statement that failed",
         "newsletter_site/embedded_postgres/server.py",
         '    "log_min_error_statement": "panic",\n',

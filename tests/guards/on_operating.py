@@ -23,6 +23,28 @@ ASKED = "newsletter_site/operating/asked_in_time.py"
 
 GUARDS = [
     guard(
+        "a worker whose row went is there again as soon as it is heard from",
+        "delivery/queue/presence.py",
+        "            INSERT INTO worker (id, started_at, heard_at, host, pid, warning)\n"
+        "            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)\n"
+        "            ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp()\n"
+        '            """,\n'
+        "            [worker, host, pid, warning],\n",
+        "            UPDATE worker SET heard_at = clock_timestamp() WHERE id = %s\n"
+        '            """,\n'
+        "            [worker],\n",
+        "tests/delivery/test_health.py"
+        "::test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong",
+    ),
+    guard(
+        "doubt about which nothing is asked any more wakes nobody once the issue was cancelled",
+        "delivery/queue/standing.py",
+        "control IN ('closed', 'cancelled'))",
+        "control IN ('closed'))",
+        "tests/newsletter_site/test_metrics.py"
+        "::test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for",
+    ),
+    guard(
         "a database that hangs hangs no probe",
         ASKED,
         "if not asked.is_over.wait(max(0.0, left_s)):",
