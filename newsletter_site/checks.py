@@ -10,6 +10,9 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.checks import CheckMessage, Error, Info, register
 from django.core.checks import Warning as Advice
+from django.http.request import validate_host
+
+from newsletter_site.environment import host_of
 
 # Shorter ones are guessed, or are words somebody knows: whoever has one of them speaks as Postmark,
 # or reads how the site does.
@@ -19,11 +22,9 @@ LEAST_CHARACTERS = 16
 @register("homing")
 def one_newsletter_address(**kwargs: Any) -> Iterable[CheckMessage]:
     """Links in mail must lead to a host that this site answers for."""
-    host = urlsplit(settings.SITE_URL).hostname or ""
+    host = host_of(settings.SITE_URL)
     allowed = settings.ALLOWED_HOSTS
-    if "*" not in allowed and not any(
-        host == name or (name.startswith(".") and host.endswith(name)) for name in allowed
-    ):
+    if not validate_host(host, allowed):
         yield Error(
             f"SITE_URL names the host {host!r}, which is not among ALLOWED_HOSTS {allowed!r}.",
             hint="Links in mail would be refused. Add the host to ALLOWED_HOSTS.",

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off", ""}
+A_YEAR_S = 31_536_000.0
 
 
 def stop(name: str, found: str, expected: str) -> NoReturn:
@@ -44,8 +45,11 @@ class Environment:
         return self.text(name)
 
     def secret(self, name: str) -> str:
-        """The value as it stands. The refusal of what no header can carry does not repeat it."""
-        value = self.values.get(name, "")
+        """
+        The value as it stands, or "" when unset or blank. The refusal of what no header can carry
+        does not repeat it.
+        """
+        value = self.values[name] if name in self else ""
         if not re.fullmatch(r"[ -~]*", value):
             stop(name, "a text with other characters (not shown)", "printable ASCII characters")
         return value
@@ -72,24 +76,33 @@ class Environment:
         """A whole number from `least` to `most`, or None when unset."""
         return self.whole(name, least, least=least, most=most) if name in self else None
 
-    def seconds(self, name: str, default: float, *, least: float = 0.0) -> float:
-        """A number of seconds, fractions allowed, at least `least` and at most a year."""
-        return self._seconds(name, self.text(name, str(default)), least)
+    def texts(self, name: str) -> list[str]:
+        """What stands between the commas, without surrounding blanks and without empty parts."""
+        return [part.strip() for part in self.text(name).split(",") if part.strip()]
+
+    def seconds(
+        self, name: str, default: float, *, least: float = 0.0, most: float = A_YEAR_S
+    ) -> float:
+        """A number of seconds from `least` to `most`, fractions allowed."""
+        return self._seconds(name, self.text(name, str(default)), least, most)
 
     def seconds_list(self, name: str, default: str) -> tuple[float, ...]:
         """Comma-separated numbers of seconds, each later than the one before."""
         found = self.text(name, default)
         parts = [part.strip() for part in found.split(",")]
-        times = tuple(self._seconds(name, part, 0.0) for part in parts)
+        times = tuple(self._seconds(name, part, 0.0, A_YEAR_S) for part in parts)
         if list(times) != sorted(set(times)):
             stop(name, repr(found), "seconds that grow, such as 60,300,900")
         return times
 
-    def _seconds(self, name: str, found: str, least: float) -> float:
+    def _seconds(self, name: str, found: str, least: float, most: float) -> float:
         if not re.fullmatch(r"[0-9]{1,8}(\.[0-9]{1,6})?", found) or not (
-            least <= float(found) <= 31_536_000
+            least <= float(found) <= most
         ):
-            more = f" of at least {least:g}" if least else ""
+            bounds = [f"at least {least:g}"] if least else []
+            if most < A_YEAR_S:
+                bounds.append(f"at most {most:g}")
+            more = f" of {' and '.join(bounds)}" if bounds else ""
             stop(name, repr(found), f"a number of seconds{more}, such as 30 or 0.5")
         return float(found)
 
@@ -151,6 +164,12 @@ class Environment:
             return Path(found).expanduser().absolute()
         except RuntimeError:
             stop(name, repr(found), "the path of a folder; there is no such user")
+
+
+def host_of(address: str) -> str:
+    """The host of an address as Django finds it in a request: an IPv6 one in brackets."""
+    host = (urlsplit(address).hostname or "").removesuffix(".")
+    return f"[{host}]" if ":" in host else host
 
 
 def is_mailbox(value: str) -> bool:

@@ -1,8 +1,9 @@
 """
 What becomes of a file that is sent to a page that asks for none: nothing.
 
-Django reads a form before it asks who sent it, and would write a file of any size to the disk. The
-one page that takes a file (imports) puts a handler of its own in place of this one.
+Django reads a form before it asks who sent it, and would write a file of any size to the disk. What
+takes a file (the desk's imports and pictures, the API's imports) puts a handler of its own in place
+of this one.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
-from newsletter_site.environment import Environment, is_mailbox, stop
+from newsletter_site.environment import Environment, host_of, is_mailbox, stop
 from newsletter_site.logs.net import basic_credentials
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -74,10 +74,10 @@ SECRET_KEY = (
     else env.required("SECRET_KEY", "a long random text, because DEBUG is off")
 )
 # Links in mail are signed for years: when the key changes, the old one goes here.
-SECRET_KEY_FALLBACKS = [key for key in env.text("SECRET_KEY_FALLBACKS").split(",") if key]
-ALLOWED_HOSTS = [host for host in env.text("ALLOWED_HOSTS").replace(" ", "").split(",") if host]
+SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
+ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:
-    ALLOWED_HOSTS = [urlsplit(SITE_URL).hostname or "", "127.0.0.1", "localhost", "[::1]"]
+    ALLOWED_HOSTS = [host_of(SITE_URL), "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = ["{0.scheme}://{0.netloc}".format(urlsplit(SITE_URL))]
 
 # --- Apps ------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ TESTS_PER_HOUR = env.whole("TESTS_PER_HOUR", 60, least=1, most=100_000)
 PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)
 
 # --- Posted forms ----------------------------------------------------------------------------
-IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05)
+IDEMPOTENCY_WAIT_S = env.seconds("IDEMPOTENCY_WAIT_S", 10, least=0.05, most=300)
 IDEMPOTENCY_TTL_DAYS = env.whole("IDEMPOTENCY_TTL_DAYS", 30, least=1, most=3650)
 
 # --- What is kept how long -------------------------------------------------------------------

@@ -18,6 +18,8 @@ STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
 OUTAGE = "tests/faults/test_a_worker_says_that_the_database_is_away.py::"
 NAMES = "tests/newsletter_site/test_a_name_that_is_not_the_sites.py::"
 PROXY = "tests/deployment/test_the_proxy_in_front.py::"
+BEFORE = "tests/newsletter_site/test_checks_before_deploying.py::"
+SETTINGS = "tests/newsletter_site/test_settings_from_the_environment.py::"
 PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
@@ -344,5 +346,41 @@ GUARDS = [
         "        for reason in verdict.reasons:\n",
         "        for reason in (*verdict.reasons, *verdict.details):\n",
         f"{CHECKS}test_a_shell_is_told_once_which_migration_lacks",
+    ),
+    guard(
+        "a name with a dot before it is that name too, as Django has it",
+        "newsletter_site/checks.py",
+        "    if not validate_host(host, allowed):\n",
+        "    if host not in allowed:\n",
+        f"{BEFORE}test_a_name_that_the_site_answers_to_is_not_refused",
+    ),
+    guard(
+        "an IPv6 address of the site stands in brackets, as in requests",
+        "newsletter_site/environment.py",
+        'return f"[{host}]" if ":" in host else host',
+        "return host",
+        f"{BEFORE}test_a_name_that_the_site_answers_to_is_not_refused",
+        f"{SETTINGS}test_a_site_at_an_ipv6_address_answers_to_it",
+    ),
+    guard(
+        "a blank secret is none",
+        "newsletter_site/environment.py",
+        'value = self.values[name] if name in self else ""',
+        'value = self.values.get(name, "")',
+        f"{SETTINGS}test_a_blank_secret_counts_as_unset",
+    ),
+    guard(
+        "an earlier key is one without the blank after its comma",
+        "newsletter_site/environment.py",
+        "[part.strip() for part in self.text(",
+        "[part for part in self.text(",
+        f"{SETTINGS}test_a_right_value_becomes_what_it_means",
+    ),
+    guard(
+        "no form is told to wait for longer than PostgreSQL can be told",
+        "newsletter_site/settings.py",
+        '"IDEMPOTENCY_WAIT_S", 10, least=0.05, most=300)',
+        '"IDEMPOTENCY_WAIT_S", 10, least=0.05)',
+        f"{SETTINGS}test_a_wrong_value_is_answered_with_one_sentence",
     ),
 ]

@@ -40,11 +40,35 @@ def test_nothing_is_said_of_good_settings() -> None:
         ("METRICS_TOKEN", "", "homing.I001"),
         ("POSTMARK_WEBHOOK_PASSWORD", "fifteen-letters", "homing.W006"),
         ("ALLOWED_HOSTS", ["elsewhere.example.org"], "homing.E001"),
+        ("ALLOWED_HOSTS", [".letter.example.org.evil.example"], "homing.E001"),
+        ("SITE_URL", "https://[2001:db8::2]", "homing.E001"),
     ],
 )
 def test_what_would_be_regretted_is_said(settings: Any, name: str, value: Any, id_: str) -> None:
     setattr(settings, name, value)
     assert said() == {id_}
+
+
+@pytest.mark.parametrize(
+    ("site", "allowed"),
+    [
+        ("https://letter.example.org", "letter.example.org"),
+        ("https://letter.example.org", ".letter.example.org"),
+        ("https://letter.example.org", ".example.org"),
+        ("https://letter.example.org", "Letter.Example.org"),
+        ("https://Letter.example.org", "letter.example.org"),
+        ("https://letter.example.org.", "letter.example.org"),
+        ("https://letter.example.org:8443", "letter.example.org"),
+        ("https://[2001:DB8::1]:8443", "[2001:db8::1]"),
+        ("https://letter.example.org", "*"),
+    ],
+)
+def test_a_name_that_the_site_answers_to_is_not_refused(
+    settings: Any, site: str, allowed: str
+) -> None:
+    settings.SITE_URL = site
+    settings.ALLOWED_HOSTS = [allowed]
+    assert said() == set()
 
 
 def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:

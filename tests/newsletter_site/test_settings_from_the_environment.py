@@ -53,6 +53,14 @@ def test_a_blank_variable_counts_as_unset(settings_under: ReadSettings) -> None:
     assert blank["PUBLISH_HOLD_S"] == 30
 
 
+@pytest.mark.parametrize("name", ["METRICS_TOKEN", "POSTMARK_WEBHOOK_PASSWORD"])
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+def test_a_blank_secret_counts_as_unset(
+    settings_under: ReadSettings, name: str, blank: str
+) -> None:
+    assert settings_under(**REAL, **{name: blank})[name] == ""
+
+
 def test_the_secret_key_of_a_checkout_is_made_once_and_shown_to_nobody(
     settings_under: ReadSettings, tmp_path: Path
 ) -> None:
@@ -220,7 +228,15 @@ MISTAKES = [
         for found in ("101", "100.5", "0", "0.0", "-4", "4 %", "four", "nan", "1e1")
     ),
     ("POSTMARK_RETENTION_DAYS", "6", "a whole number from 7 to 365"),
-    ("IDEMPOTENCY_WAIT_S", "0", "a number of seconds of at least 0.05, such as 30 or 0.5"),
+    *(
+        (
+            "IDEMPOTENCY_WAIT_S",
+            found,
+            "a number of seconds of at least 0.05 and at most 300, such as 30 or 0.5",
+        )
+        # The last is more milliseconds than PostgreSQL takes for a timeout.
+        for found in ("0", "301", "2147484")
+    ),
     ("IDEMPOTENCY_TTL_DAYS", "0", "a whole number from 1 to 3650"),
 ]
 
@@ -304,7 +320,10 @@ def test_a_program_ends_with_the_sentence_and_without_a_traceback(tmp_path: Path
         ("FROM_EMAIL", '"Ada, Jr." <a@example.org>', '"Ada, Jr." <a@example.org>'),
         ("FROM_EMAIL", "Åsa <a@example.org>", "Åsa <a@example.org>"),
         ("ALLOWED_HOSTS", "a.example, b.example,", ["a.example", "b.example"]),
+        ("ALLOWED_HOSTS", " , ", ["letter.example.org", "127.0.0.1", "localhost", "[::1]"]),
         ("SECRET_KEY_FALLBACKS", "one,two", ["one", "two"]),
+        ("SECRET_KEY_FALLBACKS", "one, two two ,, ", ["one", "two two"]),
+        ("IDEMPOTENCY_WAIT_S", "300", 300.0),
         ("UNSUBSCRIBE_HANDLING", "postmark", "postmark"),
     ],
 )
@@ -313,6 +332,11 @@ def test_a_right_value_becomes_what_it_means(
 ) -> None:
     found = settings_under(**REAL | {name: value})
     assert found[name] == becomes
+
+
+def test_a_site_at_an_ipv6_address_answers_to_it(settings_under: ReadSettings) -> None:
+    found = settings_under(**REAL | {"SITE_URL": "https://[2001:db8::1]:8443"})
+    assert "[2001:db8::1]" in found["ALLOWED_HOSTS"]
 
 
 def test_a_secret_keeps_its_blanks() -> None:
