@@ -46,6 +46,10 @@ limit_request_line = 4094
 limit_request_fields = 100
 limit_request_field_size = 8190
 control_socket_disable = True
+# What a proxy says of a request is read by the site alone, and only under TRUST_PROXY. gunicorn
+# would believe whoever asks from this machine.
+secure_scheme_headers: dict[str, str] = {}
+forwarder_headers = ""
 
 
 def worker_exit(server: Any, worker: Any) -> None:

@@ -3,8 +3,8 @@ What is true of every answer below /api/, whoever gives it: middleware around al
 
 Cookies are taken off before anybody looks: a call is its token's, and no browser can be made to
 call in somebody's name. It is https or nothing. Every failure is a problem in JSON, also one of the
-site itself. Nothing is kept by anybody on the way. HEAD is answered like GET; the web server leaves
-the body out.
+site itself. Nothing is kept by anybody on the way. HEAD is answered like GET; its body is left out
+at the very end (`no_body_for_head.py`). No call has a body of untold length.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ _BROKEN = (
     "Something broke here and nothing was changed. Ask again with the same key; the log says why.",
 )
 _KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
+_WITHOUT_LENGTH = (
+    "The body came in pieces (chunked) and without its length, so nothing of it was read and "
+    "nothing done. Send it with a Content-Length."
+)
 _NOT_FOR_REDIRECTS = (
     Kind.NOT_FOUND,
     "There is nothing at this address; is a slash missing at its end?",
@@ -50,6 +54,12 @@ def _as_get(request: HttpRequest) -> Iterator[None]:
         yield
     finally:
         request.method = asked_by
+
+
+def _has_untold_length(request: HttpRequest) -> bool:
+    """Of such a body Django reads nothing, and takes the call for one without a body."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    return "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal()
 
 
 class ApiBoundary:
@@ -78,6 +88,8 @@ class ApiBoundary:
                     "anybody on the way may have read it: revoke it and make another.",
                 )
             )
+        if _has_untold_length(request):
+            return answer_of(Problem(Kind.NOT_READABLE, _WITHOUT_LENGTH))
         answer = self.get_response(request)
         if answer.status_code < 300 or answer.headers.get("Content-Type") == MEDIA_TYPE:
             return answer

@@ -213,20 +213,11 @@ def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: s
     )
 
 
-def _has_its_length(request: HttpRequest) -> None:
-    """Of a file of untold length nothing is read. Raises `ProblemError`."""
-    if not (request.META.get("CONTENT_LENGTH") or "").isdecimal():
-        raise ProblemError(
-            Kind.NOT_READABLE, "The file came without its length. Send a Content-Length with it."
-        )
-
-
 @contextmanager
 def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, str]]:
     """The file that came, and its name. Raises `ProblemError` where none did, or too much."""
     match request.content_type:
         case "text/csv":
-            _has_its_length(request)
             with TemporaryFile(prefix="homing-upload-") as file:
                 came = 0
                 while chunk := request.read(AT_A_TIME):

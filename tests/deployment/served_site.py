@@ -27,8 +27,23 @@ class ServedSite:
 
     def get(self, path: str, **headers: str) -> requests.Response:
         """The answer to one GET; a redirect is an answer."""
-        return requests.get(
+        return self._ask("GET", path, headers)
+
+    def head(self, path: str, **headers: str) -> requests.Response:
+        """The answer to one HEAD."""
+        return self._ask("HEAD", path, headers)
+
+    def post_in_pieces(self, path: str, body: bytes, **headers: str) -> requests.Response:
+        """The answer to one POST that does not say how long its body is."""
+        return self._ask("POST", path, headers, iter([body]))
+
+    def _ask(
+        self, method: str, path: str, headers: dict[str, str], body: Iterator[bytes] | None = None
+    ) -> requests.Response:
+        return requests.request(
+            method,
             self.url + path,
+            data=body,
             headers={**FROM_THE_PROXY, **headers},
             timeout=PATIENCE_S,
             allow_redirects=False,

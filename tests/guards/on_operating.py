@@ -20,6 +20,7 @@ NAMES = "tests/newsletter_site/test_a_name_that_is_not_the_sites.py::"
 PROXY = "tests/deployment/test_the_proxy_in_front.py::"
 BEFORE = "tests/newsletter_site/test_checks_before_deploying.py::"
 SETTINGS = "tests/newsletter_site/test_settings_from_the_environment.py::"
+BY_HEAD = "tests/deployment/test_asked_for_by_head.py::"
 PLACES = "tests/newsletter_site/test_places_for_pages.py::"
 ASKED = "newsletter_site/operating/asked_in_time.py"
 
@@ -382,5 +383,35 @@ GUARDS = [
         '"IDEMPOTENCY_WAIT_S", 10, least=0.05, most=300)',
         '"IDEMPOTENCY_WAIT_S", 10, least=0.05)',
         f"{SETTINGS}test_a_wrong_value_is_answered_with_one_sentence",
+    ),
+    guard(
+        "what is asked for by HEAD writes no warning",
+        "newsletter_site/wsgi.py",
+        "no_body_for_head(whole_bodies(forms_in_utf8(get_wsgi_application())))",
+        "whole_bodies(forms_in_utf8(get_wsgi_application()))",
+        f"{BY_HEAD}test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning",
+    ),
+    guard(
+        "an answer to HEAD comes to its end",
+        "newsletter_site/no_body_for_head.py",
+        "            close()\n",
+        "            pass\n",
+        f"{BY_HEAD}test_the_answer_is_closed_and_nothing_of_its_body_is_made",
+    ),
+    guard(
+        "nobody is believed about https while no proxy is trusted",
+        "deploy/gunicorn.conf.py",
+        "secure_scheme_headers: dict[str, str] = {}\n",
+        "",
+        "tests/deployment/test_who_is_believed_about_https.py::"
+        "test_without_a_trusted_proxy_nobody_is_believed",
+    ),
+    guard(
+        "nobody moves the site to another path by a header",
+        "deploy/gunicorn.conf.py",
+        'forwarder_headers = ""\n',
+        "",
+        "tests/deployment/test_who_is_believed_about_https.py::"
+        "test_nobody_moves_the_site_to_another_path",
     ),
 ]

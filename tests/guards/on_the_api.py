@@ -9,6 +9,7 @@ PAGE = "tests/newsletter_site/test_the_page_of_tokens.py::"
 CALLS = "tests/newsletter_site/test_every_call_of_the_api.py::"
 PUBLISHING = "tests/publishing/api/test_publishing_by_a_program.py::"
 READERS = "tests/subscribers/api/test_readers_by_a_program.py::"
+IN_PIECES = "tests/publishing/api/test_a_body_that_comes_in_pieces.py::"
 SAME_CALL = "tests/subscribers/api/test_what_makes_two_calls_the_same.py::"
 IMPORTS = "tests/subscribers/api/test_imports_by_a_program.py::"
 
@@ -227,11 +228,12 @@ GUARDS = [
     ),
     guard(
         "of a file of untold length no beginning is taken for the whole",
-        "subscribers/api/import_calls.py",
-        "            _has_its_length(request)\n",
-        "",
+        BOUNDARY,
+        "        if _has_untold_length(request):\n",
+        "        if False:\n",
         "tests/subscribers/api/test_an_upload_that_is_cut_off.py::"
         "test_a_file_without_its_length_is_refused",
+        f"{IN_PIECES}test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces",
     ),
     guard(
         "what a program does to an edition it does to the version that it names",

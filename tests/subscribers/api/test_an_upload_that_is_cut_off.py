@@ -54,3 +54,4 @@ def test_a_file_without_its_length_is_refused(database_url: str) -> None:
         answer = sent(site, Program(manager()), chunked, **{"Transfer-Encoding": "chunked"})
     assert answer.startswith("HTTP/1.1 400")
     assert "without its length" in answer
+    assert not SubscriberImport.objects.exists()

@@ -1,0 +1,64 @@
+"""HEAD, as monitors ask: the headers of the answer, no body, and no warning in the log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from newsletter_site.no_body_for_head import no_body_for_head
+from tests.deployment.served_site import served_site
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning(
+    database_url: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with served_site(database_url) as site:
+        for path in ("/health/live/", "/health/ready/", "/archive/", "/api/v1/openapi.json"):
+            read, asked = site.get(path), site.head(path)
+            assert (asked.status_code, asked.content) == (read.status_code, b"")
+            assert read.status_code == 200
+            assert asked.headers.get("Content-Length") == read.headers.get("Content-Length")
+        assert site.head("/archive/").headers["Content-Length"] == str(
+            len(site.get("/archive/").content)
+        )
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert any("was answered 200" in line["event"] for line in lines)
+    loud = [line for line in lines if line["level"] not in {"debug", "info"}]
+    # Nothing is collected here, and a package says so.
+    assert [line["event"] for line in loud if line["logger"] != "py.warnings"] == []
+
+
+def test_the_answer_is_closed_and_nothing_of_its_body_is_made() -> None:
+    ended: list[str] = []
+
+    class Answer:
+        def __iter__(self) -> Iterator[bytes]:
+            ended.append("read")
+            yield b"body"
+
+        def close(self) -> None:
+            ended.append("closed")
+
+    def application(environ: Any, start_response: Any) -> Answer:
+        start_response("200 OK", [("Content-Length", "4")])
+        return Answer()
+
+    told: list[Any] = []
+    answer: Any = no_body_for_head(application)(
+        {"REQUEST_METHOD": "HEAD"}, lambda *said: told.append(said)
+    )
+    assert (list(answer), told) == ([], [("200 OK", [("Content-Length", "4")])])
+    answer.close()
+    assert ended == ["closed"]
+
+
+def test_an_answer_that_nothing_has_to_be_closed_of_is_left_out_too() -> None:
+    answer: Any = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
+    assert list(answer) == []
+    answer.close()
+    read = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)
+    assert list(read) == [b"body"]
