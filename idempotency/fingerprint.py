@@ -4,8 +4,9 @@ The fingerprint of a posted form: tells the same form from another one under the
 It covers the method, the path and the fields that matter. What the author did not write (the
 CSRF token, the key itself) is left out because no view names it among its fields.
 
-Calls of programs are about people too, and what is known of them is soon guessed: theirs is kept
-under a key, so that nobody can try names and addresses against it once somebody was erased.
+Forms and calls are about people too, a test letter about an address, and what is known of them is
+soon guessed: what is kept is made under a key, so that nobody can try names and addresses against
+it once somebody was erased.
 """
 
 from __future__ import annotations
@@ -59,6 +60,14 @@ def fingerprint_of(request: HttpRequest, names: Sequence[str]) -> bytes:
         for name in names
     }
     return fingerprint(request.method or "", request.path, fields)
+
+
+def fingerprints_of(request: HttpRequest, names: Sequence[str]) -> list[bytes]:
+    """Of a posted form: the fingerprint to write, and then each that may have been written."""
+    plain = fingerprint_of(request, names)
+    # 0.9 wrote it without a key. IDEMPOTENCY_TTL_DAYS after its last process ended none of its rows
+    # is left, and the plain one need not be known any more.
+    return [*keyed(plain), plain]
 
 
 def keyed(fingerprint: bytes) -> list[bytes]:

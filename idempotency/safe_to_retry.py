@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
 from idempotency.answer import response_from
-from idempotency.claim import Busy, OtherContent, Replay
-from idempotency.fingerprint import fingerprint_of
+from idempotency.claim import Busy, OtherContent, Replay, earlier_post
+from idempotency.fingerprint import fingerprints_of
 from idempotency.key import FIELD, HEADER, BadKey, key_given
 from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
 from idempotency.shown_messages import show
@@ -57,7 +58,8 @@ def safe_to_retry(
     still_working  (request, form, key): the posted fields in a form with the same key (409)
     bad_key        (request, reason): the reason, one sentence (400)
     key_of         (key, fingerprint): the key to claim, where a form posts one that stands for
-                   something else; it must be as good a key
+                   something else; it must be as good a key. Called with each fingerprint that
+                   may have been written
 
     The status of each page is set here. Posts only: any other method gets 405. The user must be
     signed in, because keys belong to users.
@@ -77,8 +79,10 @@ def safe_to_retry(
             if isinstance(key, BadKey):
                 return _with_status(400, bad_key(request, key.reason))
 
-            fingerprint = fingerprint_of(request, fields)
-            key = key_of(key, fingerprint)
+            fingerprints = fingerprints_of(request, fields)
+            key = _key_of_this_form(
+                user_id, [key_of(key, each) for each in fingerprints], fingerprints
+            )
             # Made when it is first looked at: a replay needs none.
             filled = cache(lambda: form(request.POST, request.FILES))
 
@@ -91,7 +95,7 @@ def safe_to_retry(
                 request,
                 user_id,
                 key,
-                [fingerprint],
+                fingerprints,
                 not_ready=not_ready,
                 work=lambda: view(request, filled(), key, *args, **kwargs),
             )
@@ -114,6 +118,16 @@ def safe_to_retry(
         return posted
 
     return decorate
+
+
+def _key_of_this_form(user_id: UUID, keys: Sequence[str], fingerprints: Sequence[bytes]) -> str:
+    """The first of the keys, unless this very form was answered under another of them."""
+    different = list(dict.fromkeys(keys))
+    if len(different) > 1:
+        for key in different:
+            if isinstance(earlier_post(user_id, key, fingerprints), Replay):
+                return key
+    return different[0]
 
 
 def _replay(request: HttpRequest, replay: Replay) -> HttpResponse:

@@ -161,7 +161,7 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 def _key_of_test(key: str, fingerprint: bytes) -> str:
     """
     Of the form's key and of what is in it: the form's own stands for its publication, and the same
-    form may send a test of each of its versions.
+    form may send a test of each of its versions. The fingerprint is one that nobody can guess.
     """
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 

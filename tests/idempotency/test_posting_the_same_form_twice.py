@@ -15,6 +15,7 @@ from django.utils.safestring import SafeData, mark_safe
 
 from idempotency.answer import Answer, CannotBeReplayedError
 from idempotency.claim import seats
+from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
 from idempotency.saved_answers import BrokenClaimError, save_answer
 from tests.idempotency.printing_site import LeafletForm, titles
@@ -42,6 +43,32 @@ def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(w
     assert all_headers(first) == all_headers(second)
     assert second["Link"] == "</a>; rel=next, </b>; rel=prev"
     assert second["Content-Type"] == "text/plain; charset=latin-1"
+
+
+def test_a_form_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback(
+    window, settings
+):
+    first = window.post()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, made after the first one leaked"
+
+    assert window.post().content == first.content
+    assert window.post(title="Goodbye").status_code == 422
+    assert titles() == ["Hello"]
+
+
+def test_a_form_that_was_posted_before_the_upgrade_is_known_after_it(window):
+    first = window.post()
+    [row] = PostedForm.objects.all()
+    plain = fingerprint(
+        "POST", "/leaflets/", {"title": ["Hello"], "text": ["World"], "picture": []}
+    )
+    assert bytes(row.request_fingerprint) != plain
+    PostedForm.objects.update(request_fingerprint=plain)  # as 0.9 wrote it
+
+    assert window.another().post().content == first.content
+    assert window.another().post(title="Goodbye").status_code == 422
+    assert titles() == ["Hello"]
 
 
 def test_a_replay_shows_the_same_message_again(window):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import uuid
@@ -14,6 +15,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.test import RequestFactory
 
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.queue import provider_event
@@ -21,6 +23,7 @@ from delivery.queue.audit import breaches_of
 from delivery.queue.books import all_books
 from delivery.queue.identity import declare_restored
 from delivery.test_letter import NOBODY, TEST_ISSUE
+from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from postmark_sandbox.server import SandboxServer
@@ -30,7 +33,7 @@ from publishing.drafts import Wording
 from publishing.issue_list import held_back_on_request, newest_editions
 from publishing.models import Draft, KeptForm
 from publishing.publish import publish
-from publishing.test_letter_form import MarkedLetterForm
+from publishing.test_letter_form import FIELDS, MarkedLetterForm
 from publishing.test_letters import marked_letter
 from publishing.written import MARKDOWN, Written, content_of
 from subscribers.erasing import erase
@@ -300,6 +303,52 @@ def test_the_same_form_sends_a_test_of_each_of_its_versions_and_can_still_be_pub
     assert sent_as_tests().count() == 2
     assert window.post(FORM, **fields).status == 303
     assert Edition.objects.filter(kind="newsletter").count() == 1
+
+
+def test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a_fallback(
+    window, settings
+):
+    first = window.post(TEST, **form())
+    [row] = PostedForm.objects.all()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, made after the first one leaked"
+
+    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
+    assert sent_as_tests().count() == 1
+    assert PostedForm.objects.get().idempotency_key == row.idempotency_key
+
+
+def as_written_by_the_release_before(row, plain):
+    """The row as 0.9 would have written it."""
+    key = f"test-{hashlib.sha256(b'a form' + plain).hexdigest()[:40]}"
+    PostedForm.objects.filter(idempotency_key=row.idempotency_key).update(
+        idempotency_key=key, request_fingerprint=plain
+    )
+
+
+def test_one_that_was_sent_before_the_upgrade_is_not_sent_again_after_it(window):
+    first = window.post(TEST, **form())
+    as_written_by_the_release_before(PostedForm.objects.get(), plain_fingerprint())
+
+    assert window.post(TEST, **form()).answer["Location"] == first.answer["Location"]
+    assert sent_as_tests().count() == 1
+    assert window.post(TEST, **form(title="Swallows")).status == 303
+    assert sent_as_tests().count() == 2
+
+
+def plain_fingerprint():
+    """What anybody can work out who knows the letter and guesses the address."""
+    return fingerprint_of(RequestFactory().post(TEST, form()), FIELDS)
+
+
+def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(window):
+    window.post(TEST, **form())
+    [row] = PostedForm.objects.all()
+    plain = plain_fingerprint()
+
+    assert bytes(row.request_fingerprint) != plain
+    guessed = hashlib.sha256(b"a form" + plain).hexdigest()[:40]
+    assert row.idempotency_key != f"test-{guessed}"
 
 
 # --- What is wrong with it ------------------------------------------------------------------------
