@@ -44,6 +44,17 @@ api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 
 
+def addresses() -> tuple[list[Any], str, str]:
+    """
+    Where each call is. One without its last slash is not there: Django would redirect it, which
+    loses what was posted, and in debug fails instead.
+    """
+    found: tuple[list[Any], str, str] = api.urls
+    for address in found[0]:
+        address.callback.should_append_slash = False
+    return found
+
+
 def _problem(error: ProblemError) -> HttpResponse:
     return answer_of(error.problem)
 

@@ -38,7 +38,7 @@ _WITHOUT_LENGTH = (
     "The body came in pieces (chunked) and without its length, so nothing of it was read and "
     "nothing done. Send it with a Content-Length."
 )
-_NOT_FOR_REDIRECTS = (
+_WITHOUT_SLASH = (
     Kind.NOT_FOUND,
     "There is nothing at this address; is a slash missing at its end?",
 )
@@ -93,10 +93,9 @@ class ApiBoundary:
         answer = self.get_response(request)
         if answer.status_code < 300 or answer.headers.get("Content-Type") == MEDIA_TYPE:
             return answer
-        if answer.status_code < 400:
-            kind, sentence = _NOT_FOR_REDIRECTS
-        else:
-            kind, sentence = _SAID.get(answer.status_code, _BROKEN)
+        kind, sentence = _SAID.get(answer.status_code, _BROKEN)
+        if kind == Kind.NOT_FOUND and not request.path_info.endswith("/"):
+            kind, sentence = _WITHOUT_SLASH
         kept = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
         methods = set(kept.get("Allow", "").split(", "))
         if "GET" in methods:

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from newsletter_site.api import api
+from newsletter_site.api import addresses
 from newsletter_site.api_document import openapi
 from newsletter_site.favicon import favicon
 from newsletter_site.sign_in.new_password import new_password
@@ -30,7 +30,7 @@ urlpatterns = [
     path("admin/second-factor/code.svg", second_factor_picture, name="second_factor_picture"),
     path("admin/", admin.site.urls),
     path("api/v1/openapi.json", openapi),
-    path("api/v1/", api.urls),
+    path("api/v1/", addresses()),
     path("pictures/<uuid:picture>.<slug:extension>", show_picture, name="picture"),
     path("archive/", include("publishing.archive_urls")),
     path("", include("subscribers.urls")),

@@ -42,7 +42,8 @@ class LineFormatter(ProcessorFormatter):
     """
     Makes a line of a record. `shape` is `json` or `lines`; `secrets` are taken out of every text.
 
-    With `words` faults keep their own words and their whole traceback: for development alone.
+    With `words` faults keep their own words and their whole traceback, as far as the net lets them:
+    for development alone.
     """
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
@@ -88,9 +89,11 @@ class LineFormatter(ProcessorFormatter):
         fault = fault_of(error)
         made["fault"] = fault.sentence
         if self._words:
-            made["places"] = logging.Formatter().formatException(
+            traceback = logging.Formatter().formatException(
                 (type(error), error, error.__traceback__)
             )
+            # Line by line: what a line quotes, or begins to, is taken out to the end of the text.
+            made["places"] = "\n".join(map(self._net.through, traceback.splitlines()))
         else:
             made["places"] = list(fault.places)
 

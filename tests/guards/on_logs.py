@@ -255,4 +255,11 @@ GUARDS = [
         "tests/newsletter_site/test_the_log_of_requests.py::"
         "test_what_is_redirected_to_https_is_told_by_its_route_as_well[/-/]",
     ),
+    guard(
+        "what is written of a fault in debug goes through the net too",
+        LINES,
+        '"\\n".join(map(self._net.through, traceback.splitlines()))',
+        "traceback",
+        f"{A_LINE}test_in_development_the_words_of_a_fault_go_through_the_net_too",
+    ),
 ]

@@ -259,4 +259,18 @@ GUARDS = [
         "test_those_that_there_are_are_named_and_what_was_sent_is_not"
         "[of a reader]",
     ),
+    guard(
+        "a call without its last slash is not redirected, and in debug no fault",
+        "newsletter_site/api.py",
+        "        address.callback.should_append_slash = False\n",
+        "        pass\n",
+        f"{CALLS}test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected[True]",
+    ),
+    guard(
+        "a call without its last slash is told of it",
+        BOUNDARY,
+        'if kind == Kind.NOT_FOUND and not request.path_info.endswith("/"):',
+        "if False:",
+        f"{CALLS}test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected",
+    ),
 ]

@@ -318,6 +318,19 @@ def test_what_is_not_there_is_said_in_json(program: Program) -> None:
     assert (answer.status_code, type_of(answer)) == (404, "not-found")
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
+    program: Program, settings: Any, debug: bool
+) -> None:
+    settings.DEBUG = debug
+    read, posted = program.get("/issues"), program.post("/issues", {"title": "Swifts"})
+    for answer in (read, posted, program.get(""), program.post("/readers/1/erase")):
+        assert (answer.status_code, type_of(answer)) == (404, "not-found")
+        assert "a slash missing at its end" in answer.json()["detail"]
+        assert "Location" not in answer.headers
+    assert "slash" not in program.get("/nothing/").json()["detail"]
+
+
 def test_another_method_is_answered_with_those_there_are(program: Program) -> None:
     answer = program.client.delete(
         f"{API}/issues/", secure=True, headers={"Authorization": f"Bearer {program.token}"}

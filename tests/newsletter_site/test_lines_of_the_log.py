@@ -189,6 +189,19 @@ def test_in_development_a_fault_has_its_words() -> None:
     assert "because of" in said
 
 
+@pytest.mark.parametrize("shape", ["json", "lines"])
+def test_in_development_the_words_of_a_fault_go_through_the_net_too(shape: str) -> None:
+    words = "postgres://me:hunter2@db/ of ada@example.org, “quoted\nand then Ada"
+    fault = caught(ValueError(words))
+    said = line("It broke.", fault=fault, shape=shape, words=True)
+    assert "hunter2" not in said
+    assert "ada@example.org" not in said
+    assert "[secret]" in said
+    # A quotation that begins somewhere takes none of the places with it.
+    assert "test_lines_of_the_log.py" in said
+    assert "and then Ada" in said
+
+
 def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
     one, two = ValueError(), KeyError()
     one.__cause__, two.__cause__ = two, one
