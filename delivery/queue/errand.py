@@ -12,6 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 # A worker that knows an errand takes it soon after it is due, or once it is back from another. What
 # a setting named that is another now, or is needed no more, stays where it was left.
@@ -91,6 +92,13 @@ def have_a_row(name: str, *, due_in_s: float = 0.0) -> None:
             """,
             [name, due_in_s],
         )
+
+
+def make_due(cursor: CursorWrapper, prefix: str) -> None:
+    """Have the errands whose names begin so gone on at once. In the caller's transaction."""
+    cursor.execute(
+        "UPDATE errand SET due_at = clock_timestamp() WHERE starts_with(name, %s)", [prefix]
+    )
 
 
 def hold_on(errand: Errand, *, lease_s: float) -> bool:

@@ -15,6 +15,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
 from delivery.queue.control import stop
+from delivery.queue.errand import make_due
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
 from delivery.queue.test_letter import leave_a_gap_in_numbers
@@ -69,9 +70,7 @@ def notice() -> Noticed:
         is_new, found = _lock(cursor)
         stopped: tuple[int, ...] = ()
         if found.is_another:
-            readers.registered().leave_a_gap_in_ids()
-            leave_a_gap_in_numbers()
-            stopped = _stop_open_editions(cursor)
+            stopped = _begin_anew(cursor)
             logger.critical(
                 "this database is not the one that was known (%s): %d open editions stop until "
                 "they are reconciled; run ./homing reconcile",
@@ -91,9 +90,7 @@ def declare_restored() -> tuple[int, ...]:
     """
     with short_transaction() as cursor:
         _lock(cursor)
-        readers.registered().leave_a_gap_in_ids()
-        leave_a_gap_in_numbers()
-        stopped = _stop_open_editions(cursor)
+        stopped = _begin_anew(cursor)
         _store(cursor)
     logger.critical("restored, as was declared: %d open editions stop", len(stopped))
     return stopped
@@ -179,6 +176,15 @@ def _store(cursor: CursorWrapper) -> None:
             database = excluded.database, since = excluded.since
         """
     )
+
+
+def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
+    """What a restored database needs, whoever says that it is one; the editions that stopped."""
+    readers.registered().leave_a_gap_in_ids()
+    leave_a_gap_in_numbers()
+    # Who left since the backup stands on the provider's list: it is read at once.
+    make_due(cursor, "poll ")
+    return _stop_open_editions(cursor)
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:

@@ -591,6 +591,22 @@ def test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped(
     assert newsroom.outcomes(paused) == ["waiting"] * 2
 
 
+def test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+) -> None:
+    open_one, paused = newsroom.publish(3, title="Swifts"), newsroom.publish(0, title="Herons")
+    control.pause(paused.pk)
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+
+    said = reconcile()["said"]
+
+    assert f"Goes on: “Swifts”, version 1 of issue {open_one.issue_id}: sending." in said
+    assert "do it again, before workers start." in said
+    assert "Goes on: “Herons”" not in said
+    assert "Goes on" not in reconcile()["said"]
+
+
 def test_what_is_cancelled_before_it_is_reconciled_is_reconciled_and_stays_cancelled(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
 ) -> None:

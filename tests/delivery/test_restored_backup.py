@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from django.db import Error, connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
-from delivery.queue import control, identity
+from delivery.queue import control, errand, identity
 from delivery.queue.claim import claim
 from delivery.queue.split import lock_edition
 from newsletter_site.embedded_postgres.binaries import find_binaries
@@ -78,6 +79,20 @@ def test_no_batch_can_be_claimed_in_a_database_that_is_another(
     assert claim(newsroom.author.pk, lease_s=5, rate_per_s=1000) is None
     assert identity.notice().is_another
     assert not identity.notice().is_another
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
+    identity.notice()
+    errand.have_a_row("poll broadcast", due_in_s=3600)
+    errand.have_a_row("prune", due_in_s=3600)
+    if declared:
+        identity.declare_restored()
+    else:
+        DatabaseIdentity.objects.update(timeline="0000000A")
+        identity.notice()
+    assert errand.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    assert errand.take("prune", uuid.uuid4(), lease_s=5) is None
 
 
 @pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])

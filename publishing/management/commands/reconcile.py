@@ -12,16 +12,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery import reconciliation_run
+from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue import identity
 from delivery.reconciliation_run import Outcome
 from delivery.reconciliation_walk import SearchUnavailableError
 from publishing.dropped_words import dropped_sentence
 from publishing.naming_editions import issue_id
+from publishing.status import status_of
 
 NEEDS_A_PERSON = 3
 # Often enough to be watched, seldom enough to be read in a log.
 LINE_EVERY_S = 5.0
+_GOES_ON = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
 
 class Command(BaseCommand):
@@ -63,6 +66,7 @@ class Command(BaseCommand):
         if self.stderr.isatty():
             self.stderr.write("")
         self._say_what_is_odd(outcome)
+        self._say_what_goes_on(outcome)
         self.stdout.write(
             json.dumps(
                 {
@@ -132,4 +136,24 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
                 f"{obstacle.sentence}"
+            )
+
+    def _say_what_goes_on(self, outcome: Outcome) -> None:
+        """A person may have held it back after the backup was taken, which nobody else knows."""
+        reconciled = sorted(edition for report in outcome.reports for edition in report.reconciled)
+        goes_on = [
+            status
+            for status in map(status_of, reconciled)
+            if status.state in _GOES_ON and not status.books.is_on_request
+        ]
+        for status in goes_on:
+            books = status.books
+            self.stderr.write(
+                f"Goes on: “{books.title}”, version {books.version} of issue {books.issue}: "
+                f"{status.words}. {status.reason}".rstrip()
+            )
+        if goes_on:
+            self.stderr.write(
+                "Was one of them paused, called back or cancelled after the backup was taken? The "
+                "database does not know it: do it again, before workers start."
             )
