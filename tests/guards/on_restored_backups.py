@@ -20,6 +20,21 @@ ONLY_THERE = (
 
 GUARDS = [
     guard(
+        "of a restored database the provider's lists are read at once",
+        "delivery/queue/identity.py",
+        '    make_due(cursor, "poll ")\n',
+        "",
+        "tests/delivery/test_restored_backup.py::test_the_providers_lists_are_read_at_once",
+    ),
+    guard(
+        "what goes on after a restore is named",
+        "publishing/management/commands/reconcile.py",
+        "        self._say_what_goes_on(outcome)\n",
+        "",
+        "tests/delivery/test_reconcile.py"
+        "::test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it",
+    ),
+    guard(
         "nothing is claimed for a call in a database that is another",
         "delivery/queue/claim.py",
         "              AND {IS_THE_KNOWN_DATABASE}\n",
