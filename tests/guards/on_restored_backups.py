@@ -72,7 +72,7 @@ GUARDS = [
     guard(
         "what is open stops when the database is another",
         IDENTITY,
-        "            stopped = _stop_open_editions(cursor)\n",
+        "            stopped = _begin_anew(cursor)\n",
         "",
         f"{RESTORED}test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays",
     ),
@@ -115,8 +115,8 @@ GUARDS = [
     guard(
         "who declares a restore and who notices it do not wait for each other",
         IDENTITY,
-        "        _lock(cursor)\n        readers",
-        "        readers",
+        "        _lock(cursor)\n        stopped",
+        "        stopped",
         f"{RESTORED}test_whoever_declares_a_restore_and_whoever_notices_it_do_not_wait_for_each_"
         "other",
     ),
