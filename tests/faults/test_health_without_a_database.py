@@ -71,7 +71,7 @@ def test_the_server_itself_ends_what_takes_too_long(server: OwnServer, here: str
     """Else every probe that gave up would leave a session behind."""
 
     def long_one(cursor: Any) -> None:
-        cursor.execute("SELECT pg_sleep(60)")
+        cursor.execute("SELECT pg_sleep(600)")
 
     with pytest.raises(NoAnswerError):
         AskedInTime(long_one, within_s=0.2).answer()
@@ -80,7 +80,7 @@ def test_the_server_itself_ends_what_takes_too_long(server: OwnServer, here: str
         with server.admin() as admin:
             row = admin.execute(
                 "SELECT count(*) FROM pg_stat_activity "
-                "WHERE datname = %s AND query LIKE '%%pg_sleep(60)%%' AND state = 'active' "
+                "WHERE datname = %s AND query LIKE '%%pg_sleep(600)%%' AND state = 'active' "
                 "AND pid <> pg_backend_pid()",
                 [here],
             ).fetchone()
