@@ -6,9 +6,8 @@ from tests.guards.guard import Change, covered, guard
 
 CHECKS = "tests/newsletter_site/test_health_checks.py::"
 AWAY = "tests/faults/test_health_without_a_database.py::"
-HANGING = "tests/faults/test_probes_beside_pages_that_hang.py::"
 LEAVES_ROOM = (
-    f"{HANGING}"
+    "tests/faults/test_probes_beside_pages_that_hang.py::"
     "test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun"
 )
 METRICS = "tests/newsletter_site/test_metrics.py::"
@@ -266,7 +265,7 @@ GUARDS = [
         "newsletter_site/operating/places.py",
         "lambda: self._free or self.is_stuck, self._patience_s",
         "lambda: self._free or self.is_stuck, 0",
-        f"{HANGING}test_whoever_comes_in_a_rush_waits_and_is_answered",
+        f"{PLACES}test_whoever_finds_no_place_waits_for_one",
     ),
     guard(
         "mail on request that stopped is listed for a person",

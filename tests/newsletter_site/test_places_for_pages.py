@@ -17,6 +17,13 @@ LONG_S = 600.0
 NO_WAIT_S = float("inf")
 
 
+def test_whoever_finds_no_place_waits_for_one() -> None:
+    places = Places(number=1, patience_s=NO_WAIT_S)
+    assert places.enter()
+    with pytest.raises(OverflowError):
+        places.enter()
+
+
 def test_whoever_finds_no_place_gets_the_next_one() -> None:
     places = Places(number=1, patience_s=LONG_S)
     assert places.enter()
