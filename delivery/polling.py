@@ -20,6 +20,7 @@ from django.conf import settings
 from delivery import retries
 from delivery.dispatch import postmark_from_settings
 from delivery.outcomes import NoInformation
+from delivery.polled_streams import errands_by_stream
 from delivery.postmark import LONGEST_SEARCH, PAGE, Postmark, now_s
 from delivery.queue import errand, provider_event
 from delivery.queue.errand import Errand
@@ -58,10 +59,7 @@ class _InterruptedError(Exception):
 
 def poll(is_stopping: Callable[[], bool]) -> None:
     """Ask for what is due, of every stream. An errand of every worker."""
-    for stream in dict.fromkeys(
-        (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
-    ):
-        name = f"poll {stream}"
+    for stream, name in errands_by_stream().items():
         errand.have_a_row(name)
         mine = errand.take(name, uuid.uuid4(), lease_s=LEASE_S, after_publications=True)
         if mine is not None:

@@ -7,6 +7,7 @@ done twice.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -94,10 +95,10 @@ def have_a_row(name: str, *, due_in_s: float = 0.0) -> None:
         )
 
 
-def make_due(cursor: CursorWrapper, prefix: str) -> None:
-    """Have the errands whose names begin so gone on at once. In the caller's transaction."""
+def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
+    """Have these errands gone on at once, where they are known. In the caller's transaction."""
     cursor.execute(
-        "UPDATE errand SET due_at = clock_timestamp() WHERE starts_with(name, %s)", [prefix]
+        "UPDATE errand SET due_at = clock_timestamp() WHERE name = ANY(%s)", [list(names)]
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
+from delivery.polled_streams import errands_by_stream
 from delivery.queue.control import stop
 from delivery.queue.errand import make_due
 from delivery.queue.short_transaction import short_transaction
@@ -183,7 +184,7 @@ def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
     readers.registered().leave_a_gap_in_ids()
     leave_a_gap_in_numbers()
     # Who left since the backup stands on the provider's list: it is read at once.
-    make_due(cursor, "poll ")
+    make_due(cursor, errands_by_stream().values())
     return _stop_open_editions(cursor)
 
 

@@ -607,6 +607,35 @@ def test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it(
     assert "Goes on" not in reconcile()["said"]
 
 
+def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    # They are walked in the order of their ids.
+    first, second = sorted(
+        (newsroom.publish(3), newsroom.publish(0)), key=lambda edition: edition.issue_id
+    )
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    provider.sandbox.calls.clear()
+    reconcile(str(first.issue_id))
+    asked = len(provider.sandbox.calls.newest_first())
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    for _ in range(10):
+        # A call that met one fault is not counted by the next.
+        provider.sandbox.set_fault("search_503", nth=asked + 1)
+
+    errors = io.StringIO()
+    with pytest.raises(CommandError, match=r"What was found until then is recorded\."):
+        call_command("reconcile", stderr=errors)
+
+    assert f"version 1 of issue {first.issue_id}: sending." in errors.getvalue()
+    assert str(second.issue_id) not in errors.getvalue()
+    second.refresh_from_db()
+    assert second.unreconciled_since is not None
+
+
 def test_what_is_cancelled_before_it_is_reconciled_is_reconciled_and_stays_cancelled(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
 ) -> None:

@@ -85,6 +85,7 @@ def test_no_batch_can_be_claimed_in_a_database_that_is_another(
 def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
     identity.notice()
     errand.have_a_row("poll broadcast", due_in_s=3600)
+    errand.have_a_row("poll brodcast", due_in_s=3600)
     errand.have_a_row("prune", due_in_s=3600)
     if declared:
         identity.declare_restored()
@@ -92,6 +93,8 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
         DatabaseIdentity.objects.update(timeline="0000000A")
         identity.notice()
     assert errand.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+    # Of a stream that no setting names any more nobody would: it must not look as if one did.
+    assert errand.take("poll brodcast", uuid.uuid4(), lease_s=5) is None
     assert errand.take("prune", uuid.uuid4(), lease_s=5) is None
 
 

@@ -22,17 +22,24 @@ GUARDS = [
     guard(
         "of a restored database the provider's lists are read at once",
         "delivery/queue/identity.py",
-        '    make_due(cursor, "poll ")\n',
+        "    make_due(cursor, errands_by_stream().values())\n",
         "",
         "tests/delivery/test_restored_backup.py::test_the_providers_lists_are_read_at_once",
     ),
     guard(
         "what goes on after a restore is named",
         "publishing/management/commands/reconcile.py",
-        "        self._say_what_goes_on(outcome)\n",
-        "",
+        "        self._say_what_goes_on(unreconciled)\n        self.stdout",
+        "        self.stdout",
         "tests/delivery/test_reconcile.py"
         "::test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it",
+    ),
+    guard(
+        "what goes on after a restore is named where the run breaks off too",
+        "publishing/management/commands/reconcile.py",
+        "            self._say_what_goes_on(unreconciled)\n            if",
+        "            if",
+        f"{RECONCILING}test_what_goes_on_is_named_by_a_run_that_cannot_end_too",
     ),
     guard(
         "nothing is claimed for a call in a database that is another",

@@ -7,6 +7,7 @@ import sys
 import time
 import uuid
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -59,14 +60,19 @@ class Command(BaseCommand):
             identity.declare_restored()
         else:
             identity.notice()
+        unreconciled = _unreconciled(issue)
         try:
             outcome = reconciliation_run.run(issue, waits=not options["no_wait"], tell=self._tell)
-        except SearchUnavailableError as error:
-            raise CommandError(f"{error} What was found until then is recorded.") from None
+        except (SearchUnavailableError, KeyboardInterrupt) as end:
+            # What was reconciled until then goes on, and the next run does not know it any more.
+            self._say_what_goes_on(unreconciled)
+            if isinstance(end, KeyboardInterrupt):
+                raise
+            raise CommandError(f"{end} What was found until then is recorded.") from None
         if self.stderr.isatty():
             self.stderr.write("")
         self._say_what_is_odd(outcome)
-        self._say_what_goes_on(outcome)
+        self._say_what_goes_on(unreconciled)
         self.stdout.write(
             json.dumps(
                 {
@@ -138,12 +144,14 @@ class Command(BaseCommand):
                 f"{obstacle.sentence}"
             )
 
-    def _say_what_goes_on(self, outcome: Outcome) -> None:
+    def _say_what_goes_on(self, were_unreconciled: Sequence[int]) -> None:
         """A person may have held it back after the backup was taken, which nobody else knows."""
-        reconciled = sorted(edition for report in outcome.reports for edition in report.reconciled)
+        reconciled = Edition.objects.filter(
+            pk__in=were_unreconciled, unreconciled_since__isnull=True
+        ).order_by("pk")
         goes_on = [
             status
-            for status in map(status_of, reconciled)
+            for status in map(status_of, reconciled.values_list("pk", flat=True))
             if status.state in _GOES_ON and not status.books.is_on_request
         ]
         for status in goes_on:
@@ -157,3 +165,10 @@ class Command(BaseCommand):
                 "Was one of them paused, called back or cancelled after the backup was taken? The "
                 "database does not know it: do it again, before workers start."
             )
+
+
+def _unreconciled(issue: uuid.UUID | None) -> list[int]:
+    editions = Edition.objects.filter(unreconciled_since__isnull=False)
+    if issue is not None:
+        editions = editions.filter(issue_id=issue)
+    return list(editions.values_list("pk", flat=True))
