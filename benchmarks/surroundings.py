@@ -1,0 +1,136 @@
+"""On what it was measured: the machine, the programs, the database's settings, the commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from newsletter_site import embedded_postgres
+from newsletter_site.embedded_postgres import users
+from newsletter_site.embedded_postgres.cluster import cluster_in
+
+ROOT = Path(__file__).resolve().parent.parent
+# Those that make a database fast: by memory, or by promising less.
+SETTINGS = (
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "shared_buffers",
+    "max_wal_size",
+    "checkpoint_timeout",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What has to be known to compare a figure with that of another day or another machine."""
+
+    cpu: str
+    cores: int
+    memory_gb: float
+    kernel: str
+    python: str
+    postgresql: str
+    settings: Mapping[str, str]
+    commit: str
+    began_at: datetime
+
+    def lines(self) -> list[str]:
+        """In words, for the end of a table."""
+        machine = f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}"
+        settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        return [
+            f"{machine}; everything on this one machine",
+            f"Python {self.python}, PostgreSQL {self.postgresql}: {settings}",
+            f"commit {self.commit}, {self.began_at:%Y-%m-%d %H:%M} UTC",
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "commit": self.commit,
+            "began_at": self.began_at.isoformat(timespec="seconds"),
+            "machine": {
+                "cpu": self.cpu,
+                "cores": self.cores,
+                "memory_gb": round(self.memory_gb, 1),
+                "kernel": self.kernel,
+                "python": self.python,
+                "postgresql": self.postgresql,
+                "settings": dict(self.settings),
+            },
+        }
+
+
+def surroundings() -> Surroundings:
+    """Those of this process, with a database server started as the measurements start theirs."""
+    version, settings = _postgresql()
+    return Surroundings(
+        cpu=_cpu(),
+        cores=len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1,
+        memory_gb=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30,
+        kernel=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        postgresql=version,
+        settings=settings,
+        commit=_commit(),
+        began_at=datetime.now(UTC),
+    )
+
+
+def _postgresql() -> tuple[str, dict[str, str]]:
+    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
+        cluster = cluster_in(Path(folder))
+        users.join(cluster, "homing")
+        try:
+            with psycopg.connect(embedded_postgres.database_url(Path(folder))) as connection:
+
+                def told(name: str) -> str:
+                    row = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
+                    assert row is not None
+                    return str(row[0])
+
+                version = told("server_version").partition(" ")[0]
+                return version, {name: told(name) for name in SETTINGS}
+        finally:
+            users.leave(cluster)
+
+
+def _cpu() -> str:
+    """The model as the system names it, where it does."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _commit() -> str:
+    """The commit that is measured, and whether anything differs from it."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-c", "safe.directory=*", *words]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        commit = git("rev-parse", "--short=10", "HEAD")
+        changed = git("status", "--porcelain")
+    except OSError:
+        return "unknown"
+    return (commit or "unknown") + (" + changes" if changed else "")
