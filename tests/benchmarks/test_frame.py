@@ -177,17 +177,20 @@ commit 0123456789, 2026-05-04 14:15 UTC
 
 
 def test_the_docs_get_the_same_as_markdown() -> None:
-    assert markdown([ROW], AROUND).startswith(
-        """\
+    small = RowResult("publish", ROW.targets[1:], ROW.beside, ROW.notes)
+    assert (
+        markdown([small], AROUND)
+        == """\
 | Row | Asked | Measured | Met |
 |---|---|---|---|
-| publish to 1,000,000 readers | at most 2 × the bare INSERT … SELECT | **2.00 × (1.50 to 2.00)** | yes |
-|  | answered in at most 5 s | **7.00 s (6.00 to 8.00)** | no |
+| publish | answered in at most 5 s | **7.00 s (6.00 to 8.00)** | no |
 |  | bare INSERT … SELECT | 4.00 s (3.50 to 4.00) |  |
 
-- publish to 1,000,000 readers: Both commit.
-- A processor, 2 cores
-""".rstrip()
+- publish: Both commit.
+- A processor, 2 cores, 24 GB, Linux 6; everything on this one machine
+- Python 3.11.2, PostgreSQL 15.18: fsync on, shared_buffers 128MB
+- commit 0123456789, 2026-05-04 14:15 UTC
+"""
     )
 
 
