@@ -43,7 +43,7 @@ soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.soak $(PROOFS)
 
 benchmark: tools ## the worker against the loop that sends one by one
-	$(PYTHON) benchmarks/worker_against_one_by_one.py
+	$(PYTHON) -m benchmarks.worker_against_one_by_one
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

@@ -7,27 +7,19 @@ of an older issue to as many readers. What counts is the rate while they go besi
 and after, in the same run; all of it stands on one machine and moves with it. Afterwards it is
 measured what a copy takes on disk, and that the pages of what went are used again.
 
-    .venv/bin/python benchmarks/dropping_copies.py [--readers 1000000]
+    .venv/bin/python -m benchmarks.dropping_copies [--readers 1000000]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from typing import Any
 
-from a_site_of_its_own import LETTER, ROOT, Site, a_site
+from benchmarks.site import Site, a_site
 
-READERS = """
-from django.db import connection
-connection.cursor().execute(
-    "INSERT INTO subscriber (email, name, state, source, confirmed_at) SELECT "
-    "'reader' || n || '@example.net', 'Reader ' || n, 'confirmed', 'sign-up', now() "
-    "FROM generate_series(1, %s) AS n", [{readers}])
-"""
 # As if it had gone out long ago: the same rows that settling leaves, in the same two versions.
 SENT = """
     UPDATE delivery SET outcome = 'sent', sent_at = now() - interval '100 days', evidence = 'reply',
@@ -50,7 +42,7 @@ def main() -> None:
     options.add_argument("--at-least", type=float, default=0.8, help="exit 1 below this ratio")
     chosen = options.parse_args()
     with a_site() as site:
-        site.manage("shell", "-c", READERS.format(readers=chosen.readers))
+        site.readers(chosen.readers)
         ratio = measure(site, chosen.readers, chosen.before_s)
     if ratio < chosen.at_least:
         sys.exit(f"Expected at least {chosen.at_least:g}.")
@@ -58,18 +50,7 @@ def main() -> None:
 
 def measure(site: Site, readers: int, before_s: float) -> float:
     """The rate of sending while copies go, as a part of the rate without."""
-    import psycopg
-
-    letter = site.folder / "letter.html"
-    letter.write_text(LETTER)
-
-    def publish(title: str) -> str:
-        last = site.manage(
-            "publish", "--title", title, "--html-file", str(letter), "--hold=0"
-        ).splitlines()[-1]
-        return str(json.loads(last)["issue"])
-
-    with psycopg.connect(site.database, autocommit=True) as database:
+    with site.connect() as database:
 
         def one(sql: str, *values: Any) -> Any:
             row = database.execute(sql, values).fetchone()
@@ -79,27 +60,20 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         def size() -> int:
             return int(one("SELECT pg_total_relation_size('delivery')"))
 
-        old = publish("Long ago")
+        old = site.publish(title="Long ago")
         database.execute(SENT)
         database.execute("VACUUM (ANALYZE) delivery")
         print(f"a copy takes {size() / readers:,.0f} B on disk, indexes included", flush=True)
-        publish("Now")
-        worker = subprocess.Popen(
-            [sys.executable, "manage.py", "deliver", "--until-empty"],
-            cwd=ROOT,
-            env=site.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        while not one("SELECT EXISTS (SELECT FROM attempt WHERE accepted > 0)"):
-            time.sleep(0.2)
-        began = one("SELECT clock_timestamp()")
-        time.sleep(before_s)
-        site.manage("prune", "--copies-of", old)
-        ended = one("SELECT clock_timestamp()")
-        dropping = one("SELECT copies_dropped_at FROM edition WHERE issue_id = %s", old)
-        printed, _ = worker.communicate()
+        site.publish(title="Now")
+        with site.running("deliver", "--until-empty") as worker:
+            while not one("SELECT EXISTS (SELECT FROM attempt WHERE accepted > 0)"):
+                time.sleep(0.2)
+            began = one("SELECT clock_timestamp()")
+            time.sleep(before_s)
+            site.manage("prune", "--copies-of", old)
+            ended = one("SELECT clock_timestamp()")
+            dropping = one("SELECT copies_dropped_at FROM edition WHERE issue_id = %s", old)
+            printed, _ = worker.communicate()
         assert json.loads(printed.splitlines()[-1])["sent"] == readers, printed
         last = one("SELECT max(finished_at) FROM attempt")
 
@@ -121,7 +95,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         full = size()
         database.execute("VACUUM (ANALYZE) delivery")
         vacuumed = size()
-        publish("Next")
+        site.publish(title="Next")
         print(
             f"the table had {full / 1e6:,.0f} MB with both issues, {vacuumed / 1e6:,.0f} MB after "
             f"VACUUM, and {size() / 1e6:,.0f} MB once the next issue was in it",

@@ -76,7 +76,8 @@ class Pages:
         known = f"If-None-Match: {page.tag}\r\n" if page.tag else ""
         writer.write(
             f"GET {self.path}&page={page.name}&same={page.same}{hidden} HTTP/1.1\r\n"
-            f"Host: 127.0.0.1:{self.port}\r\nCookie: sessionid={page.cookie}\r\n"
+            f"Host: 127.0.0.1:{self.port}\r\nX-Forwarded-Proto: https\r\n"
+            f"Cookie: sessionid={page.cookie}\r\n"
             f"Accept: application/json\r\n{known}Connection: close\r\n\r\n".encode()
         )
         answer = await reader.read()

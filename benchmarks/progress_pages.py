@@ -10,7 +10,7 @@ the machine, which other programs do not disturb, and how long an answer takes i
 workers send: with the books read anew each time, and for pages that share what was read within a
 second, as in the web server's processes.
 
-    .venv/bin/python benchmarks/progress_pages.py [--readers 1000000] [--workers 4] [--pages 200]
+    .venv/bin/python -m benchmarks.progress_pages [--readers 1000000] [--workers 4] [--pages 200]
                                                   [--nice 5]
 """
 
@@ -23,7 +23,6 @@ import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,21 +30,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
+import psycopg
+
+from benchmarks.site import ROOT, Site, a_site
+
 SETTLING_S = 2.0
 PROBES = 40
 TICKS = os.sysconf("SC_CLK_TCK")
 
-READERS = """
-INSERT INTO subscriber (email, name, state, source, created_at, confirmed_at, requests,
-                        record_requests)
-SELECT 'reader' || n || '@example.net', 'Reader ' || n, 'confirmed', 'sign-up', now(), now(), 0, 0
-FROM generate_series(1, %s) n
-"""
 # Publishers by their group, as an author is: their permissions cost queries.
 SIGN_IN = """
-import json, sys
+import json
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.contrib.auth.models import Group
@@ -56,12 +51,11 @@ for number in range(20):
     user.groups.add(Group.objects.get(name="Publishers"))
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[-1]  # the one that knows users
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.create()
     cookies.append(session.session_key)
-print("cookies", json.dumps(cookies), flush=True)
-sys.stdin.read()
+print(json.dumps(cookies))
 """
 
 
@@ -78,8 +72,8 @@ class Window:
 class Bench:
     """What runs: the database, the workers, the web server and the pages."""
 
-    environment: dict[str, str]
-    connection: Any
+    site: Site
+    connection: psycopg.Connection[Any]
     web: subprocess.Popen[bytes]
     pages: subprocess.Popen[str]
     seconds: float
@@ -141,7 +135,7 @@ def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]
         while bench.waiting() == before:
             time.sleep(0.2)
             assert time.monotonic() < began + 60, "no worker began to send"
-        probes += probed(bench.environment, path)
+        probes += probed(bench.site, path)
         # The pages come to know of one another before anything is counted.
         bench.tell("on")
         time.sleep(max(SETTLING_S, chosen.seconds))
@@ -212,9 +206,9 @@ def summed_up(
     }
 
 
-def probed(environment: dict[str, str], path: str) -> list[tuple[list[float], list[float]]]:
+def probed(site: Site, path: str) -> list[tuple[list[float], list[float]]]:
     """Milliseconds in the view and, of them, on the processor: of fresh and of shared readings."""
-    output = manage(environment, "shell", "-c", PROBING.format(path=path, times=PROBES))
+    output = site.manage("shell", "-c", PROBING.format(path=path, times=PROBES))
     return list(json.loads(output.splitlines()[-1]))
 
 
@@ -227,7 +221,7 @@ client = Client()
 client.force_login(get_user_model().objects.get(username="author0"))
 def took(path):
     began, cpu = time.perf_counter(), time.thread_time()
-    answer = client.get(path, headers={{"host": "127.0.0.1"}})
+    answer = client.get(path, headers={{"host": "127.0.0.1"}}, secure=True)
     taken = [1000 * (time.perf_counter() - began), 1000 * (time.thread_time() - cpu)]
     assert answer.status_code == 200, answer.status_code
     time.sleep(0.1)
@@ -235,20 +229,6 @@ def took(path):
 pairs = [(took("{path}"), took("{path}&page=probe")) for number in range({times} + 3)]
 print(json.dumps(pairs[3:]))
 """
-
-
-def manage(environment: dict[str, str], *command: str) -> str:
-    """The output of one management command."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        sys.exit(f"{command[0]} failed:\n{done.stderr}")
-    return done.stdout
 
 
 @contextmanager
@@ -259,10 +239,8 @@ def running(*command: str, environment: dict[str, str], **options: Any) -> Itera
         yield process
     finally:
         if process.stdin:
-            # Who keeps the database up ends by itself when its input ends, and takes it down.
             process.stdin.close()
-        else:
-            process.terminate()
+        process.terminate()
         try:
             process.wait(timeout=30)
         except subprocess.TimeoutExpired:
@@ -272,55 +250,11 @@ def running(*command: str, environment: dict[str, str], **options: Any) -> Itera
 
 def run(chosen: argparse.Namespace) -> dict[str, Any]:
     """Set everything up, measure, and take it down again."""
-    talking: dict[str, Any] = {
-        "stdin": subprocess.PIPE,
-        "stdout": subprocess.PIPE,
-        "text": True,
-    }
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-benchmark-"))
-        Path(folder).chmod(0o755)  # The database's own user comes in, and closes its own part.
-        own = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        provider = stack.enter_context(
-            running(
-                "benchmarks/instant_provider.py",
-                str(chosen.provider_ms),
-                environment=own,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-        environment = own | {
-            "HOMING_DATA_DIR": folder,
-            "DEBUG": "on",
-            "POSTMARK_BASE_URL": provider.stdout.readline().strip(),
-            "POSTMARK_SERVER_TOKEN": "benchmark",
-        }
-        manage(environment, "migrate")
-        manage(
-            environment,
-            *("createsuperuser", "--noinput", "--username", "author"),
-            *("--email", "author@example.org"),
-        )
-        # Signs in, and is held open so that the server stays up between the commands.
-        keeper = stack.enter_context(
-            running("manage.py", "shell", "-c", SIGN_IN, environment=environment, **talking)
-        )
-        while not (line := keeper.stdout.readline()).startswith("cookies "):
-            assert keeper.poll() is None, "the database did not come up"
-        cookies = json.loads(line.removeprefix("cookies "))
-
-        import psycopg
-
-        sys.path.insert(0, str(ROOT))
-        from newsletter_site import embedded_postgres
-
-        connection = stack.enter_context(
-            psycopg.connect(embedded_postgres.database_url(Path(folder)), autocommit=True)
-        )
-        connection.execute(READERS, [chosen.readers])
-        connection.execute("VACUUM ANALYZE subscriber")
-
+        site = stack.enter_context(a_site(delay_ms=chosen.provider_ms))
+        site.readers(chosen.readers)
+        connection = stack.enter_context(site.connect())
+        cookies = json.loads(site.manage("shell", "-c", SIGN_IN).splitlines()[-1])
         with socket.create_server(("127.0.0.1", 0)) as listener:
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             web = stack.enter_context(
@@ -328,12 +262,18 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
                     *("-m", "gunicorn", "newsletter_site.wsgi", "--worker-class", "gthread"),
                     *("--workers", "2", "--threads", "8", "--bind", f"fd://{listener.fileno()}"),
                     *("--log-level", "warning"),
-                    environment=environment | {"DEBUG": "on", "SITE_URL": address},
+                    environment=site.environment,
                     pass_fds=[listener.fileno()],
                 )
             )
         pages = stack.enter_context(
-            running("benchmarks/page_clients.py", environment=environment, **talking)
+            running(
+                *("-m", "benchmarks.page_clients"),
+                environment=site.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
         )
         plan = {
             "address": address,
@@ -343,26 +283,13 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
             "hidden": chosen.hidden,
         }
         pages.stdin.write(json.dumps(plan) + "\n")
-        letter = Path(folder) / "letter.html"
-        letter.write_text(LETTER)
 
         def publish() -> str:
-            output = manage(
-                environment, "publish", "--title", "Swifts", "--html-file", str(letter), "--hold=0"
-            )
-            issue = json.loads(output.splitlines()[-1])["issue"]
-            return f"/admin/newsletters/{issue}/progress.json?version=1"
+            return f"/admin/newsletters/{site.publish()}/progress.json?version=1"
 
         for _ in range(chosen.workers):
-            stack.enter_context(
-                running(
-                    *("manage.py", "deliver"),
-                    environment=environment | {"DELIVERY_NICENESS": str(chosen.nice)},
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-            )
-        bench = Bench(environment, connection, web, pages, chosen.seconds)
+            stack.enter_context(site.running("deliver", DELIVERY_NICENESS=str(chosen.nice)))
+        bench = Bench(site, connection, web, pages, chosen.seconds)
         return measure(bench, chosen, publish)
 
 

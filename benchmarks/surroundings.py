@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,9 +13,7 @@ from typing import Any
 
 import psycopg
 
-from newsletter_site import embedded_postgres
-from newsletter_site.embedded_postgres import users
-from newsletter_site.embedded_postgres.cluster import cluster_in
+from benchmarks.own_server import database_url, own_server
 
 ROOT = Path(__file__).resolve().parent.parent
 # Those that make a database fast: by memory, or by promising less.
@@ -90,21 +87,15 @@ def surroundings() -> Surroundings:
 
 
 def _postgresql() -> tuple[str, dict[str, str]]:
-    with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as folder:
-        cluster = cluster_in(Path(folder))
-        users.join(cluster, "homing")
-        try:
-            with psycopg.connect(embedded_postgres.database_url(Path(folder))) as connection:
+    with own_server() as folder, psycopg.connect(database_url(folder)) as connection:
 
-                def told(name: str) -> str:
-                    row = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
-                    assert row is not None
-                    return str(row[0])
+        def told(name: str) -> str:
+            row = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
+            assert row is not None
+            return str(row[0])
 
-                version = told("server_version").partition(" ")[0]
-                return version, {name: told(name) for name in SETTINGS}
-        finally:
-            users.leave(cluster)
+        version = told("server_version").partition(" ")[0]
+        return version, {name: told(name) for name in SETTINGS}
 
 
 def _cpu() -> str:

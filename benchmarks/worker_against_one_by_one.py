@@ -8,7 +8,7 @@ on this machine, in turns. Both are timed while they work, without the start of 
 worker by the database's record of its first and its last attempt. What counts is the ratio; both
 rates move with the machine.
 
-    .venv/bin/python benchmarks/worker_against_one_by_one.py [--readers 100000] [--rounds 3]
+    .venv/bin/python -m benchmarks.worker_against_one_by_one [--readers 100000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import statistics
 import sys
 import time
 
-from a_site_of_its_own import LETTER, Site, a_site
+from benchmarks.site import LETTER, Site, a_site
 
 LOOP_ROWS = 2_000
 
@@ -66,26 +66,15 @@ def the_loop(database: str, provider: str) -> float:
 
 def the_worker(site: Site, readers: int) -> float:
     """Copies per second of one worker process."""
-    import psycopg
-
-    letter = site.folder / "letter.html"
-    letter.write_text(LETTER)
-    published = json.loads(
-        site.manage(
-            "publish", "--title", "Swifts", "--html-file", str(letter), "--hold=0"
-        ).splitlines()[-1]
-    )
-    assert published["audience"] == readers, published
+    issue = site.publish()
     totals = json.loads(site.manage("deliver", "--until-empty").splitlines()[-1])
     assert totals["sent"] == readers, totals
-    with psycopg.connect(site.database) as connection:
-        row = connection.execute(
-            "SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 "
-            "FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s",
-            [published["issue"]],
-        ).fetchone()
-    assert row is not None
-    return float(readers / row[0])
+    took = site.one(
+        "SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 "
+        "FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s",
+        issue,
+    )
+    return readers / float(took)
 
 
 def main() -> None:
@@ -97,15 +86,10 @@ def main() -> None:
     chosen = options.parse_args()
 
     with a_site() as site:
-        readers = site.folder / "readers.csv"
-        readers.write_text(
-            "email,name\n"
-            + "".join(f"reader{n}@example.net,Reader {n}\n" for n in range(chosen.readers))
-        )
-        site.manage("import_subscribers", str(readers), "--confirmed")
+        site.readers(chosen.readers)
         loop, worker = [], []
         for number in range(1, chosen.rounds + 1):
-            loop.append(the_loop(site.database, site.provider))
+            loop.append(the_loop(site.database, site.provider.url))
             worker.append(the_worker(site, chosen.readers))
             print(
                 f"round {number}: loop {loop[-1]:,.0f}/s, worker {worker[-1]:,.0f}/s, "

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from benchmarks.provider_process import a_provider
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
-from tests.faults.watched_worker import ROOT
 
 # As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
 # first change of a page after one writes the whole page into the log.
@@ -55,14 +53,5 @@ def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsro
 @pytest.fixture
 def instant_provider() -> Iterator[str]:
     """The address of a provider that takes everything and answers at once."""
-    provider = subprocess.Popen(
-        [sys.executable, "benchmarks/instant_provider.py"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert provider.stdout is not None
-    yield provider.stdout.readline().strip()
-    provider.terminate()
-    provider.wait()
-    provider.stdout.close()
+    with a_provider() as provider:
+        yield provider.url

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from benchmarks.provider_process import a_provider
 from tests.own_cluster import ROOT
 
 
@@ -49,9 +50,8 @@ def sandbox(*options: str) -> Iterator[Sandbox]:
 @contextmanager
 def quick_provider(delay_ms: float = 0.0) -> Iterator[str]:
     """A provider that checks and keeps nothing, and answers after `delay_ms`; its address."""
-    command = [sys.executable, "benchmarks/instant_provider.py", str(delay_ms)]
-    with _listening(command) as (_, line):
-        yield line.strip()
+    with a_provider(delay_ms=delay_ms) as provider:
+        yield provider.url
 
 
 @contextmanager
