@@ -136,7 +136,9 @@ def time_in(value: object) -> datetime | None:
         at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return at.astimezone(UTC) if at.tzinfo and 2000 <= at.year < 3000 else None
+    if at.tzinfo is None or not 2000 <= at.year < 3000:
+        return None
+    return at if at.tzinfo is UTC else at.astimezone(UTC)
 
 
 def message_id_in(value: object) -> str | None:
@@ -148,6 +150,8 @@ def message_id_in(value: object) -> str | None:
 
 def _names(to: str, address: str) -> bool:
     """Whether the `To` of an answer, with or without a display name, is `address`."""
+    if to == address:
+        return True
     told, wanted = to.strip().casefold(), address.casefold()
     return told == wanted or told.endswith(f"<{wanted}>")
 

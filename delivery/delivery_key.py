@@ -23,7 +23,12 @@ class DeliveryKey:
     recipient: int
 
     def __str__(self) -> str:
-        return f"{self.issue.hex}.{self.version}.{self.recipient}"
+        return f"{stem_of(self.issue, self.version)}{self.recipient}"
+
+
+def stem_of(issue: uuid.UUID, version: int) -> str:
+    """What the keys of all copies of an edition begin with; the recipient follows."""
+    return f"{issue.hex}.{version}."
 
 
 def read(text: str) -> DeliveryKey | None:

@@ -99,6 +99,11 @@ class Template:
             end = match.end()
         self._parts.append(text[end:])
 
+    @property
+    def has_fields(self) -> bool:
+        """Whether it is another text for other values."""
+        return bool(self._fields)
+
     def fill(self, values: Mapping[str, str]) -> str:
         """The text for one reader. A field without a value and without a fallback is empty."""
         if not self._fields:

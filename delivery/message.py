@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import parseaddr
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from delivery.delivery_key import DeliveryKey
+from delivery.cut_message import CutMessage, Marks
+from delivery.delivery_key import stem_of
 from delivery.mail_on_request import tag_of
 from delivery.merge_fields import Template
 
@@ -42,8 +43,7 @@ class Envelope:
     handles_unsubscribes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     """Whose copy it is."""
 
     recipient: int
@@ -52,7 +52,7 @@ class Copy:
 
 
 class Renderer:
-    """Makes the messages of one edition of the newsletter; its templates are cut once."""
+    """Makes the messages of one edition of the newsletter; its letter is cut once."""
 
     def __init__(
         self,
@@ -61,33 +61,39 @@ class Renderer:
         title: str,
         html_mail: str,
         text_mail: str,
-        unsubscribe_url: Callable[[int], str],
+        unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]],
     ) -> None:
-        self._unsubscribe_url = unsubscribe_url
-        self._archive_url = envelope.archive_url
+        self._unsubscribe_urls = unsubscribe_urls
         self._handles_unsubscribes = envelope.handles_unsubscribes
-        self._message = _Message(envelope, title=title, html_mail=html_mail, text_mail=text_mail)
-        # What no reader changes is made once: at many thousands of copies a second it counts.
+        self._letter = _Letter(
+            envelope,
+            title=title,
+            html_mail=html_mail,
+            text_mail=text_mail,
+            values={"archive_url": envelope.archive_url},
+            own={"name": "name", "email": "email", "unsubscribe_url": "link"},
+            headers=self._headers,
+        )
         self._list_id = {
             "Name": "List-Id",
-            "Value": _list_id(envelope.newsletter, self._message.domain),
+            "Value": _list_id(envelope.newsletter, self._letter.domain),
         }
 
-    def message(self, copy: Copy, attempt: UUID) -> dict[str, Any]:
-        """The message for one reader, sent under `attempt`; a value for `orjson.dumps`."""
-        own_link = self._handles_unsubscribes
-        link = self._unsubscribe_url(copy.recipient) if own_link else POSTMARK_UNSUBSCRIBE
-        values = {
-            "name": copy.name,
-            "email": copy.address,
-            "unsubscribe_url": link,
-            "archive_url": self._archive_url,
-        }
+    def messages(self, copies: Sequence[Copy], attempt: UUID) -> list[bytes]:
+        """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
+        links = (
+            self._unsubscribe_urls([copy.recipient for copy in copies])
+            if self._handles_unsubscribes
+            else [POSTMARK_UNSUBSCRIBE] * len(copies)
+        )
+        return self._letter.filled(copies, links, attempt)
+
+    def _headers(self, link: str) -> list[dict[str, str]]:
         headers = [self._list_id]
-        if own_link:
+        if self._handles_unsubscribes:
             # RFC 8058: exactly one of each, and one https address.
             headers += [{"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
-        return self._message.filled(copy, attempt, values, headers)
+        return headers
 
 
 class OnRequestRenderer:
@@ -108,25 +114,55 @@ class OnRequestRenderer:
         values: Mapping[str, str],
         link: Callable[[int], str],
     ) -> None:
-        self._values = values
         self._link = link
-        self._message = _Message(envelope, title=title, html_mail=html_mail, text_mail=text_mail)
+        self._letter = _Letter(
+            envelope,
+            title=title,
+            html_mail=html_mail,
+            text_mail=text_mail,
+            values=values,
+            own={"email": "email", "link": "link"},
+            headers=_no_more,
+        )
 
-    def message(self, copy: Copy, attempt: UUID) -> dict[str, Any]:
-        """The message for one reader, sent under `attempt`; a value for `orjson.dumps`."""
-        values = {**self._values, "email": copy.address, "link": self._link(copy.recipient)}
-        return self._message.filled(copy, attempt, values, [])
+    def messages(self, copies: Sequence[Copy], attempt: UUID) -> list[bytes]:
+        """The message of each copy, sent under `attempt`, as JSON and in the order of `copies`."""
+        links = [self._link(copy.recipient) for copy in copies]
+        return self._letter.filled(copies, links, attempt)
 
 
-class _Message:
-    """What the messages of one edition have in common, and the places where they differ."""
+def _no_more(link: str) -> list[dict[str, str]]:
+    """No headers beside those of every mail."""
+    return []
 
-    def __init__(self, envelope: Envelope, *, title: str, html_mail: str, text_mail: str) -> None:
-        self._issue = envelope.issue
-        self._version = envelope.version
+
+class _Letter:
+    """
+    What the messages of one edition have in common, and the places where they differ.
+
+    `values` are those of the merge fields that are the same for every reader; `own` names the
+    fields that are not, and which of a reader's own values (`name`, `email`, `link`) each holds.
+    `headers` makes what stands beside the headers of every mail, of the reader's link.
+    """
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        *,
+        title: str,
+        html_mail: str,
+        text_mail: str,
+        values: Mapping[str, str],
+        own: Mapping[str, str],
+        headers: Callable[[str], list[dict[str, str]]],
+    ) -> None:
         self._title = Template(title, html=False)
         self._html = Template(html_mail, html=True) if html_mail else None
         self._text = Template(text_mail, html=False) if text_mail else None
+        self._values = values
+        self._own = own
+        self._headers = headers
+        self._stem = stem_of(envelope.issue, envelope.version)
         self.domain = parseaddr(envelope.sender)[1].rpartition("@")[2] or "localhost"
         self._common: dict[str, Any] = {
             "From": envelope.sender,
@@ -137,32 +173,71 @@ class _Message:
         }
         if envelope.reply_to:
             self._common["ReplyTo"] = envelope.reply_to
+        self._texts = (title, html_mail, text_mail, repr(envelope), repr(sorted(values.items())))
+        self._cuts: dict[tuple[bool, bool], CutMessage] = {}
 
-    def filled(
-        self,
-        copy: Copy,
-        attempt: UUID,
-        values: Mapping[str, str],
-        headers: Sequence[dict[str, str]],
-    ) -> dict[str, Any]:
-        """The message of one reader, with these headers beside those that every message has."""
-        key = str(DeliveryKey(self._issue, self._version, copy.recipient))
+    def filled(self, copies: Sequence[Copy], links: Sequence[str], attempt: UUID) -> list[bytes]:
+        """The messages of these readers, each with its own of `links`, as JSON."""
+        values = {"attempt": attempt.hex}
+        messages = []
+        for copy, link in zip(copies, links, strict=True):
+            values["recipient"] = str(copy.recipient)
+            values["name"] = copy.name
+            values["email"] = copy.address
+            values["link"] = link
+            if self._title.has_fields:
+                own = {field: values[name] for field, name in self._own.items()}
+                values["subject"] = _as_subject(self._title.fill({**self._values, **own}))
+            messages.append(self._cut_for(copy).filled(values))
+        return messages
+
+    def _cut_for(self, copy: Copy) -> CutMessage:
+        """
+        The message as readers share it who lack the same values.
+
+        Where a value is missing, what stands in its fields is the author's own words.
+        """
+        lacks = (not copy.name, not copy.address)
+        if lacks not in self._cuts:
+            self._cuts[lacks] = self._cut(*lacks)
+        return self._cuts[lacks]
+
+    def _cut(self, lacks_name: bool, lacks_address: bool) -> CutMessage:
+        marks = Marks(*self._texts)
+        key = self._stem + marks.of("recipient")
+
+        lacking = {"name": lacks_name, "email": lacks_address}
+
+        def values(*, in_html: bool) -> dict[str, str]:
+            own = {
+                field: "" if lacking.get(name) else marks.of(name, in_html=in_html)
+                for field, name in self._own.items()
+            }
+            return {**self._values, **own}
+
         message = {
             **self._common,
-            "To": copy.address,
-            "Subject": _CONTROL.sub(" ", self._title.fill(values))[:LONGEST_SUBJECT],
-            "Metadata": {"delivery": key, "attempt": attempt.hex},
+            "To": marks.of("email"),
+            "Subject": marks.of("subject")
+            if self._title.has_fields
+            else _as_subject(self._title.fill({})),
+            "Metadata": {"delivery": key, "attempt": marks.of("attempt")},
             "Headers": [
                 {"Name": "Message-ID", "Value": f"<{key}@{self.domain}>"},
                 KEEP_ID,
-                *headers,
+                *self._headers(marks.of("link")),
             ],
         }
         if self._html:
-            message["HtmlBody"] = self._html.fill(values)
+            message["HtmlBody"] = self._html.fill(values(in_html=True))
         if self._text:
-            message["TextBody"] = self._text.fill(values)
-        return message
+            message["TextBody"] = self._text.fill(values(in_html=False))
+        return marks.cut(message)
+
+
+def _as_subject(title: str) -> str:
+    """A title as one line of at most what Postmark takes."""
+    return _CONTROL.sub(" ", title)[:LONGEST_SUBJECT]
 
 
 def _list_id(newsletter: str, domain: str) -> str:

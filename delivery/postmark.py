@@ -5,7 +5,7 @@ database, never retries and never raises for what the network or the provider do
 Three things `requests` does not do by itself, and why they are here:
 
 - A deadline for the whole call. Its `timeout` counts each read; a server that sends a byte a
-  minute would hold a batch for ever. A timer shuts the socket down at the deadline.
+  minute would hold a batch for ever. At the deadline the socket is shut down (deadlines.py).
 - Not starting late. A process that was frozen between its decision and its first byte must not
   write any more: the deadline is looked at again after connecting, just before the first byte.
 - Leaving the environment alone: proxies and `.netrc` could carry mail and token elsewhere.
@@ -33,6 +33,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse
 
 from delivery.classification import classify_call, classify_page, classify_search
+from delivery.deadlines import Deadlines
 from delivery.list_answers import BouncePage, bounce_page, changed_suppressions, why_no_list
 from delivery.outcomes import (
     CallAnswer,
@@ -45,6 +46,7 @@ from delivery.outcomes import (
     Page,
 )
 
+_BATCH = "/email/batch"
 CONNECT_TIMEOUT_S = 10.0
 # A worker asks for the stream's setting when it starts, and must start without an answer too.
 SETTING_IS_ASKED_FOR_S = 5.0
@@ -65,6 +67,9 @@ FORESEEN = (requests.RequestException, HTTPError, http.client.HTTPException, OSE
 def now_s() -> float:
     """Seconds on a clock that also counts while the machine sleeps, where there is one."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+_deadlines = Deadlines(now_s)
 
 
 class TooLateToStartError(Exception):
@@ -195,8 +200,11 @@ class Postmark:
     `deadline_s` is the longest a call may take in all, from connecting to the last byte.
     """
 
-    def __init__(self, base_url: str, token: str, *, deadline_s: float) -> None:
+    def __init__(
+        self, base_url: str, token: str, *, deadline_s: float, deadlines: Deadlines = _deadlines
+    ) -> None:
         self._base_url = base_url
+        self._deadlines = deadlines
         self._deadline_s = deadline_s
         self._session = _Session()
         self._session.trust_env = False
@@ -212,6 +220,10 @@ class Postmark:
             }
         )
 
+        self._batch_request = self._session.prepare_request(
+            requests.Request("POST", base_url + _BATCH)
+        )
+
     def close(self) -> None:
         """Close the idle connection."""
         self._session.close()
@@ -222,7 +234,7 @@ class Postmark:
 
         `deadline_at_s` is a reading of `now_s()`: not a byte is written after it.
         """
-        answer = self._call("POST", "/email/batch", body, deadline_at_s)
+        answer = self._call("POST", _BATCH, body, deadline_at_s)
         if isinstance(answer, RawAnswer):
             return classify_call(answer.status, answer.headers, answer.body, addresses)
         return answer
@@ -360,6 +372,17 @@ class Postmark:
             return None
         return handling if isinstance(handling, str) else None
 
+    def _request(self, method: str, path: str, body: bytes | None) -> requests.PreparedRequest:
+        """
+        The request, prepared. The one for a batch is prepared once and given another body each
+        time: of a hundred a second all would be the same.
+        """
+        if path != _BATCH:
+            request = requests.Request(method, self._base_url + path, data=body)
+            return self._session.prepare_request(request)
+        self._batch_request.prepare_body(body, None)
+        return self._batch_request
+
     def _call(
         self,
         method: str,
@@ -374,15 +397,11 @@ class Postmark:
         if remaining <= 0:
             return NotSent("The time for the call was over before it began.")
         call = _Call(deadline_at_s)
-        timer = threading.Timer(remaining, call.end)
-        timer.daemon = True
-        timer.start()
+        deadline = self._deadlines.add(deadline_at_s, call.end)
         _current.call = call
         try:
-            with self._session.request(
-                method,
-                self._base_url + path,
-                data=body,
+            with self._session.send(
+                self._request(method, path, body),
                 timeout=(min(CONNECT_TIMEOUT_S, remaining), remaining),
                 stream=True,
             ) as response:
@@ -406,13 +425,13 @@ class Postmark:
                 return NotSent(
                     f"No connection to Postmark at {self._base_url} ({type(error).__name__})."
                 )
-            # The timer and the socket's own patience end at the same moment; either may be first.
+            # The deadline and the socket's own patience end at one moment; either may be first.
             if call.over or now_s() >= deadline_at_s - 0.05:
                 return CallUnanswered("No whole answer came before the deadline.")
             return CallUnanswered(
                 f"The connection broke before the answer ({type(error).__name__})."
             )
         finally:
-            timer.cancel()
+            self._deadlines.take_back(deadline)
             _current.call = None
             call.let_go()

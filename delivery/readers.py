@@ -55,8 +55,8 @@ class Readers(Protocol):
         """Whose address this is, if anybody's."""
         ...
 
-    def unsubscribe_url(self, recipient: int) -> str:
-        """Where this reader leaves with one click; an absolute address."""
+    def unsubscribe_urls(self, recipients: Sequence[int]) -> Sequence[str]:
+        """Where each of these readers leaves with one click; absolute addresses, in their order."""
         ...
 
     def leave_a_gap_in_ids(self) -> None:

@@ -7,9 +7,11 @@ Nothing in it acts on that reader: its link to unsubscribe leads to a page that 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import parseaddr
 
+import orjson
 from django.conf import settings
 from django.urls import reverse
 
@@ -75,9 +77,9 @@ def preview_of(content: Content, *, slug: str = "") -> Preview:
         title=content.title,
         html_mail=mail.html,
         text_mail=mail.text,
-        unsubscribe_url=_nobodys_link,
+        unsubscribe_urls=_nobodys_links,
     )
-    message = renderer.message(reader, uuid.UUID(int=0))
+    message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
     values = {"name": reader.name, "email": reader.address}
     return Preview(
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
@@ -89,5 +91,6 @@ def preview_of(content: Content, *, slug: str = "") -> Preview:
     )
 
 
-def _nobodys_link(recipient: int) -> str:
-    return settings.SITE_URL + reverse("subscribers:unsubscribe", args=[NOBODYS_TOKEN])
+def _nobodys_links(recipients: Sequence[int]) -> list[str]:
+    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[NOBODYS_TOKEN])
+    return [link] * len(recipients)

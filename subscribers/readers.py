@@ -7,13 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
+from delivery import array_literal
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
 from delivery.told import Fact
 from subscribers import gaps_of_a_restore, request_token, told
 from subscribers.models import Subscriber, Suppression
 from subscribers.request_token import Request
-from subscribers.unsubscribe_token import token_for
+from subscribers.unsubscribe_token import tokens_for
 
 # One row for everybody who may not be mailed, none for the many who may. Raw because the ORM
 # cannot join from a list of ids to rows that may be missing. Whoever left is `withdrawn` even if
@@ -83,7 +84,7 @@ class RegisteredReaders:
                 [
                     Outcome.WITHDRAWN.value,
                     Outcome.SUPPRESSED.value,
-                    list(recipients),
+                    array_literal.of_numbers(recipients),
                     min(recipients),
                     max(recipients),
                 ],
@@ -128,10 +129,13 @@ class RegisteredReaders:
             .first()
         )
 
-    def unsubscribe_url(self, recipient: int) -> str:
-        """Where this reader leaves with one click: an absolute address that never redirects."""
-        # Not reverse(): it is called once for every copy of an issue. A test holds them equal.
-        return f"{settings.SITE_URL}/unsubscribe/{token_for(recipient)}/"
+    def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
+        """
+        Where each of these readers leaves with one click: absolute addresses that never redirect.
+        """
+        # Not reverse(): one is made for every copy of an issue. A test holds them equal.
+        place = f"{settings.SITE_URL}/unsubscribe/"
+        return [f"{place}{token}/" for token in tokens_for(recipients)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Where a mail on request leads: the page to confirm on, or the one of the record."""

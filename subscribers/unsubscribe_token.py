@@ -6,7 +6,9 @@ The reader's number, sealed (`sealed_token.py`). It works for as long as its key
 
 from __future__ import annotations
 
-from subscribers.sealed_token import seal, unseal
+from collections.abc import Iterable
+
+from subscribers.sealed_token import seal_all, unseal
 
 PURPOSE = "unsubscribe"
 NUMBER_BYTES = 8  # a bigint
@@ -14,7 +16,12 @@ NUMBER_BYTES = 8  # a bigint
 
 def token_for(subscriber_id: int) -> str:
     """The token of this reader; the same one every time. 28 characters, URL-safe."""
-    return seal(PURPOSE, subscriber_id.to_bytes(NUMBER_BYTES, "big"))
+    return tokens_for([subscriber_id])[0]
+
+
+def tokens_for(subscriber_ids: Iterable[int]) -> list[str]:
+    """The tokens of these readers, in their order."""
+    return seal_all(PURPOSE, [number.to_bytes(NUMBER_BYTES, "big") for number in subscriber_ids])
 
 
 def read(token: str) -> int | None:

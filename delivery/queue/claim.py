@@ -33,11 +33,8 @@ class Claim:
 
 
 _COLUMNS = (
-    "batch.id, batch.epoch, edition_id, "
-    "(SELECT issue_id FROM edition WHERE edition.id = edition_id), "
-    "(SELECT version FROM edition WHERE edition.id = edition_id), "
-    "tries, setbacks, blocked, crashes, lookups, attempt, "
-    "waiting, (SELECT probing FROM edition WHERE edition.id = edition_id)"
+    "batch.id, batch.epoch, edition_id, issue_id, version, tries, setbacks, blocked, crashes, "
+    "lookups, attempt, waiting, probing"
 )
 
 
@@ -76,7 +73,8 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
         )
         UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
                lease_until = clock_timestamp() + make_interval(secs => %s)
-        WHERE id = (SELECT id FROM next)
+        FROM edition
+        WHERE batch.id = (SELECT id FROM next) AND edition.id = edition_id
         RETURNING {_COLUMNS}
         """,  # noqa: S608 -- a constant
         worker,
@@ -96,7 +94,8 @@ def claim_look_up(worker: UUID, *, lease_s: float) -> Claim | None:
         )
         UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
                lease_until = clock_timestamp() + make_interval(secs => %s)
-        WHERE id = (SELECT id FROM next)
+        FROM edition
+        WHERE batch.id = (SELECT id FROM next) AND edition.id = edition_id
         RETURNING {_COLUMNS}
         """,  # noqa: S608 -- a constant
         worker,

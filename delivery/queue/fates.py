@@ -4,42 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, assert_never
 
 import orjson
 from django.db.backends.utils import CursorWrapper
 
-from delivery import counting
+from delivery import array_literal, counting
 from delivery.settlement import Failed, Fate, Sent, Suppressed, Unknown, Waiting, Withdrawn
 
-_Row = tuple[str, str | None, datetime | None, str | None]
+# What the deliveries' outcome is after each fate.
+_OUTCOMES: Mapping[type[Fate], str] = {
+    Sent: "sent",
+    Suppressed: "suppressed",
+    Withdrawn: "withdrawn",
+    Failed: "failed",
+    Unknown: "unknown",
+    Waiting: "waiting",
+}
 
 
-def _row(fate: Fate) -> _Row:
-    """(outcome, provider id, the provider's time, reason)"""
-    match fate:
-        case Sent(message_id, at):
-            return "sent", message_id, at, None
-        case Suppressed(reason):
-            return "suppressed", None, None, reason
-        case Withdrawn(reason):
-            return "withdrawn", None, None, reason
-        case Failed(reason):
-            return "failed", None, None, reason
-        case Unknown():
-            return "unknown", None, None, None
-        case Waiting():
-            return "waiting", None, None, None
-        case _:
-            assert_never(fate)
+def _outcomes_of(fates: Mapping[int, Fate]) -> Counter[str]:
+    """How many deliveries come to each outcome."""
+    # By their types: a batch has hundreds of fates and few kinds.
+    kinds = Counter(map(type, fates.values()))
+    return Counter({_OUTCOMES[kind]: number for kind, number in kinds.items()})
 
 
 def counts_changed_by(fates: Mapping[int, Fate], *, was: str) -> Counter[str]:
     """The change of each count of a batch when `fates` befall deliveries that were `was`."""
-    change = Counter(_row(fate)[0] for fate in fates.values())
+    change = _outcomes_of(fates)
     change[was] -= len(fates)
-    change["missed"] = sum(1 for fate in fates.values() if _is_missed(fate))
+    change["missed"] = sum(map(_is_missed, fates.values())) if change["failed"] else 0
     return change
 
 
@@ -65,38 +59,77 @@ def write_fates(
     """
     if not fates:
         return
-    # One JSON value and not an array for each column: at thousands of rows a second, writing
-    # arrays element by element is what settling would spend its time on.
-    rows: list[dict[str, Any]] = [
-        {"recipient": recipient, "outcome": row[0], "message_id": row[1], "at": row[2]}
-        | ({"reason": row[3]} if row[3] else {})
-        | ({"missed": True} if _is_missed(fate) else {})
-        for recipient, fate, row in (
-            (recipient, fate, _row(fate)) for recipient, fate in fates.items()
-        )
+    sent = {who: fate for who, fate in fates.items() if isinstance(fate, Sent)}
+    written = _write_sent(cursor, batch, sent, was, evidence) if sent else 0
+    if len(sent) < len(fates):
+        others = {who: fate for who, fate in fates.items() if who not in sent}
+        written += _write_others(cursor, batch, others, was)
+    if written != len(fates):
+        raise AssertionError(f"{written} of {len(fates)} deliveries of batch {batch} were {was}")
+    counting.copies(_outcomes_of(fates))
+
+
+_AS_THE_DECISION_SAW_IT = """
+        WHERE delivery.batch_id = %s AND delivery.outcome = %s
+          AND delivery.recipient_id = fate.recipient"""
+
+
+def _write_sent(
+    cursor: CursorWrapper, batch: int, sent: Mapping[int, Sent], was: str, evidence: str
+) -> int:
+    """Write the acceptances; how many deliveries that was."""
+    cursor.execute(
+        f"""
+        UPDATE delivery SET
+            outcome = 'sent',
+            provider_message_id = fate.message_id,
+            sent_at = coalesce(fate.at, clock_timestamp()),
+            evidence = %s,
+            reason = NULL,
+            missed = NULL
+        FROM unnest(%s::bigint[], %s::text[], %s::timestamptz[]) AS fate (recipient, message_id, at)
+        {_AS_THE_DECISION_SAW_IT}
+        """,  # noqa: S608 -- a constant
+        [
+            evidence,
+            array_literal.of_numbers(sent),
+            array_literal.of_texts([fate.message_id for fate in sent.values()]),
+            array_literal.of_times([fate.at for fate in sent.values()]),
+            batch,
+            was,
+        ],
+    )
+    return int(cursor.rowcount)
+
+
+def _write_others(cursor: CursorWrapper, batch: int, fates: Mapping[int, Fate], was: str) -> int:
+    """
+    Write whatever else became of deliveries; how many that was.
+
+    In doubt a delivery keeps the marks it has.
+    """
+    rows = [
+        {
+            "recipient": recipient,
+            "outcome": _OUTCOMES[type(fate)],
+            "reason": getattr(fate, "reason", None),
+            "missed": _is_missed(fate) or None,
+        }
+        for recipient, fate in fates.items()
     ]
     cursor.execute(
-        """
+        f"""
         UPDATE delivery SET
             outcome = fate.outcome,
-            provider_message_id = CASE WHEN fate.outcome = 'unknown'
-                THEN delivery.provider_message_id ELSE fate.message_id END,
-            sent_at = CASE
-                WHEN fate.outcome = 'sent' THEN coalesce(fate.at, clock_timestamp())
-                WHEN fate.outcome = 'unknown' THEN delivery.sent_at END,
-            evidence = CASE WHEN fate.outcome = 'sent' THEN %s END,
+            provider_message_id = CASE WHEN fate.outcome = 'unknown' THEN provider_message_id END,
+            sent_at = CASE WHEN fate.outcome = 'unknown' THEN sent_at END,
+            evidence = NULL,
             reason = fate.reason,
             missed = fate.missed
         FROM json_to_recordset(%s::json)
-             AS fate (recipient bigint, outcome text, message_id text, at timestamptz, reason text,
-                      missed boolean)
-        WHERE delivery.batch_id = %s AND delivery.outcome = %s
-          AND delivery.recipient_id = fate.recipient
-        """,
-        [evidence, orjson.dumps(rows).decode(), batch, was],
+             AS fate (recipient bigint, outcome text, reason text, missed boolean)
+        {_AS_THE_DECISION_SAW_IT}
+        """,  # noqa: S608 -- a constant
+        [orjson.dumps(rows).decode(), batch, was],
     )
-    if cursor.rowcount != len(fates):
-        raise AssertionError(
-            f"{cursor.rowcount} of {len(fates)} deliveries of batch {batch} were {was}"
-        )
-    counting.copies(Counter(row["outcome"] for row in rows))
+    return int(cursor.rowcount)

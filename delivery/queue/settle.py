@@ -231,33 +231,33 @@ def _change_batch(
 
 COUNTED = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed", "missed")
 
+# Since when the batch is in doubt after this, and whether anything of it is open.
+_SINCE = """CASE WHEN %(new_doubt)s THEN clock_timestamp()
+                 WHEN %(asks)s OR %(state)s = 'parked' THEN doubt_since END"""
+_IS_OPEN = "waiting + %(waiting)s + unknown + %(unknown)s > 0"
+
 # One statement, so that state and counts can never be seen apart. Whatever has nothing open is
 # done, whatever the decision named as next.
 _CHANGE_BATCH = f"""
-    WITH doubt AS (
-        SELECT id, CASE WHEN %(new_doubt)s THEN clock_timestamp()
-                        WHEN %(asks)s OR %(state)s = 'parked' THEN doubt_since END AS since,
-               waiting + %(waiting)s + unknown + %(unknown)s > 0 AS is_open
-        FROM batch WHERE id = %(batch)s
-    )
     UPDATE batch SET
-        state = CASE WHEN is_open THEN %(state)s ELSE 'done' END,
+        state = CASE WHEN {_IS_OPEN} THEN %(state)s ELSE 'done' END,
         owner = NULL, lease_until = NULL,
         due_at = greatest(clock_timestamp() + make_interval(secs => %(delay)s),
-                          since + make_interval(secs => %(lookup_after)s)),
-        doubt_since = since,
-        attempt = CASE WHEN since IS NOT NULL THEN attempt END,
+                          {_SINCE} + make_interval(secs => %(lookup_after)s)),
+        doubt_since = {_SINCE},
+        attempt = CASE WHEN %(new_doubt)s OR {_SINCE} IS NOT NULL THEN batch.attempt END,
         lookups = CASE WHEN %(asks)s AND NOT %(new_doubt)s THEN lookups + %(said_absent)s
                        ELSE 0 END,
         tries = tries + %(tries)s,
         setbacks = %(setbacks)s,
         blocked = %(blocked)s,
         crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
-        reason = CASE WHEN is_open THEN %(reason)s ELSE '' END,
-        {", ".join(f"{name} = {name} + %({name})s" for name in COUNTED)}
-    FROM doubt
-    WHERE batch.id = doubt.id AND state = %(was)s AND epoch = %(epoch)s
-    RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
+        reason = CASE WHEN {_IS_OPEN} THEN %(reason)s ELSE '' END,
+        {", ".join(f"{name} = batch.{name} + %({name})s" for name in COUNTED)}
+    FROM edition
+    WHERE batch.id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
+      AND edition.id = edition_id
+    RETURNING probing
 """  # noqa: S608 -- the names are constants
 
 

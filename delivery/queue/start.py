@@ -55,7 +55,7 @@ def copies_of(claim: Claim) -> list[Copy]:
             """,
             [claim.batch],
         )
-        return [Copy(*row) for row in cursor.fetchall()]
+        return list(map(Copy._make, cursor.fetchall()))
 
 
 class _EditionIsNeededError(Exception):

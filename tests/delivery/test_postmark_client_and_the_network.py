@@ -14,11 +14,11 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from delivery import postmark
+from delivery.deadlines import Deadlines
 from delivery.outcomes import (
     Answered,
     CallAnswer,
@@ -328,35 +328,29 @@ def test_sending_may_take_longer_than_connecting(
     assert isinstance(answer, Answered)
 
 
-class TimerThatFiresTooLate:
-    """Goes off although it was cancelled, as a timer may that was about to."""
+class DeadlinesThatComeTooLate(Deadlines):
+    """Come although they were taken back, as one may that was under way."""
 
-    fired: ClassVar[list[Callable[[], None]]] = []
+    def __init__(self) -> None:
+        super().__init__(now_s)
+        self.added: list[Callable[[], object]] = []
 
-    def __init__(self, _: float, function: Callable[[], None]) -> None:
-        self._function = function
-
-    def start(self) -> None:
-        """Wait for nothing."""
-
-    def cancel(self) -> None:
-        """Too late."""
-        self.fired.append(self._function)
+    def add(self, at_s: float, end: Callable[[], object]) -> int:
+        self.added.append(end)
+        return super().add(at_s, end)
 
 
-def test_the_deadline_of_a_call_that_is_done_does_not_end_the_next(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(threading, "Timer", TimerThatFiresTooLate)
+def test_the_deadline_of_a_call_that_is_done_does_not_end_the_next() -> None:
+    deadlines = DeadlinesThatComeTooLate()
 
     def let_the_first_deadline_come(talk: Conversation) -> None:
         answering(GOOD)(talk)
         talk.read_request()
-        TimerThatFiresTooLate.fired.pop()()
+        deadlines.added[0]()
         talk.write(GOOD)
 
     with ScriptedServer(let_the_first_deadline_come) as server:
-        sender = client(server.url)
+        sender = Postmark(server.url, "token", deadline_s=LONG_S, deadlines=deadlines)
         assert isinstance(send(sender), Answered)
         assert isinstance(send(sender), Answered)
 

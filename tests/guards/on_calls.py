@@ -5,10 +5,14 @@ from __future__ import annotations
 from tests.guards.guard import guard
 
 CLIENT = "delivery/postmark.py"
+CUT = "delivery/cut_message.py"
+DEADLINES = "delivery/deadlines.py"
 ANSWERS = "delivery/classification.py"
 RETRIES = "delivery/retries.py"
 WRITING = "delivery/write_down.py"
 
+CUTTING = "tests/delivery/test_cut_messages.py::"
+IN_TIME = "tests/delivery/test_deadlines.py::"
 NETWORK = "tests/delivery/test_postmark_client_and_the_network.py::"
 SEARCHES = "tests/delivery/test_postmark_client_searches.py::"
 A_CALL = "tests/delivery/test_classification_of_a_call.py::"
@@ -21,6 +25,43 @@ KNOWN = "tests/delivery/test_writing_down_what_is_known.py::"
 STEP = "tests/delivery/test_one_step_of_a_worker.py::"
 
 GUARDS = [
+    # --- The message ------------------------------------------------------------------------------
+    guard(
+        "a reader's own value is escaped for the HTML around it",
+        CUT,
+        "orjson.dumps(escape(values[name]) if in_html else values[name])[1:-1]",
+        "orjson.dumps(values[name])[1:-1]",
+        f"{CUTTING}test_a_value_is_escaped_for_where_it_stands",
+    ),
+    guard(
+        "a reader's own value cannot end the JSON text it stands in",
+        CUT,
+        "orjson.dumps(escape(values[name]) if in_html else values[name])[1:-1]",
+        "(escape(values[name]) if in_html else values[name]).encode()",
+        f"{CUTTING}test_a_value_is_escaped_for_where_it_stands",
+    ),
+    guard(
+        "readers without a name get the author's own word in its place",
+        "delivery/message.py",
+        'field: "" if lacking.get(name) else marks.of(name, in_html=in_html)',
+        "field: marks.of(name, in_html=in_html)",
+        f"{CUTTING}test_readers_with_and_without_a_name_share_no_fallback",
+    ),
+    # --- Deadlines --------------------------------------------------------------------------------
+    guard(
+        "an earlier deadline is not slept through",
+        DEADLINES,
+        "elif at_s < self._looks_at_s:",
+        "elif False:",
+        f"{IN_TIME}test_an_earlier_deadline_does_not_wait_for_a_later_one",
+    ),
+    guard(
+        "a call that ended in time is let go by its deadline",
+        DEADLINES,
+        "self._ends.pop(number, None)",
+        "self._ends.get(number)",
+        f"{IN_TIME}test_what_was_taken_back_is_not_ended",
+    ),
     # --- The call ---------------------------------------------------------------------------------
     guard(
         "a call whose time is over does not begin",

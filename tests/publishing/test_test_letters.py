@@ -163,7 +163,7 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     readers = RegisteredReaders()
 
     def without_links(item, recipient, archive):
-        link = readers.unsubscribe_url(recipient)
+        (link,) = readers.unsubscribe_urls([recipient])
         parts = [item["HtmlBody"], item["TextBody"], str(item["Headers"][3:])]
         assert all(link in part for part in parts)
         return [part.replace(link, "LEAVE").replace(archive, "ARCHIVE") for part in parts]

@@ -54,7 +54,8 @@ def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, th
     edition = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
     edition.archive_url = "https://letter.example.org/archive/"
     ada = Subscriber.objects.get(name="Ada")
-    sent = renderer_for(edition).message(Copy(ada.pk, ada.email, ada.name), author.pk)
+    (made,) = renderer_for(edition).messages([Copy(ada.pk, ada.email, ada.name)], author.pk)
+    sent = json.loads(made)
 
     def without_tokens(mail: str) -> str:
         return re.sub(r"/unsubscribe/[^/]+/", "/unsubscribe/x/", mail)
@@ -125,7 +126,8 @@ def test_the_plain_form_without_a_text_part_shows_none(window, author, three_rea
     window.publish(**fields)
 
     mail = renderer_for(Edition.objects.get(kind="newsletter"))
-    sent = mail.message(Copy(0, "ada@posthouse.example", "Ada"), author.pk)
+    (made,) = mail.messages([Copy(0, "ada@posthouse.example", "Ada")], author.pk)
+    sent = json.loads(made)
     assert shown["text"] == sent.get("TextBody", "") == ""
     assert "they have gone." in shown["html"]
 

@@ -41,7 +41,7 @@ def state_of(reader: Subscriber) -> str:
 def test_the_link_in_a_mail_leads_to_this_page(settings: LazySettings) -> None:
     settings.SITE_URL = "https://letter.example.org"
 
-    url = RegisteredReaders().unsubscribe_url(7)
+    (url,) = RegisteredReaders().unsubscribe_urls([7])
 
     assert url.startswith("https://letter.example.org/")
     assert urlsplit(url).path == reverse("subscribers:unsubscribe", args=[token_for(7)])

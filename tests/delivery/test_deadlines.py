@@ -1,0 +1,100 @@
+"""What takes too long is ended at its moment, and what ends in time is left alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from delivery.deadlines import Deadlines
+
+# So long that a test which waits for it has failed.
+LONG_S = 20.0
+
+
+class Clock:
+    """Shows what it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def deadlines() -> Deadlines:
+    return Deadlines(time.monotonic)
+
+
+def test_what_is_not_over_by_its_deadline_is_ended_once(deadlines: Deadlines) -> None:
+    ended = threading.Semaphore(0)
+    deadlines.add(time.monotonic() + 0.05, ended.release)
+    assert ended.acquire(timeout=LONG_S)
+    after = threading.Event()
+    deadlines.add(time.monotonic(), after.set)
+    assert after.wait(LONG_S)
+    assert not ended.acquire(blocking=False)
+
+
+def test_what_was_taken_back_is_not_ended(deadlines: Deadlines) -> None:
+    ended: list[str] = []
+    taken_back = deadlines.add(time.monotonic() + 0.05, lambda: ended.append("taken back"))
+    deadlines.take_back(taken_back)
+    later = threading.Event()
+    deadlines.add(time.monotonic() + 0.1, later.set)
+    assert later.wait(LONG_S)
+    assert ended == []
+
+
+def test_what_was_taken_back_may_be_taken_back_again(deadlines: Deadlines) -> None:
+    number = deadlines.add(time.monotonic() + LONG_S, list)
+    deadlines.take_back(number)
+    deadlines.take_back(number)
+
+
+def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
+    looked = threading.Semaphore(0)
+
+    def clock() -> float:
+        looked.release()
+        return time.monotonic()
+
+    deadlines = Deadlines(clock)
+    deadlines.add(time.monotonic() + 10 * LONG_S, list)
+    # It looks at the clock before it goes to sleep, and lets nobody in until it sleeps.
+    assert looked.acquire(timeout=LONG_S)
+    ended = threading.Event()
+    deadlines.add(time.monotonic() + 0.01, ended.set)
+    assert ended.wait(LONG_S)
+
+
+def test_several_that_are_due_are_all_ended_in_their_order(deadlines: Deadlines) -> None:
+    ended: list[int] = []
+    all_over = threading.Event()
+    at_s = time.monotonic() + 0.05
+    for number in range(20):
+        deadlines.add(at_s, lambda number=number: ended.append(number))
+    deadlines.add(at_s, all_over.set)
+    assert all_over.wait(LONG_S)
+    assert ended == list(range(20))
+
+
+def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:
+    before = set(threading.enumerate())
+    for _ in range(50):
+        deadlines.take_back(deadlines.add(time.monotonic() + LONG_S, list))
+    new = set(threading.enumerate()) - before
+    assert [thread.name for thread in new] == ["deadlines"]
+    assert all(thread.daemon for thread in new)
+
+
+def test_it_goes_by_the_clock_it_was_given() -> None:
+    clock = Clock()
+    deadlines = Deadlines(clock)
+    ended = threading.Event()
+    deadlines.add(101.0, list)
+    clock.now_s = 1_000.0
+    deadlines.add(999.0, ended.set)
+    assert ended.wait(LONG_S)
