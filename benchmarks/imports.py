@@ -1,0 +1,149 @@
+"""
+A list of readers and its ways onto a site, each step a process of its own that is timed and weighed.
+
+The list is as people write it: doubles, bad rows, names in quotation marks. It goes in by the
+command, with its full report and the file of rejects; or it is uploaded through the site's own WSGI
+application, and checked and imported by a worker's step.
+
+    python -m benchmarks.imports [--rows 1000000]
+
+does all of it once with lists of any length. What is looked at then is the memory: at most 200 MB
+in every process, however long the list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.browser import TOKEN
+from benchmarks.sign_in import MANAGERS, sessions_of
+from benchmarks.site import ROOT, Site, a_site
+
+BOUNDARY = "a-line-that-stands-nowhere-in-the-file"
+STEP = ("-m", "benchmarks.import_step")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One process from its start to its end: seconds, the peak of its memory, its last line."""
+
+    took_s: float
+    peak_mb: float
+    told: Any
+
+
+def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
+    """
+    A list of so many rows; one in fifty came before, mostly, and one in a hundred cannot be read.
+
+    Returns what the report of its import has to say. `name` stands in every address.
+    """
+    counts = Counter(rows=rows)
+    with path.open("w", encoding="utf-8") as file:
+        file.write("email,name,joined\n")
+        for number in range(rows):
+            if number % 100 == 99:
+                counts["rejected"] += 1
+                file.write(f"reader{number}{name}@@example.net,Nobody,2024-05-01\n")
+            elif number % 50 == 48:
+                # Where the earlier row could not be read, this one is the first of its address.
+                counts["added" if number // 2 % 100 == 99 else "duplicates"] += 1
+                file.write(f"READER{number // 2}{name}@example.net,Again,2024-05-01\n")
+            else:
+                counts["added"] += 1
+                file.write(
+                    f'reader{number}{name}@example.net,"Whitlock, Ada {number}",2024-05-01\n'
+                )
+    return dict(counts)
+
+
+def by_the_command(site: Site, content: Path) -> Step:
+    """`import_subscribers --confirmed`, with its full report and the file of rejects."""
+    rejects = content.with_suffix(".rejects.csv")
+    return _run(
+        site,
+        *("manage.py", "import_subscribers", str(content)),
+        *("--rejects", str(rejects), "--confirmed"),
+    )
+
+
+def by_the_page(site: Site, content: Path, session: str) -> Mapping[str, Step]:
+    """
+    The file posted by a browser, checked by a worker, decided on, and imported by a worker.
+
+    Everybody who is added is asked by mail, which the import puts in line. Making up one's mind
+    takes no time here.
+    """
+    body = content.with_suffix(".body")
+    _write_body(body, content)
+    uploaded = _run(site, *STEP, "upload", session, str(body), BOUNDARY)
+    checked = _run(site, *STEP, "work")
+    _run(site, *STEP, "decide")
+    return {"upload": uploaded, "check": checked, "import": _run(site, *STEP, "work")}
+
+
+def _write_body(path: Path, content: Path) -> None:
+    """The file as a browser posts it."""
+    with path.open("wb") as body, content.open("rb") as file:
+        body.write(
+            f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n'
+            f'{TOKEN}\r\n--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; '
+            f'filename="{content.name}"\r\nContent-Type: text/csv\r\n\r\n'.encode()
+        )
+        while piece := file.read(1 << 20):
+            body.write(piece)
+        body.write(f"\r\n--{BOUNDARY}--\r\n".encode())
+
+
+def _run(site: Site, *command: str) -> Step:
+    began = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=site.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    took_s = time.monotonic() - began
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{output}")
+    return Step(took_s, usage.ru_maxrss / 1024, json.loads(output.splitlines()[-1]))
+
+
+def main() -> None:
+    """Each list once, both ways, and what each step took."""
+    options = argparse.ArgumentParser(description="What an import takes.")
+    options.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
+    for rows in options.parse_args().rows:
+        with a_site() as site:
+            (session,) = sessions_of(site, 1, MANAGERS)
+            one, other = site.folder / "one.csv", site.folder / "other.csv"
+            write_list(one, rows, "-one")
+            write_list(other, rows, "-other")
+            print(f"{rows:,} rows", flush=True)
+            _print("the command", by_the_command(site, one))
+            for what, step in by_the_page(site, other, session).items():
+                _print(what, step)
+
+
+def _print(what: str, step: Step) -> None:
+    print(f"  {what:<12} {step.took_s:7.1f} s {step.peak_mb:7.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""
+How long does an import of 100,000 rows take, with its full report?
+
+What is asked of it is asked of the command: from its start, Python's included, to the last line of
+its report, with every rejected row written to a file, and all readers confirmed. Beside it stands
+the way over the desk: the upload through the site's own WSGI application, the check and the import
+by a worker's step, which also puts a mail to everybody in line; the three together are shown too.
+Every step is a process of its own, and the peak of its memory is what the system counted. Every
+round brings another list to a site that keeps those of the rounds before, and what each report
+says of its list is compared with what was written into it.
+"""
+
+from __future__ import annotations
+
+from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
+from benchmarks.imports import Step, by_the_command, by_the_page, write_list
+from benchmarks.sign_in import MANAGERS, sessions_of
+from benchmarks.site import Site, a_site
+
+BOUND_S = 15.0
+COMMAND = "the command, with its report"
+
+
+def measure(options: Options) -> RowResult:
+    """The command, and the steps over the desk, round by round."""
+    rows = options.size(100_000, 5_000)
+    rounds: list[dict[str, Step]] = []
+    with a_site() as site:
+        (session,) = sessions_of(site, 1, MANAGERS)
+        # The first is not counted: it warms the machine up.
+        for number in range(1 if options.quick else 0, options.rounds + 1):
+            steps = one_round(site, rows, number, session)
+            told = ", ".join(f"{name} {shown(step.took_s, 's')}" for name, step in steps.items())
+            say(f"  {f'round {number}' if number else 'warm-up'}: {told}")
+            if number:
+                rounds.append(steps)
+    seconds = {name: _seconds(name, [(steps[name],) for steps in rounds]) for name in rounds[0]}
+    command = seconds.pop(COMMAND)
+    desk = _seconds(
+        "the three together",
+        [tuple(step for name, step in steps.items() if name != COMMAND) for steps in rounds],
+    )
+    memory = Measured(
+        "the largest of these processes",
+        "MB",
+        tuple(max(step.peak_mb for step in steps.values()) for steps in rounds),
+    )
+    return RowResult(
+        f"import of {rows:,} rows",
+        (Target("at most 15 s with the full report", command, BOUND_S, at_most=True),),
+        (*seconds.values(), desk, memory),
+    )
+
+
+def one_round(site: Site, rows: int, number: int, session: str) -> dict[str, Step]:
+    """One list by the command, and one as long over the desk."""
+    one, other = (site.folder / f"{way}{number}.csv" for way in ("command", "desk"))
+    of_one = write_list(one, rows, f"-{one.stem}")
+    of_other = write_list(other, rows, f"-{other.stem}")
+    command = by_the_command(site, one)
+    assert of_one.items() <= command.told.items(), command.told
+    steps = by_the_page(site, other, session)
+    # The same content again creates nothing, and reports what was done over the desk.
+    again = by_the_command(site, other).told
+    assert of_other.items() <= again.items() and not again["created"], again
+    return {COMMAND: command} | {f"over the desk: {name}": step for name, step in steps.items()}
+
+
+def _seconds(name: str, rounds: list[tuple[Step, ...]]) -> Measured:
+    return Measured(name, "s", tuple(sum(step.took_s for step in steps) for steps in rounds))
+
+
+if __name__ == "__main__":
+    run_alone(measure)

@@ -1,0 +1,163 @@
+"""
+How long does it take to publish to a million readers, beside the rows alone?
+
+The whole of it is one form, posted over HTTP to the site's web server as it is deployed: from the
+first byte of the form to the last of the answer, which comes after the commit. Of that the database
+tells how long filling the queue took: from the moment that the edition was stored to the line of
+the audit trail, which is written when all copies are there.
+
+The bare one puts the same rows, ready made in a table without keys, into an empty table with the
+same columns, keys, indexes, checks and fillfactor by a single `INSERT … SELECT` that commits by
+itself; that both tables are alike is looked at, not assumed. Both begin with an empty table and
+after a checkpoint, in turns, and what came into the table is counted each time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import closing
+from typing import Any
+
+import psycopg
+
+from benchmarks.browser import OverHttp
+from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, ratio, run_alone
+from benchmarks.posted_again import DESK, FORM
+from benchmarks.sign_in import sessions_of
+from benchmarks.site import Site, a_site
+from benchmarks.web_server import a_web_server
+
+RATIO_BOUND, ANSWER_BOUND_S = 2.0, 10.0
+WHOLE, BARE, ENQUEUE = "the whole answer", "the bare INSERT … SELECT", "of it filling the queue"
+
+# Of the columns that publishing fills; the others are empty in both.
+COLUMNS = "issue_id, recipient_id, version, batch_id, address, name, outcome"
+READY_MADE = f"""
+    CREATE TABLE ready_made AS SELECT {COLUMNS} FROM delivery ORDER BY issue_id, recipient_id
+"""
+# Everything but what a table is stored by, which LIKE leaves out.
+ALIKE = "CREATE TABLE bare (LIKE delivery INCLUDING ALL)"
+STORED_BY = "SELECT reloptions FROM pg_class WHERE oid = 'delivery'::regclass"
+MADE_OF = """
+    SELECT array_agg(told ORDER BY told) FROM (
+        SELECT concat_ws(' ', 'column', attname, format_type(atttypid, atttypmod), attnotnull,
+                         attstorage, attcompression)
+        FROM pg_attribute WHERE attrelid = %(table)s::regclass AND attnum > 0
+        UNION ALL
+        SELECT concat_ws(' ', 'constraint', pg_get_constraintdef(oid))
+        FROM pg_constraint WHERE conrelid = %(table)s::regclass
+        UNION ALL
+        SELECT concat_ws(' ', 'index', indisunique,
+                         regexp_replace(pg_get_indexdef(indexrelid), '^.* USING ', ''))
+        FROM pg_index WHERE indrelid = %(table)s::regclass
+        UNION ALL
+        SELECT concat_ws(' ', 'stored', reloptions) FROM pg_class
+        WHERE oid = %(table)s::regclass
+    ) AS made (told)
+"""
+FILL_BARE = f"INSERT INTO bare ({COLUMNS}) SELECT {COLUMNS} FROM ready_made"
+# The copies are what takes time; what hangs on no copy stays.
+EMPTIED = "TRUNCATE delivery, batch, bare"
+OF_THE_NEWEST = """
+    SELECT audience, extract(epoch FROM recorded.at - published_at)::float8
+    FROM edition, LATERAL (
+        SELECT max(action_time) FROM django_admin_log WHERE object_id = issue_id::text
+    ) AS recorded (at)
+    ORDER BY edition.id DESC LIMIT 1
+"""
+
+
+def measure(options: Options) -> RowResult:
+    """The whole answer, filling the queue, and the bare one."""
+    readers = options.size(1_000_000, 20_000)
+    with (
+        a_site(readers=readers) as site,
+        a_web_server(site) as server,
+        closing(psycopg.connect(site.database, autocommit=True)) as database,
+    ):
+        browser = OverHttp(server.address, sessions_of(site, 1)[0])
+        press = Press(site, database, browser, readers)
+        press.make_ready()
+        whole, bare = in_turns(options, {WHOLE: press.publish, BARE: press.fill_bare}, "s")
+    enqueue = Measured(ENQUEUE, "s", tuple(press.enqueued[-options.rounds :]))
+    return RowResult(
+        f"publish to {readers:,} readers",
+        (
+            Target(
+                "at most 2 × the bare INSERT … SELECT",
+                ratio("the whole answer : the bare one", whole, bare),
+                RATIO_BOUND,
+                at_most=True,
+            ),
+            Target("answered in at most 10 s", whole, ANSWER_BOUND_S, at_most=True),
+        ),
+        (bare, enqueue, ratio("filling the queue : the bare one", enqueue, bare)),
+        (
+            "a form posted over HTTP to gunicorn with deploy/gunicorn.conf.py; "
+            "each side into an empty table, after a checkpoint",
+        ),
+    )
+
+
+class Press:
+    """Publishes, and fills the bare table; both into empty tables."""
+
+    def __init__(
+        self, site: Site, database: psycopg.Connection[Any], browser: OverHttp, readers: int
+    ) -> None:
+        self._site, self._database, self._browser = site, database, browser
+        self._readers = readers
+        self.enqueued: list[float] = []
+
+    def make_ready(self) -> None:
+        """The bare table, the rows that go into it, and statistics of what is read."""
+        self._database.execute(ALIKE)
+        reloptions = self._one(STORED_BY, [])[0]
+        self._database.execute(f"ALTER TABLE bare SET ({', '.join(reloptions)})")
+        ours, bare = (self._one(MADE_OF, {"table": table})[0] for table in ("delivery", "bare"))
+        assert ours == bare, f"the tables differ:\n{ours}\n{bare}"
+        self._post()
+        self._database.execute(READY_MADE)
+        self._database.execute("VACUUM ANALYZE subscriber")
+        self._database.execute("VACUUM ANALYZE ready_made")
+        self.enqueued.clear()
+
+    def publish(self) -> float:
+        """Seconds of the whole answer to a form that is published to everyone."""
+        self._empty()
+        took_s = self._post()
+        assert self._one("SELECT count(*) FROM delivery", [])[0] == self._readers
+        return took_s
+
+    def fill_bare(self) -> float:
+        """Seconds of the statement alone, its commit included."""
+        self._empty()
+        began = self._clock()
+        self._database.execute(FILL_BARE)
+        took_s = float((self._clock() - began).total_seconds())
+        assert self._one("SELECT count(*) FROM bare", [])[0] == self._readers
+        return took_s
+
+    def _post(self) -> float:
+        page = self._browser.post(DESK, FORM | {"idempotency_key": str(uuid.uuid4())})
+        assert page.status == 303, page
+        audience, enqueued_s = self._one(OF_THE_NEWEST, [])
+        assert audience == self._readers, audience
+        self.enqueued.append(enqueued_s)
+        return page.took_s
+
+    def _empty(self) -> None:
+        self._database.execute(EMPTIED)
+        self._database.execute("CHECKPOINT")
+
+    def _clock(self) -> Any:
+        return self._one("SELECT clock_timestamp()", [])[0]
+
+    def _one(self, sql: str, values: Any) -> Any:
+        row = self._database.execute(sql, values).fetchone()
+        assert row is not None
+        return row
+
+
+if __name__ == "__main__":
+    run_alone(measure)
