@@ -50,6 +50,7 @@ class OverHttp:
 
         self._address = address
         self._line = requests.Session()
+        self._line.trust_env = False  # an environment that names a proxy does not mean this one
         self._line.headers.update(
             {
                 "Cookie": cookies_of(session),

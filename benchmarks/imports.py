@@ -1,5 +1,5 @@
 """
-A list of readers and its ways onto a site, each step a process of its own that is timed and weighed.
+A list of readers and its ways onto a site, each step a process of its own, timed and weighed.
 
 The list is as people write it: doubles, bad rows, names in quotation marks. It goes in by the
 command, with its full report and the file of rejects; or it is uploaded through the site's own WSGI

@@ -12,7 +12,6 @@ import sys
 from benchmarks.site import Site
 from benchmarks.within import begin, tell, within
 
-
 PUBLISHERS, MANAGERS = "Publishers", "Managers of readers"
 
 

@@ -24,7 +24,7 @@ from benchmarks.browser import OverHttp
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, ratio, run_alone
 from benchmarks.posted_again import DESK, FORM
 from benchmarks.sign_in import sessions_of
-from benchmarks.site import Site, a_site
+from benchmarks.site import a_site
 from benchmarks.web_server import a_web_server
 
 RATIO_BOUND, ANSWER_BOUND_S = 2.0, 10.0
@@ -71,12 +71,13 @@ def measure(options: Options) -> RowResult:
     """The whole answer, filling the queue, and the bare one."""
     readers = options.size(1_000_000, 20_000)
     with (
-        a_site(readers=readers) as site,
+        a_site() as site,
         a_web_server(site) as server,
-        closing(psycopg.connect(site.database, autocommit=True)) as database,
+        closing(site.connect()) as database,
     ):
+        site.readers(readers)
         browser = OverHttp(server.address, sessions_of(site, 1)[0])
-        press = Press(site, database, browser, readers)
+        press = Press(database, browser, readers)
         press.make_ready()
         whole, bare = in_turns(options, {WHOLE: press.publish, BARE: press.fill_bare}, "s")
     enqueue = Measured(ENQUEUE, "s", tuple(press.enqueued[-options.rounds :]))
@@ -93,8 +94,8 @@ def measure(options: Options) -> RowResult:
         ),
         (bare, enqueue, ratio("filling the queue : the bare one", enqueue, bare)),
         (
-            "a form posted over HTTP to gunicorn with deploy/gunicorn.conf.py; "
-            "each side into an empty table, after a checkpoint",
+            "a form posted over HTTP to gunicorn with deploy/gunicorn.conf.py",
+            "both into an empty table, after a checkpoint",
         ),
     )
 
@@ -102,11 +103,8 @@ def measure(options: Options) -> RowResult:
 class Press:
     """Publishes, and fills the bare table; both into empty tables."""
 
-    def __init__(
-        self, site: Site, database: psycopg.Connection[Any], browser: OverHttp, readers: int
-    ) -> None:
-        self._site, self._database, self._browser = site, database, browser
-        self._readers = readers
+    def __init__(self, database: psycopg.Connection[Any], browser: OverHttp, readers: int) -> None:
+        self._database, self._browser, self._readers = database, browser, readers
         self.enqueued: list[float] = []
 
     def make_ready(self) -> None:
@@ -118,7 +116,6 @@ class Press:
         assert ours == bare, f"the tables differ:\n{ours}\n{bare}"
         self._post()
         self._database.execute(READY_MADE)
-        self._database.execute("VACUUM ANALYZE subscriber")
         self._database.execute("VACUUM ANALYZE ready_made")
         self.enqueued.clear()
 

@@ -28,11 +28,10 @@ BOUND = 2.0
 def measure(options: Options) -> RowResult:
     """Medians of both, and how many times the one is the other."""
     times = options.size(300, 50)
-    with a_site(readers=READERS) as site:
+    with a_site() as site:
+        site.readers(READERS)
         (session,) = sessions_of(site, 1)
-        rounds = within(
-            site, "benchmarks.posted_again", session, str(times), str(options.rounds)
-        )
+        rounds = within(site, "benchmarks.posted_again", session, str(times), str(options.rounds))
     replay, empty = (
         Measured(name, "ms", tuple(statistics.median(took[side]) for took in rounds))
         for side, name in enumerate(("a form that was posted before", "an empty page with login"))

@@ -1,0 +1,71 @@
+"""
+What the database did between two moments, as it counts itself: bytes of its log, rows updated.
+
+The first change of a page after a checkpoint writes all of the page into the log, so whoever counts
+looks whether one came in between. The test of what a copy costs counts with this too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+# How long a server goes without a checkpoint where nobody asks for one.
+NO_CHECKPOINTS = {"checkpoint_timeout": "1h", "max_wal_size": "8GB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Rows of a table that were updated, and those of them that stayed within their page."""
+
+    updated: int
+    hot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Bytes of write-ahead log, the changes of each table, and whether a checkpoint came."""
+
+    wal_bytes: int
+    changes: Mapping[str, Changes]
+    had_a_checkpoint: bool
+
+
+class DatabaseWork:
+    """Counts from the moment that it is made. The connection commits every statement."""
+
+    def __init__(self, database: psycopg.Connection[Any], tables: Sequence[str]) -> None:
+        self._database, self._tables = database, tables
+        self._changed = {table: changes_of(database, table) for table in tables}
+        self._redo_point = self._one("SELECT redo_lsn::text FROM pg_control_checkpoint()")
+        self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
+
+    def so_far(self) -> Work:
+        """What was done since then."""
+        written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
+        changes: dict[str, Changes] = {}
+        for table, before in self._changed.items():
+            now = changes_of(self._database, table)
+            changes[table] = Changes(now.updated - before.updated, now.hot - before.hot)
+        redo_point = self._one("SELECT redo_lsn::text FROM pg_control_checkpoint()")
+        return Work(int(written), changes, redo_point != self._redo_point)
+
+    def _one(self, sql: str, *values: Any) -> Any:
+        row = self._database.execute(sql, values).fetchone()
+        assert row is not None
+        return row[0]
+
+
+def changes_of(database: psycopg.Connection[Any], table: str) -> Changes:
+    """All changes of a table so far."""
+    # What this session did is told at once, and what it was told is not remembered; a session that
+    # ended has told before.
+    database.execute("SELECT pg_stat_force_next_flush()")
+    row = database.execute(
+        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", [table]
+    ).fetchone()
+    assert row is not None, table
+    return Changes(*row)

@@ -1,0 +1,80 @@
+"""
+What does a copy cost the database, from its claim to its settling?
+
+One real `deliver` with batches of 200 sends a letter of 2 kB to 100,000 readers, over a provider
+that answers at once. Counted by the database itself, from the worker's start to its end: all bytes
+of its write-ahead log, whoever wrote them, and the updates of the deliveries' rows, and how many of
+those stayed within their page. A checkpoint comes before the issue is published and none after,
+which is looked at; the server writes full pages, and nobody tells by webhook.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+
+from benchmarks.database_work import NO_CHECKPOINTS, DatabaseWork, Work
+from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say
+from benchmarks.site import Site, a_site
+
+WAL_BOUND_B, UPDATES_BOUND, HOT_BOUND_PERCENT = 400.0, 1.0, 80.0
+BATCH = 200
+
+
+def measure(options: Options) -> RowResult:
+    """Bytes, updates and updates within the page, of each copy, round by round."""
+    copies = options.size(100_000, 10_000)
+    rounds: list[Work] = []
+    with a_site() as site:
+        site.readers(copies)
+        with closing(site.connect()) as database:
+            for name, value in NO_CHECKPOINTS.items():
+                database.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+            database.execute("SELECT pg_reload_conf()")
+        for number in range(1, options.rounds + 1):
+            work = one_send(site, copies)
+            rounds.append(work)
+            say(f"  round {number}: {work.wal_bytes / copies:,.0f} B a copy")
+
+    def of_each(name: str, unit: str, counts: list[float]) -> Measured:
+        return Measured(name, unit, tuple(counts))
+
+    delivery = [work.changes["delivery"] for work in rounds]
+    wal = of_each("WAL a copy", "B", [work.wal_bytes / copies for work in rounds])
+    updates = of_each("updates a copy", "", [each.updated / copies for each in delivery])
+    hot = of_each("within their page", "%", [100 * each.hot / each.updated for each in delivery])
+    batches = of_each(
+        "updates of each batch's row",
+        "",
+        [work.changes["batch"].updated * BATCH / copies for work in rounds],
+    )
+    return RowResult(
+        f"database cost of {copies:,} copies",
+        (
+            Target("at most 400 B of WAL a copy", wal, WAL_BOUND_B, at_most=True),
+            Target("one row update a copy", updates, UPDATES_BOUND, at_most=True),
+            Target("at least 80 % of them HOT", hot, HOT_BOUND_PERCENT, at_most=False),
+        ),
+        (batches,),
+        (
+            f"from claim to settling, batches of {BATCH}, no checkpoint in between; "
+            + ", ".join(f"{name} {value}" for name, value in NO_CHECKPOINTS.items()),
+        ),
+    )
+
+
+def one_send(site: Site, copies: int) -> Work:
+    """What sending one issue to everyone made the database do."""
+    with closing(site.connect()) as database:
+        database.execute("CHECKPOINT")
+        site.publish()
+        counting = DatabaseWork(database, ("delivery", "batch"))
+        said = site.manage("deliver", "--until-empty", DELIVERY_BATCH_SIZE=str(BATCH))
+        work = counting.so_far()
+    assert json.loads(said.splitlines()[-1])["sent"] == copies, said
+    assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"
+    return work
+
+
+if __name__ == "__main__":
+    run_alone(measure)

@@ -1,0 +1,103 @@
+"""
+How long does the progress endpoint take at a million deliveries, while they are being sent?
+
+Four real workers with their defaults send to a million readers through a provider that takes 200 ms
+for each call; they keep both cores of a small machine busy. Meanwhile a process of its own asks for
+the reading of the page, forty times a round, through the site's own WSGI application and all of its
+middleware: what is timed begins before the session is read and ends when the answer is whole.
+
+What is asked is asked of a reading that nobody shares, with the books read anew. Beside it stands
+one for a page that is open among others in the same web process, which share a reading within a
+second. What open pages cost those who send is measured by `benchmarks.progress_pages`.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
+from benchmarks.sign_in import sessions_of
+from benchmarks.site import Site, a_site
+from benchmarks.within import within
+
+BOUND_MS = 20.0
+WORKERS, CALL_MS, READINGS = 4, 200.0, 40
+BEGINS_WITHIN_S = 60.0
+WAITING = "SELECT coalesce(sum(waiting), 0)::bigint FROM batch"
+ACCEPTED = "SELECT coalesce(sum(accepted), 0)::bigint FROM attempt"
+
+
+def measure(options: Options) -> RowResult:
+    """Medians of the readings of each round."""
+    deliveries = options.size(1_000_000, 200_000)
+    readings = options.size(READINGS, 5)
+    rounds: list[dict[str, Any]] = []
+    rates: list[float] = []
+    with ExitStack() as stack:
+        site = stack.enter_context(a_site(delay_ms=CALL_MS))
+        site.readers(deliveries)
+        (session,) = sessions_of(site, 1)
+        for _ in range(WORKERS):
+            stack.enter_context(site.running("deliver"))
+        path = ""
+        for _ in range(2 * options.rounds + 2):
+            if len(rounds) == options.rounds:
+                break
+            if not site.one(WAITING):
+                path = publish(site)
+            began, before = time.monotonic(), site.one(ACCEPTED)
+            told = within(site, "benchmarks.progress_read", session, path, str(readings))
+            rate = (site.one(ACCEPTED) - before) / (time.monotonic() - began)
+            if not site.one(WAITING):
+                say("  the send ended within the round, which is not counted")
+                continue
+            rounds.append(told)
+            rates.append(rate)
+            took = statistics.median(ms for ms, _ in told["own"])
+            say(f"  round {len(rounds)}: {shown(took, 'ms')} beside {rate:,.0f} copies/s")
+
+    if len(rounds) < options.rounds:
+        raise RuntimeError("The sends ended too soon to read beside them; nothing was measured.")
+
+    def median_of(name: str, kind: str, part: int) -> Measured:
+        values = tuple(statistics.median(each[part] for each in told[kind]) for told in rounds)
+        return Measured(name, "ms", values)
+
+    return RowResult(
+        f"progress endpoint at {deliveries:,} deliveries",
+        (
+            Target(
+                "median at most 20 ms in the view",
+                median_of("a reading of its own", "own", 0),
+                BOUND_MS,
+                at_most=True,
+            ),
+        ),
+        (
+            median_of("of it on the processor", "own", 1),
+            median_of("a reading that pages share", "shared", 0),
+            Measured("meanwhile the workers sent", "copies/s", tuple(rates)),
+        ),
+        (
+            f"beside {WORKERS} workers and {CALL_MS:g} ms a call",
+            f"medians of {readings} readings a round, through all middleware in one process",
+        ),
+    )
+
+
+def publish(site: Site) -> str:
+    """The address of the readings of an issue that began to go out."""
+    before = site.one(ACCEPTED)
+    issue = site.publish()
+    for _ in range(round(BEGINS_WITHIN_S / 0.2)):
+        if site.one(ACCEPTED) > before:
+            return f"/admin/newsletters/{issue}/progress.json?version=1"
+        time.sleep(0.2)
+    raise RuntimeError(f"No worker began to send within {BEGINS_WITHIN_S:g} s.")
+
+
+if __name__ == "__main__":
+    run_alone(measure)
