@@ -7,6 +7,7 @@ looks whether one came in between. The test of what a copy costs counts with thi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,13 @@ import psycopg
 
 # How long a server goes without a checkpoint where nobody asks for one.
 NO_CHECKPOINTS = {"checkpoint_timeout": "1h", "max_wal_size": "8GB"}
+
+TOLD_WITHIN_S = 10.0
+STILL_THERE = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend'
+      AND backend_start > %s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +46,15 @@ class DatabaseWork:
     """Counts from the moment that it is made. The connection commits every statement."""
 
     def __init__(self, database: psycopg.Connection[Any], tables: Sequence[str]) -> None:
-        self._database, self._tables = database, tables
+        self._database = database
+        self._began_at = self._one("SELECT clock_timestamp()")
         self._changed = {table: changes_of(database, table) for table in tables}
         self._redo_point = self._one("SELECT redo_lsn::text FROM pg_control_checkpoint()")
         self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
 
     def so_far(self) -> Work:
-        """What was done since then."""
+        """What was done since then, by whoever came meanwhile and is gone."""
+        self._wait_until_all_is_told()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}
         for table, before in self._changed.items():
@@ -52,6 +62,14 @@ class DatabaseWork:
             changes[table] = Changes(now.updated - before.updated, now.hot - before.hot)
         redo_point = self._one("SELECT redo_lsn::text FROM pg_control_checkpoint()")
         return Work(int(written), changes, redo_point != self._redo_point)
+
+    def _wait_until_all_is_told(self) -> None:
+        """A session tells what it did at the latest when it ends, a moment after its program."""
+        until = time.monotonic() + TOLD_WITHIN_S
+        while self._one(STILL_THERE, self._began_at):
+            if time.monotonic() > until:
+                raise RuntimeError("Somebody still works in the database that is to be counted.")
+            time.sleep(0.05)
 
     def _one(self, sql: str, *values: Any) -> Any:
         row = self._database.execute(sql, values).fetchone()
@@ -61,8 +79,7 @@ class DatabaseWork:
 
 def changes_of(database: psycopg.Connection[Any], table: str) -> Changes:
     """All changes of a table so far."""
-    # What this session did is told at once, and what it was told is not remembered; a session that
-    # ended has told before.
+    # What this session did is told at once.
     database.execute("SELECT pg_stat_force_next_flush()")
     row = database.execute(
         "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", [table]

@@ -5,10 +5,9 @@ Real workers send a letter through a provider that takes its time for each call;
 answers pages that stay open and ask as `static/progress.js` does, a share of them hidden. In one
 run, windows in which the pages ask and windows in which they do not take turns, first the one and
 then the other, and the copies that were accepted in each are counted by the database's own clock.
-What counts is the ratio within a pair. Beside it stands what the web server and its pages took of
-the machine, which other programs do not disturb, and how long an answer takes in the view while the
-workers send: with the books read anew each time, and for pages that share what was read within a
-second, as in the web server's processes.
+What counts is the ratio within a pair. Beside it stands what the web server took of the machine,
+which other programs do not disturb. How long a reading takes in the view meanwhile is a row of the
+table: `benchmarks.rows.progress`.
 
     .venv/bin/python -m benchmarks.progress_pages [--readers 1000000] [--workers 4] [--pages 200]
                                                   [--nice 5]
@@ -19,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -32,31 +30,13 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.sign_in import sessions_of
 from benchmarks.site import ROOT, Site, a_site
+from benchmarks.web_server import WebServer, a_web_server
 
 SETTLING_S = 2.0
-PROBES = 40
+AUTHORS = 20
 TICKS = os.sysconf("SC_CLK_TCK")
-
-# Publishers by their group, as an author is: their permissions cost queries.
-SIGN_IN = """
-import json
-from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
-from django.contrib.auth.models import Group
-from django.contrib.sessions.backends.db import SessionStore
-cookies = []
-for number in range(20):
-    user = get_user_model().objects.create_user(f"author{number}", password=None, is_staff=True)
-    user.groups.add(Group.objects.get(name="Publishers"))
-    session = SessionStore()
-    session[SESSION_KEY] = str(user.pk)
-    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[-1]  # the one that knows users
-    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
-    session.create()
-    cookies.append(session.session_key)
-print(json.dumps(cookies))
-"""
 
 
 @dataclass
@@ -72,9 +52,8 @@ class Window:
 class Bench:
     """What runs: the database, the workers, the web server and the pages."""
 
-    site: Site
     connection: psycopg.Connection[Any]
-    web: subprocess.Popen[bytes]
+    web: WebServer
     pages: subprocess.Popen[str]
     seconds: float
 
@@ -127,7 +106,6 @@ def cpu_s(parent: int) -> float:
 def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]) -> dict[str, Any]:
     """Send as often as it takes to have the pairs of windows that are wanted."""
     pairs: list[tuple[Window, Window]] = []
-    probes: list[tuple[list[float], list[float]]] = []
     while len(pairs) < chosen.rounds:
         path = publish()
         bench.tell(path)
@@ -135,7 +113,6 @@ def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]
         while bench.waiting() == before:
             time.sleep(0.2)
             assert time.monotonic() < began + 60, "no worker began to send"
-        probes += probed(bench.site, path)
         # The pages come to know of one another before anything is counted.
         bench.tell("on")
         time.sleep(max(SETTLING_S, chosen.seconds))
@@ -153,7 +130,7 @@ def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]
             said(len(pairs), windows[False], windows[True])
         while len(pairs) < chosen.rounds and bench.waiting():
             time.sleep(0.5)
-    return summed_up(pairs, probes, chosen)
+    return summed_up(pairs, chosen)
 
 
 def said(number: int, without: Window, asking: Window) -> None:
@@ -166,13 +143,8 @@ def said(number: int, without: Window, asking: Window) -> None:
     )
 
 
-def summed_up(
-    pairs: list[tuple[Window, Window]],
-    probes: list[tuple[list[float], list[float]]],
-    chosen: argparse.Namespace,
-) -> dict[str, Any]:
+def summed_up(pairs: list[tuple[Window, Window]], chosen: argparse.Namespace) -> dict[str, Any]:
     """The medians and their spread."""
-    fresh, shared = [one for one, _ in probes], [other for _, other in probes]
     ratios = sorted(asking.rate / without.rate for without, asking in pairs)
     took = sorted(ms for _, asking in pairs for ms in asking.told["took_ms"])
     asked = [sum(asking.told["statuses"].values()) for _, asking in pairs]
@@ -198,54 +170,26 @@ def summed_up(
         },
         "failures": sum(a.told["failures"] for _, a in pairs),
         "answered_ms_median": round(statistics.median(took), 1) if took else None,
-        "fresh_view_ms_median": round(statistics.median(wall for wall, _ in fresh), 1),
-        "fresh_view_cpu_ms_median": round(statistics.median(cpu for _, cpu in fresh), 1),
-        "shared_view_ms_median": round(statistics.median(wall for wall, _ in shared), 1),
-        "shared_view_cpu_ms_median": round(statistics.median(cpu for _, cpu in shared), 1),
         "load_average": round(os.getloadavg()[0], 1),
     }
 
 
-def probed(site: Site, path: str) -> list[tuple[list[float], list[float]]]:
-    """Milliseconds in the view and, of them, on the processor: of fresh and of shared readings."""
-    output = site.manage("shell", "-c", PROBING.format(path=path, times=PROBES))
-    return list(json.loads(output.splitlines()[-1]))
-
-
-# The whole way through the middleware, the session and the permissions, in one process.
-PROBING = """
-import json, time
-from django.contrib.auth import get_user_model
-from django.test import Client
-client = Client()
-client.force_login(get_user_model().objects.get(username="author0"))
-def took(path):
-    began, cpu = time.perf_counter(), time.thread_time()
-    answer = client.get(path, headers={{"host": "127.0.0.1"}}, secure=True)
-    taken = [1000 * (time.perf_counter() - began), 1000 * (time.thread_time() - cpu)]
-    assert answer.status_code == 200, answer.status_code
-    time.sleep(0.1)
-    return taken
-pairs = [(took("{path}"), took("{path}&page=probe")) for number in range({times} + 3)]
-print(json.dumps(pairs[3:]))
-"""
-
-
 @contextmanager
-def running(*command: str, environment: dict[str, str], **options: Any) -> Iterator[Any]:
-    """A process that ends with the block."""
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment, **options)
+def open_pages(site: Site) -> Iterator[subprocess.Popen[str]]:
+    """The process that holds them, for the length of a block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.page_clients"],
+        cwd=ROOT,
+        env=site.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield process
     finally:
-        if process.stdin:
-            process.stdin.close()
-        process.terminate()
-        try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.communicate()
 
 
 def run(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -254,34 +198,16 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
         site = stack.enter_context(a_site(delay_ms=chosen.provider_ms))
         site.readers(chosen.readers)
         connection = stack.enter_context(site.connect())
-        cookies = json.loads(site.manage("shell", "-c", SIGN_IN).splitlines()[-1])
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            web = stack.enter_context(
-                running(
-                    *("-m", "gunicorn", "newsletter_site.wsgi", "--worker-class", "gthread"),
-                    *("--workers", "2", "--threads", "8", "--bind", f"fd://{listener.fileno()}"),
-                    *("--log-level", "warning"),
-                    environment=site.environment,
-                    pass_fds=[listener.fileno()],
-                )
-            )
-        pages = stack.enter_context(
-            running(
-                *("-m", "benchmarks.page_clients"),
-                environment=site.environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
+        server = stack.enter_context(a_web_server(site))
+        pages = stack.enter_context(open_pages(site))
         plan = {
-            "address": address,
+            "address": server.address,
             "path": "/",
-            "cookies": cookies,
+            "cookies": sessions_of(site, AUTHORS),
             "pages": chosen.pages,
             "hidden": chosen.hidden,
         }
+        assert pages.stdin is not None
         pages.stdin.write(json.dumps(plan) + "\n")
 
         def publish() -> str:
@@ -289,7 +215,7 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
 
         for _ in range(chosen.workers):
             stack.enter_context(site.running("deliver", DELIVERY_NICENESS=str(chosen.nice)))
-        bench = Bench(site, connection, web, pages, chosen.seconds)
+        bench = Bench(connection, server, pages, chosen.seconds)
         return measure(bench, chosen, publish)
 
 

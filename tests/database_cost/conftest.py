@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.database_work import NO_CHECKPOINTS
 from benchmarks.provider_process import a_provider
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 
 # As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
 # first change of a page after one writes the whole page into the log.
-SERVER = """
-full_page_writes = on
-checkpoint_timeout = 1h
-max_wal_size = 8GB
-"""
+SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +23,7 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
     with django_db_blocker.unblock():
         server = OwnServer()
         with (server.cluster.data / "postgresql.conf").open("a") as file:
-            file.write(SERVER)
+            file.writelines(f"{name} = {value}\n" for name, value in SERVER.items())
         with server.admin() as admin:
             admin.execute("SELECT pg_reload_conf()")
         yield server

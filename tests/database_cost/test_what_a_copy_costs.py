@@ -8,9 +8,11 @@ import subprocess
 import sys
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 
+from benchmarks.database_work import DatabaseWork
 from delivery.queue.books import books_of
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
@@ -73,59 +75,52 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
     newsroom.confirm(COPIES)
     run("CHECKPOINT")
     edition = newsroom.publish(html=LETTER)
-    run("SELECT pg_stat_reset()")
-    began, checkpoints = one("SELECT pg_current_wal_insert_lsn()::text"), redo_point()
+    with psycopg.connect(server.url(database), autocommit=True) as counted:
+        counting = DatabaseWork(counted, ("delivery", "batch"))
+        said = deliver(server.url(database), instant_provider)
+        work = counting.so_far()
 
+    assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"
+    assert said["sent"] == COPIES
+    assert books_of(edition.pk).sent == COPIES
+    delivery, batch = work.changes["delivery"], work.changes["batch"]
+    print(f"{work.wal_bytes / COPIES:.0f} B of WAL a copy, {delivery}")
+    assert work.wal_bytes / COPIES <= 400
+
+    assert delivery.updated == COPIES
+    assert delivery.hot >= 0.8 * COPIES
+    # State and lease decide which of its indexes a batch is in, so it cannot stay within its page.
+    # It is one row for two hundred copies: claimed, started, settled.
+    assert batch.updated == 3 * BATCHES
+
+    for table in ("delivery", "batch"):
+        run(f"VACUUM {table}")
+        assert dead_rows_of(table) <= BATCHES
+
+
+def deliver(database_url: str, provider_url: str) -> dict[str, Any]:
+    """What a worker says in the end that has sent all there is."""
     done = subprocess.run(
         [sys.executable, "manage.py", "deliver", "--until-empty"],
         cwd=ROOT,
         env=os.environ
         | {
-            "DATABASE_URL": server.url(database),
-            "POSTMARK_BASE_URL": instant_provider,
+            "DATABASE_URL": database_url,
+            "POSTMARK_BASE_URL": provider_url,
             "POSTMARK_SERVER_TOKEN": "instant",
         },
         capture_output=True,
         text=True,
         check=True,
     )
-
-    written = one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", began)
-    assert redo_point() == checkpoints, "a checkpoint came in between, so this says nothing"
-    assert json.loads(done.stdout.splitlines()[-1])["sent"] == COPIES
-    assert books_of(edition.pk).sent == COPIES
-    print(f"{written / COPIES:.0f} B of WAL a copy, {changes_of('delivery')}")
-    assert written / COPIES <= 400
-
-    updated, hot, _ = changes_of("delivery")
-    assert updated == COPIES
-    assert hot >= 0.8 * COPIES
-    # State and lease decide which of its indexes a batch is in, so it cannot stay within its page.
-    # It is one row for two hundred copies: claimed, started, settled.
-    updated, _, _ = changes_of("batch")
-    assert updated == 3 * BATCHES
-
-    for table in ("delivery", "batch"):
-        run(f"VACUUM {table}")
-        assert changes_of(table)[2] <= BATCHES
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
 
 
-def changes_of(table: str) -> tuple[int, int, int]:
-    """Rows updated, those of them within their page, and dead rows, as the server counts them."""
+def dead_rows_of(table: str) -> int:
+    """Versions of rows that nobody sees any more, as the server counts them."""
     run("SELECT pg_stat_force_next_flush()")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT n_tup_upd, n_tup_hot_upd, n_dead_tup FROM pg_stat_user_tables "
-            "WHERE relname = %s",
-            [table],
-        )
-        updated, hot, dead = cursor.fetchone()
-    return updated, hot, dead
-
-
-def redo_point() -> str:
-    """Where the last checkpoint began."""
-    return str(one("SELECT redo_lsn::text FROM pg_control_checkpoint()"))
+    return int(one("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = %s", table))
 
 
 def run(sql: str) -> None:
