@@ -16,6 +16,8 @@ CALLS = "homing_calls_total"
 CALL_SECONDS = Histogram(
     "homing_call_duration_seconds", (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 )
+PHASE_SECONDS = "homing_phase_seconds_total"
+PHASE_WORK_SECONDS = "homing_phase_work_seconds_total"
 TOO_FAST = "homing_calls_too_fast_total"
 LOOK_UPS = "homing_look_ups_total"
 CAME_BACK = "homing_leases_recovered_total"
@@ -32,6 +34,12 @@ def call(result: str, seconds: float) -> None:
     """A call ended, and took so long."""
     tallies.add(CALLS, result=result)
     tallies.observe(CALL_SECONDS, seconds)
+
+
+def phase(name: str, seconds: float, of_work: float) -> None:
+    """A phase of a step took so long, and of that so long in the worker itself."""
+    tallies.add(PHASE_SECONDS, seconds, phase=name)
+    tallies.add(PHASE_WORK_SECONDS, of_work, phase=name)
 
 
 def too_fast() -> None:

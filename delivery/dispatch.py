@@ -30,6 +30,7 @@ from delivery.outcomes import (
     PutOff,
     was_too_fast,
 )
+from delivery.phases import Phase, Phases
 from delivery.postmark import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_look_up, release
 from delivery.queue.pace import slow_down
@@ -134,9 +135,11 @@ class Dispatcher:
 
     def _call(self, is_stopping: Callable[[], bool]) -> bool:
         timing = self._timing
+        phases = Phases()
         claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
         if claimed is None:
             return False
+        phases.over(Phase.CLAIM)
         self.deliver(claimed, is_stopping)
         return True
 
@@ -147,8 +150,10 @@ class Dispatcher:
         log_ids.bind(attempt=attempt)
         timing = self._timing
         claimed_until_s = now_s() + timing.lease_s
+        phases = Phases()
         try:
             messages = self._messages(claimed, attempt)
+            phases.over(Phase.RENDER)
             if is_stopping():
                 release(claimed)
                 return
@@ -174,13 +179,16 @@ class Dispatcher:
             raise
         if not isinstance(started, Started):
             return
+        phases.over(Phase.START)
         going = [messages[recipient] for recipient in started.recipients]
+        addresses = [address for address, _ in going]
+        body = _as_array([message for _, message in going])
+        # The call may take minutes, and they are as large as its body.
+        del messages, going
+        phases.over(Phase.SERIALISE)
         began_s = now_s()
-        answer = self._postmark.send(
-            _as_array([body for _, body in going]),
-            [address for address, _ in going],
-            deadline_at_s=deadline_at_s,
-        )
+        answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
+        phases.over(Phase.CALL)
         counting.call(result_of(answer).value, now_s() - began_s)
         settlement = retries.after_call(
             answer,
@@ -200,12 +208,13 @@ class Dispatcher:
             is_stopping=is_stopping,
             roll=self._roll,
         )
+        phases.over(Phase.SETTLE)
         logger.log(
             logging.INFO if isinstance(answer, Answered) else logging.WARNING,
             "attempt %s of batch %d: %d copies, %s",
             attempt.hex,
             claimed.batch,
-            len(going),
+            len(addresses),
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(answer):

@@ -32,10 +32,12 @@ class Claim:
     probing: bool
 
 
-_COLUMNS = (
-    "batch.id, batch.epoch, edition_id, issue_id, version, tries, setbacks, blocked, crashes, "
-    "lookups, attempt, waiting, probing"
-)
+_OF_BATCH = "id, epoch, edition_id, tries, setbacks, blocked, crashes, lookups, attempt, waiting"
+_CLAIMED = """
+        SELECT held.id, epoch, edition_id, issue_id, version, tries, setbacks, blocked, crashes,
+               lookups, attempt, waiting, probing
+        FROM held JOIN edition ON edition.id = edition_id
+"""
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
@@ -70,12 +72,13 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
               AND {IS_THE_KNOWN_DATABASE}
             ORDER BY pos, id LIMIT 1
             FOR UPDATE SKIP LOCKED
+        ), held AS (
+            UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
+                   lease_until = clock_timestamp() + make_interval(secs => %s)
+            WHERE id = (SELECT id FROM next)
+            RETURNING {_OF_BATCH}
         )
-        UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %s,
-               lease_until = clock_timestamp() + make_interval(secs => %s)
-        FROM edition
-        WHERE batch.id = (SELECT id FROM next) AND edition.id = edition_id
-        RETURNING {_COLUMNS}
+        {_CLAIMED}
         """,  # noqa: S608 -- a constant
         worker,
         lease_s,
@@ -91,12 +94,13 @@ def claim_look_up(worker: UUID, *, lease_s: float) -> Claim | None:
             WHERE state = 'unknown' AND due_at <= clock_timestamp()
             ORDER BY due_at, id LIMIT 1
             FOR UPDATE SKIP LOCKED
+        ), held AS (
+            UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
+                   lease_until = clock_timestamp() + make_interval(secs => %s)
+            WHERE id = (SELECT id FROM next)
+            RETURNING {_OF_BATCH}
         )
-        UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
-               lease_until = clock_timestamp() + make_interval(secs => %s)
-        FROM edition
-        WHERE batch.id = (SELECT id FROM next) AND edition.id = edition_id
-        RETURNING {_COLUMNS}
+        {_CLAIMED}
         """,  # noqa: S608 -- a constant
         worker,
         lease_s,

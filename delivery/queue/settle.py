@@ -245,7 +245,7 @@ _CHANGE_BATCH = f"""
         due_at = greatest(clock_timestamp() + make_interval(secs => %(delay)s),
                           {_SINCE} + make_interval(secs => %(lookup_after)s)),
         doubt_since = {_SINCE},
-        attempt = CASE WHEN %(new_doubt)s OR {_SINCE} IS NOT NULL THEN batch.attempt END,
+        attempt = CASE WHEN %(new_doubt)s OR {_SINCE} IS NOT NULL THEN attempt END,
         lookups = CASE WHEN %(asks)s AND NOT %(new_doubt)s THEN lookups + %(said_absent)s
                        ELSE 0 END,
         tries = tries + %(tries)s,
@@ -253,11 +253,9 @@ _CHANGE_BATCH = f"""
         blocked = %(blocked)s,
         crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
         reason = CASE WHEN {_IS_OPEN} THEN %(reason)s ELSE '' END,
-        {", ".join(f"{name} = batch.{name} + %({name})s" for name in COUNTED)}
-    FROM edition
-    WHERE batch.id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
-      AND edition.id = edition_id
-    RETURNING probing
+        {", ".join(f"{name} = {name} + %({name})s" for name in COUNTED)}
+    WHERE id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
+    RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
 """  # noqa: S608 -- the names are constants
 
 

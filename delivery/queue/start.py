@@ -94,12 +94,14 @@ def _start(
 ) -> Started | NothingToSend | ClaimLost:
     cursor.execute(
         """
-        UPDATE batch SET state = 'sending', attempt = %s,
-               lease_until = clock_timestamp() + make_interval(secs => %s)
-        FROM edition
-        WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
-          AND lease_until > clock_timestamp() AND edition.id = edition_id
-        RETURNING probing, control, kind
+        WITH sending AS (
+            UPDATE batch SET state = 'sending', attempt = %s,
+                   lease_until = clock_timestamp() + make_interval(secs => %s)
+            WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
+              AND lease_until > clock_timestamp()
+            RETURNING edition_id
+        )
+        SELECT probing, control, kind FROM sending JOIN edition ON edition.id = edition_id
         """,
         [attempt, deadline_s + lease_s, claim.batch, claim.epoch],
     )

@@ -16,6 +16,7 @@ from delivery import counting as of_delivery
 from delivery.edition_state import EditionState
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
+from delivery.phases import Phase
 from delivery.tally import Histogram
 from idempotency.posted import Ended
 from newsletter_site.operating import counting as of_the_site
@@ -121,6 +122,16 @@ CATALOGUE: tuple[Metric, ...] = (
         result=tuple(Attempt.Result.values),
     ),
     _histogram(of_delivery.CALL_SECONDS, "How long calls to the provider took."),
+    _counter(
+        of_delivery.PHASE_SECONDS,
+        "Seconds that calls took, of all threads together, by phase.",
+        phase=tuple(Phase),
+    ),
+    _counter(
+        of_delivery.PHASE_WORK_SECONDS,
+        "Of these, the seconds of processor time of the workers themselves; the rest was waiting.",
+        phase=tuple(Phase),
+    ),
     _counter(of_delivery.TOO_FAST, "Calls that the provider refused as too fast (429)."),
     _gauge("homing_slowed", "1 while the workers are slowed down after a 429."),
     _gauge(
