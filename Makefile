@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak benchmark demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,8 +42,8 @@ drill: tools ## every alert made to fire by its fault, and the runbook typed
 soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.soak $(PROOFS)
 
-benchmark: tools ## the worker against the loop that sends one by one
-	$(PYTHON) -m benchmarks.worker_against_one_by_one
+bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory --quick"
+	$(PYTHON) -m benchmarks $(ROWS)
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

@@ -18,6 +18,7 @@ import sys
 import time
 from typing import Any
 
+from benchmarks.frame import end_in_good_order
 from benchmarks.site import Site, a_site
 
 # As if it had gone out long ago: the same rows that settling leaves, in the same two versions.
@@ -41,6 +42,7 @@ def main() -> None:
     options.add_argument("--before-s", type=float, default=20.0)
     options.add_argument("--at-least", type=float, default=0.8, help="exit 1 below this ratio")
     chosen = options.parse_args()
+    end_in_good_order()
     with a_site() as site:
         site.readers(chosen.readers)
         ratio = measure(site, chosen.readers, chosen.before_s)

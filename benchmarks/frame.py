@@ -271,11 +271,15 @@ def _rounds(text: str) -> int:
     return rounds
 
 
+def end_in_good_order() -> None:
+    """Whoever ends this process early finds no server and no process left behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> int:
     """Measure all of them, show what came of it, and return the exit code: 1 if one is missed."""
     options = Options(rounds=1 if chosen.quick else chosen.rounds, quick=chosen.quick)
-    # Whoever ends it early finds no server and no process left behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    end_in_good_order()
     around = surroundings()
     results = [_result(name, measure, options) for name, measure in measures.items()]
     print(table(results, around, quick=options.quick), end="", flush=True)

@@ -9,7 +9,7 @@ through for the addresses, and the answer is joined from bytes. What it cannot r
 With `--delay-ms` it answers that much later. With `--keep` it remembers whose copy every message
 was, some fifty bytes each, and says on request whether anybody was sent two:
 
-    GET /counts     {"calls": …, "messages": …, "readers": …}, the last one only with --keep
+    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers with --keep alone
     GET /twice      {"twice": …, "such_as": […]}, only with --keep
 """
 
@@ -53,6 +53,7 @@ class Tally:
 
     calls: int = 0
     messages: int = 0
+    received_bytes: int = 0
     # Whose copies they were: the keys of each call, joined by what stands in none of them.
     kept: list[bytes] = field(default_factory=list)
 
@@ -145,6 +146,7 @@ class Provider:
             addresses, keys, alone = parsed(call.buffer[start:end])
         tally.calls += 1
         tally.messages += len(addresses)
+        tally.received_bytes += length
         if self._keeps:
             tally.kept.append(_BETWEEN.join(keys))
         size = len(addresses)
@@ -163,6 +165,7 @@ class Provider:
         told: dict[str, object] = {
             "calls": sum(tally.calls for tally in self._tallies),
             "messages": sum(tally.messages for tally in self._tallies),
+            "bytes": sum(tally.received_bytes for tally in self._tallies),
         }
         if self._keeps:
             told["readers"] = len(set(self._kept()))

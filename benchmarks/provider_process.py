@@ -19,10 +19,15 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What came since it began. `readers` are different copies, 0 if nothing was kept."""
+    """
+    What came since it began: calls, messages and the length of their JSON in bytes.
+
+    `readers` are different copies, 0 if nothing was kept.
+    """
 
     calls: int
     messages: int
+    bytes: int
     readers: int
 
 
@@ -71,9 +76,9 @@ class ProviderProcess:
             self._process = None
 
     def counts(self) -> Counts:
-        """Calls, messages and different copies since its start."""
+        """What came since its start."""
         told = self._told("/counts")
-        return Counts(told["calls"], told["messages"], told.get("readers", 0))
+        return Counts(told["calls"], told["messages"], told["bytes"], told.get("readers", 0))
 
     def twice(self) -> list[str]:
         """Some of the copies that came twice; it has to have been started with `keep`."""

@@ -20,15 +20,11 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.own_server import database_url, own_server
 from benchmarks.provider_process import ProviderProcess, a_provider
 
 ROOT = Path(__file__).resolve().parent.parent
-# About 2 kB.
-LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
-TITLE = "Swifts"
-
-HOST = "letter.example.org"
 # Nobody's shell leaks into a benchmark: of its environment only this stays.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
@@ -107,11 +103,12 @@ class Site:
         if confirmed != number:
             raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")
 
-    def publish(self, html: str = LETTER, title: str = TITLE) -> str:
+    def publish(self, html: str = LETTER, title: str = TITLE, **settings: str) -> str:
         """The issue that was published to all of them, to go out at once."""
         letter = self.folder / "letter.html"
         letter.write_text(html)
-        output = self.manage("publish", "--title", title, "--html-file", str(letter), "--hold=0")
+        words = ("--title", title, "--html-file", str(letter), "--hold=0")
+        output = self.manage("publish", *words, **settings)
         return str(json.loads(output.splitlines()[-1])["issue"])
 
 
@@ -143,7 +140,7 @@ def _production(folder: Path) -> dict[str, str]:
         # Measurements ask the web server itself, as the proxy in front of it would.
         "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "TRUST_PROXY": "on",
-        "FROM_EMAIL": f"Homing <letter@{HOST}>",
+        "FROM_EMAIL": SENDER,
         "POSTMARK_SERVER_TOKEN": "benchmark",
         "POSTMARK_WEBHOOK_USER": "postmark",
         "POSTMARK_WEBHOOK_PASSWORD": secrets.token_urlsafe(20),

@@ -73,6 +73,7 @@ def send(session: requests.Session, url: str, messages: Any) -> Any:
 def asked(url: str, path: str) -> dict[str, Any]:
     """What it says of itself."""
     told: dict[str, Any] = requests.get(url + path, timeout=60).json()
+    told.pop("bytes", None)  # Has a test of its own.
     return told
 
 
@@ -108,6 +109,14 @@ def test_it_counts_calls_and_messages(start: Start, session: requests.Session) -
     for size in (1, 20, 500):
         send(session, url, [message(number) for number in range(size)])
     assert asked(url, "/counts") == {"calls": 3, "messages": 521}
+
+
+def test_it_counts_how_long_the_messages_were(start: Start, session: requests.Session) -> None:
+    url, letters = start(), [message(number) for number in range(20)]
+    send(session, url, letters)
+    send(session, url, letters[:1])
+    told = requests.get(f"{url}/counts", timeout=60).json()
+    assert told["bytes"] == len(orjson.dumps(letters)) + len(orjson.dumps(letters[:1]))
 
 
 def test_on_request_it_counts_readers_and_tells_who_was_sent_two(

@@ -1,0 +1,60 @@
+"""
+`python -m benchmarks [ROW …]`: measure the rows of the specification and print one table.
+
+Exit code 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import sys
+
+from benchmarks import rows
+from benchmarks.frame import Measure, add_options, carried_out
+
+# As in the specification; what is not named here comes last.
+ORDER = (
+    "publish",
+    "at_once",
+    "through_200_ms",
+    "memory",
+    "database_cost",
+    "snapshot",
+    "recovery",
+    "progress",
+    "importing",
+    "replay",
+)
+
+
+def main() -> None:
+    """Measure what was asked for, all of it if nothing was named."""
+    names = row_names()
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="What is called fast is measured here."
+    )
+    options.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(names))
+    add_options(options)
+    chosen = options.parse_args()
+    for name in chosen.rows:
+        if name not in names:
+            options.error(f"there is no row {name!r}; expected one of {', '.join(names)}")
+    sys.exit(carried_out({name: measure_of(name) for name in chosen.rows or names}, chosen))
+
+
+def row_names() -> list[str]:
+    """All rows that there are, in the order in which they are shown."""
+    there = {module.name for module in pkgutil.iter_modules(rows.__path__)}
+    return [name for name in ORDER if name in there] + sorted(there - set(ORDER))
+
+
+def measure_of(name: str) -> Measure:
+    """What measures a row."""
+    measure: Measure = importlib.import_module(f"benchmarks.rows.{name}").measure
+    return measure
+
+
+if __name__ == "__main__":
+    main()

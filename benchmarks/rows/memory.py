@@ -1,0 +1,66 @@
+"""
+How much memory does a worker take, and does it take more the longer the list is?
+
+One real `deliver` with its defaults sends to 10,000, to 100,000 and to 1,000,000 readers, each time
+as a fresh process. What counts is the most that was ever resident of it, as the system itself keeps
+it (VmHWM), so that no peak falls between two looks. It is read again and again until the process
+has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone, say, shown
+from benchmarks.site import Site, a_site
+
+ROW = "worker memory"
+LOOKS_EVERY_S = 0.05
+
+
+def measure(options: Options) -> RowResult:
+    """The peak at each size, and that of the longest list as a multiple of the shortest."""
+    sizes = [options.size(*each) for each in ((10_000, 500), (100_000, 1_000), (1_000_000, 2_000))]
+    peaks: dict[int, list[float]] = {size: [] for size in sizes}
+    for number in range(1, options.rounds + 1):
+        # A site for each round: a list does not become shorter.
+        with a_site() as site:
+            for size in sizes:
+                peaks[size].append(peak_mb(site, size))
+                say(f"  round {number}: {size:,} readers: {shown(peaks[size][-1], 'MB')}")
+    figures = [Measured(f"{size:,} readers", "MB", tuple(peaks[size])) for size in sizes]
+    largest = Measured(ROW, "MB", tuple(max(runs) for runs in zip(*peaks.values(), strict=True)))
+    flat = ratio(ROW, figures[-1], figures[0])
+    return RowResult(
+        ROW,
+        (
+            Target("at most 150 MB resident", largest, 150, True),
+            Target(f"{figures[-1].name} at most 1.1 × {figures[0].name}", flat, 1.1, True),
+        ),
+        tuple(figures),
+    )
+
+
+def peak_mb(site: Site, readers: int) -> float:
+    """The most that was resident of a worker that sent to so many, in MB."""
+    site.readers(readers)
+    site.publish()
+    peak_kib = 0
+    with site.running("deliver", "--until-empty") as worker:
+        status = Path(f"/proc/{worker.pid}/status")
+        while worker.poll() is None:
+            for line in status.read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    peak_kib = max(peak_kib, int(line.split()[1]))
+            time.sleep(LOOKS_EVERY_S)
+        output, _ = worker.communicate()
+    sent = json.loads(output.splitlines()[-1])["sent"]
+    if sent != readers or not peak_kib:
+        raise RuntimeError(f"{sent:,} of {readers:,} copies were sent, {peak_kib:,} KiB seen.")
+    return peak_kib * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    run_alone(measure)

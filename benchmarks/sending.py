@@ -1,0 +1,80 @@
+"""
+One issue sent to everybody by a worker, or by one of the yardsticks, and what the provider saw.
+
+Whoever is timed is a process of its own and is timed while it sends, without the start of its
+Python: the worker by the database's record of its first and its last attempt. After each run the
+provider must have been given every reader's copy, and nobody's twice: what loses copies is fast.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from benchmarks.site import ROOT, Site
+
+# From the moment at which the first call is on record until the last one is settled.
+_TOOK_S = """
+    SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8
+    FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s
+"""
+
+
+class NotTheSameError(Exception):
+    """What was sent is not what was to be sent, so its time says nothing."""
+
+
+def worker_rate(site: Site, readers: int, *, delay_ms: float = 0.0, **settings: str) -> float:
+    """Copies per second of one worker under these settings, otherwise with its defaults."""
+    _rested(site)
+    issue = site.publish(**settings)
+    site.provider.start(delay_ms=delay_ms, keep=True)
+    output = site.manage("deliver", "--until-empty", **settings)
+    totals = json.loads(output.splitlines()[-1])
+    if totals["sent"] != readers:
+        raise NotTheSameError(f"{totals['sent']:,} of {readers:,} copies are sent: {totals}")
+    _each_once(site, readers)
+    return readers / float(site.one(_TOOK_S, issue))
+
+
+def bare_loop_rate(site: Site, readers: int, *, batch: int) -> float:
+    """Copies per second of the loop without a framework."""
+    return _yardstick(site, "benchmarks.bare_loop", readers, batch)
+
+
+def one_by_one_rate(site: Site, readers: int) -> float:
+    """Copies per second of the naive worker."""
+    return _yardstick(site, "benchmarks.one_by_one", readers)
+
+
+def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:
+    _rested(site)
+    provider = site.provider.start(keep=True)
+    words = [site.database, provider, *(str(number) for number in (readers, *more))]
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words],
+        cwd=ROOT,
+        env=site.environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{module} failed:\n{done.stderr}")
+    _each_once(site, readers)
+    return readers / float(done.stdout)
+
+
+def _rested(site: Site) -> None:
+    """None inherits the dead rows of those who ran before, nor a vacuum on their account."""
+    with site.connect() as connection:
+        connection.execute("VACUUM (ANALYZE) delivery, batch, attempt")
+
+
+def _each_once(site: Site, readers: int) -> None:
+    counts = site.provider.counts()
+    if counts.messages != readers or counts.readers != readers:
+        raise NotTheSameError(
+            f"The provider was given {counts.messages:,} messages to {counts.readers:,} different "
+            f"readers, and there are {readers:,}; twice: {site.provider.twice()}"
+        )
