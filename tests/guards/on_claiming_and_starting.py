@@ -23,7 +23,7 @@ FROZEN = "tests/faults/test_frozen_workers.py::"
 IN_LINE = "ORDER BY pos, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
 IN_DOUBT = "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
 START_GUARD = """WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
-          AND lease_until > clock_timestamp()"""
+              AND lease_until > clock_timestamp()"""
 HELD_BACK = Change(START, 'if control != "running":', "if False:")
 
 GUARDS = [

@@ -18,7 +18,7 @@ LOST = "tests/delivery/test_lost_workers.py::"
 DOUBT = "tests/delivery/test_unknown_attempts.py::"
 MARKED = "tests/delivery/test_starting_a_call.py::TestADeliveryThatBearsAMarkOfHavingBeenSent::"
 
-GUARD = "WHERE batch.id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s"
+GUARD = "WHERE id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s"
 STILL_LOST = '"id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"'
 EXPIRED = "              AND lease_until <= clock_timestamp()\n            ORDER"
 
@@ -28,14 +28,14 @@ GUARDS = [
         "a settle repeats the claim's epoch",
         SETTLE,
         GUARD,
-        "WHERE batch.id = %(batch)s AND state = %(was)s",
+        "WHERE id = %(batch)s AND state = %(was)s",
         f"{SETTLING}test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one",
     ),
     guard(
         "a settle repeats the batch's state",
         SETTLE,
         GUARD,
-        "WHERE batch.id = %(batch)s AND epoch = %(epoch)s",
+        "WHERE id = %(batch)s AND epoch = %(epoch)s",
         f"{SETTLING}test_a_stale_worker_does_not_settle_what_was_swept",
     ),
     guard(
