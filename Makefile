@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench limits demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 
 bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory --quick"
 	$(PYTHON) -m benchmarks $(ROWS)
+
+limits: tools ## what PostgreSQL, JSON, the socket and the provider allow on this machine
+	$(PYTHON) -m benchmarks.limits
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

@@ -256,10 +256,20 @@ def _figure(figure: Measured) -> dict[str, Any]:
 # --- Started from the command line -------------------------------------------------------------
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that every program of the benchmarks has."""
+def add_rounds(parser: argparse.ArgumentParser) -> None:
+    """The options that every program of the benchmarks has: how thoroughly it measures."""
     parser.add_argument("--rounds", type=_rounds, default=3, help="counted rounds (default: 3)")
     parser.add_argument("--quick", action="store_true", help="small, one round: does it work?")
+
+
+def options_of(chosen: argparse.Namespace) -> Options:
+    """What was chosen of them."""
+    return Options(rounds=1 if chosen.quick else chosen.rounds, quick=chosen.quick)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The same, and where the table goes beside the terminal."""
+    add_rounds(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="and the table for the docs")
 
@@ -278,7 +288,7 @@ def end_in_good_order() -> None:
 
 def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> int:
     """Measure all of them, show what came of it, and return the exit code: 1 if one is missed."""
-    options = Options(rounds=1 if chosen.quick else chosen.rounds, quick=chosen.quick)
+    options = options_of(chosen)
     end_in_good_order()
     around = surroundings()
     results = [_result(name, measure, options) for name, measure in measures.items()]

@@ -43,3 +43,15 @@ def test_a_quick_run_of_a_row_measures_all_of_it(row: str, tmp_path: Path) -> No
     assert told["targets"]
     figures = [target["figure"] for target in told["targets"]] + told["beside"]
     assert all(run > 0 for figure in figures for run in figure["runs"])
+
+
+def test_a_quick_run_of_the_limits_measures_all_of_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.limits", "--quick"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for limit in ("PostgreSQL", "JSON", "socket", "provider"):
+        assert f"\n{limit}: " in done.stdout
