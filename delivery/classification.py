@@ -255,12 +255,15 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallAnswer:
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    ids = Counter(answer.message_id for answer in answers if isinstance(answer, Accepted))
+    ids = [answer.message_id for answer in answers if isinstance(answer, Accepted)]
+    if len(set(ids)) == len(ids):
+        return Answered(tuple(answers))
     # Each message has an id of its own; of two that share one, at least one is not told about.
+    times = Counter(ids)
     return Answered(
         tuple(
             Unanswered("Postmark's answer gave one id to several messages.")
-            if isinstance(answer, Accepted) and ids[answer.message_id] > 1
+            if isinstance(answer, Accepted) and times[answer.message_id] > 1
             else answer
             for answer in answers
         )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -44,6 +45,10 @@ class Marks:
         return CutMessage(pieces[0::2], [self._places[int(number)] for number in pieces[1::2]])
 
 
+def _no_values(own: list[bytes]) -> tuple[()]:
+    return ()
+
+
 class CutMessage:
     """What all messages of an edition share, and whose value goes between which pieces."""
 
@@ -51,7 +56,10 @@ class CutMessage:
         """`shared` are the pieces around `places`, one more; a place has a name and `in_html`."""
         self._form = b"%b".join(piece.replace(b"%", b"%%") for piece in shared)
         self._own = list(dict.fromkeys(places))
-        self._order = [self._own.index(place) for place in places]
+        order = [self._own.index(place) for place in places]
+        self._in_order: Callable[[list[bytes]], object] = (
+            itemgetter(*order) if order else _no_values
+        )
 
     def filled(self, values: Mapping[str, str]) -> bytes:
         """The message with these values in their places."""
@@ -59,4 +67,4 @@ class CutMessage:
             orjson.dumps(escape(values[name]) if in_html else values[name])[1:-1]
             for name, in_html in self._own
         ]
-        return self._form % tuple([own[place] for place in self._order])
+        return self._form % self._in_order(own)

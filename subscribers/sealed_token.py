@@ -40,11 +40,7 @@ def seal(purpose: str, payload: bytes) -> str:
 def seal_all(purpose: str, payloads: Iterable[bytes]) -> list[str]:
     """The tokens of `payloads`, in their order; the key is looked for once."""
     key = _key(settings.SECRET_KEY, purpose)
-    tokens = []
-    for payload in payloads:
-        tag = _tag(key, payload)
-        tokens.append(urlsafe_b64encode(tag + _covered(key, tag, payload)).decode("ascii"))
-    return tokens
+    return [_sealed(key, payload) for payload in payloads]
 
 
 def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
@@ -60,6 +56,11 @@ def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
         if hmac.compare_digest(tag, _tag(key, payload)):
             return payload
     return None
+
+
+def _sealed(key: bytes, payload: bytes) -> str:
+    tag = _tag(key, payload)
+    return urlsafe_b64encode(tag + _covered(key, tag, payload)).decode("ascii")
 
 
 def _tag_bytes(payload_bytes: int) -> int:

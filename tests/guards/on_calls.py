@@ -158,8 +158,8 @@ GUARDS = [
     guard(
         "one id for two messages is evidence for neither",
         ANSWERS,
-        "ids[answer.message_id] > 1",
-        "ids[answer.message_id] > 1000",
+        "times[answer.message_id] > 1",
+        "times[answer.message_id] > 1000",
         f"{A_CALL}test_one_id_for_two_messages_is_evidence_for_neither",
     ),
     guard(
