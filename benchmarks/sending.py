@@ -2,8 +2,9 @@
 One issue sent to everybody by a worker, or by one of the yardsticks, and what the provider saw.
 
 Whoever is timed is a process of its own and is timed while it sends, without the start of its
-Python: the worker by the database's record of its first and its last attempt. After each run the
-provider must have been given every reader's copy, and nobody's twice: what loses copies is fast.
+Python: the worker by the database's record of its first and its last attempt, before which lie only
+the first claims, of all its batches as many as it has calls in flight. After each run the provider
+must have been given every reader's copy, and nobody's twice: what loses copies is fast.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import subprocess
 import sys
 
+from benchmarks.letter import LETTER
 from benchmarks.site import ROOT, Site
 
 # From the moment at which the first call is on record until the last one is settled.
@@ -25,10 +27,12 @@ class NotTheSameError(Exception):
     """What was sent is not what was to be sent, so its time says nothing."""
 
 
-def worker_rate(site: Site, readers: int, *, delay_ms: float = 0.0, **settings: str) -> float:
+def worker_rate(
+    site: Site, readers: int, *, html: str = LETTER, delay_ms: float = 0.0, **settings: str
+) -> float:
     """Copies per second of one worker under these settings, otherwise with its defaults."""
     _rested(site)
-    issue = site.publish(**settings)
+    issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
     output = site.manage("deliver", "--until-empty", **settings)
     totals = json.loads(output.splitlines()[-1])

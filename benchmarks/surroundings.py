@@ -40,6 +40,7 @@ class Surroundings:
     settings: Mapping[str, str]
     commit: str
     began_at: datetime
+    load: float
 
     def lines(self) -> list[str]:
         """In words, for the end of a table."""
@@ -48,7 +49,7 @@ class Surroundings:
         return [
             f"{machine}; everything on this one machine",
             f"Python {self.python}, PostgreSQL {self.postgresql}: {settings}",
-            f"commit {self.commit}, {self.began_at:%Y-%m-%d %H:%M} UTC",
+            f"commit {self.commit}, {self.began_at:%Y-%m-%d %H:%M} UTC, load {self.load:.1f} before",
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -56,6 +57,7 @@ class Surroundings:
         return {
             "commit": self.commit,
             "began_at": self.began_at.isoformat(timespec="seconds"),
+            "load_before": round(self.load, 1),
             "machine": {
                 "cpu": self.cpu,
                 "cores": self.cores,
@@ -70,6 +72,8 @@ class Surroundings:
 
 def surroundings() -> Surroundings:
     """Those of this process, with a database server started as the measurements start theirs."""
+    # Of the minute before: what others do meanwhile costs each side something else.
+    load = os.getloadavg()[0]
     version, settings = _postgresql()
     return Surroundings(
         cpu=_cpu(),
@@ -83,6 +87,7 @@ def surroundings() -> Surroundings:
         settings=settings,
         commit=_commit(),
         began_at=datetime.now(UTC),
+        load=load,
     )
 
 

@@ -38,6 +38,7 @@ AROUND = Surroundings(
     settings={"fsync": "on", "shared_buffers": "128MB"},
     commit="0123456789",
     began_at=datetime(2026, 5, 4, 14, 15, tzinfo=UTC),
+    load=0.31,
 )
 PUBLISH = Measured("publish", "s", (8.0, 6.0, 7.0))
 BARE = Measured("bare INSERT … SELECT", "s", (4.0, 4.0, 3.5))
@@ -171,7 +172,7 @@ publish to 1,000,000 readers  at most 2 × the bare INSERT … SELECT  2.00 × (
 
 A processor, 2 cores, 24 GB, Linux 6; everything on this one machine
 Python 3.11.2, PostgreSQL 15.18: fsync on, shared_buffers 128MB
-commit 0123456789, 2026-05-04 14:15 UTC
+commit 0123456789, 2026-05-04 14:15 UTC, load 0.3 before
 """
     )
 
@@ -189,7 +190,7 @@ def test_the_docs_get_the_same_as_markdown() -> None:
 - publish: Both commit.
 - A processor, 2 cores, 24 GB, Linux 6; everything on this one machine
 - Python 3.11.2, PostgreSQL 15.18: fsync on, shared_buffers 128MB
-- commit 0123456789, 2026-05-04 14:15 UTC
+- commit 0123456789, 2026-05-04 14:15 UTC, load 0.3 before
 """
     )
 
