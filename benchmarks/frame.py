@@ -167,20 +167,20 @@ def with_spread(figure: Measured) -> str:
 
 def table(results: Sequence[RowResult], around: Surroundings, *, quick: bool = False) -> str:
     """All rows for a terminal: what is asked, what was measured, whether it is met."""
-    head = ("", "asked", "measured", "met")
+    head = ("asked", "measured", "met")
     aligned = [head, *(line for result in results for line in _lines(result, quick))]
     widths = [max(len(line[column]) for line in aligned) for column in range(len(head))]
 
-    def text(line: tuple[str, ...]) -> str:
-        return "  ".join(f"{words:<{width}}" for words, width in zip(line, widths, strict=True))
+    def text(line: tuple[str, str, str]) -> str:
+        cells = (f"{words:<{width}}" for words, width in zip(line, widths, strict=True))
+        return f"  {'  '.join(cells)}"
 
     lines = [NO_PROOF, ""] if quick else []
     lines.append(text(head))
     for result in results:
-        lines.append("")
-        lines += [text(line) for line in _lines(result, quick)]
+        lines += ["", result.row, *(text(line) for line in _lines(result, quick))]
         # A note is as long as it has to be.
-        lines += [f"{'':{widths[0]}}    {note}" for note in result.notes]
+        lines += [f"    {note}" for note in result.notes]
     lines += ["", *around.lines()]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -191,8 +191,9 @@ def markdown(results: Sequence[RowResult], around: Surroundings, *, quick: bool 
     lines += ["| Row | Asked | Measured | Met |", "|---|---|---|---|"]
     for result in results:
         lines += [
-            f"| {name} | {asked.strip()} | {f'**{measured}**' if met else measured} | {met} |"
-            for name, asked, measured, met in _lines(result, quick)
+            f"| {'' if number else result.row} | {asked.strip()} | "
+            f"{f'**{measured}**' if met else measured} | {met} |"
+            for number, (asked, measured, met) in enumerate(_lines(result, quick))
         ]
     lines.append("")
     lines += [f"- {result.row}: {note}" for result in results for note in result.notes]
@@ -200,13 +201,12 @@ def markdown(results: Sequence[RowResult], around: Surroundings, *, quick: bool 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str, str]]:
-    """Row, what is asked, what was measured, whether it is met; below it what stands beside."""
+def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str]]:
+    """What is asked, what was measured, whether it is met; below it what stands beside."""
     lines = [
         (target.words, with_spread(target.figure), _met(target, quick)) for target in result.targets
     ] or [("", "nothing", "no")]
-    lines += [(f"  {figure.name}", with_spread(figure), "") for figure in result.beside]
-    return [(result.row if number == 0 else "", *line) for number, line in enumerate(lines)]
+    return lines + [(f"  {figure.name}", with_spread(figure), "") for figure in result.beside]
 
 
 def as_json(results: Sequence[RowResult], around: Surroundings, options: Options) -> dict[str, Any]:

@@ -46,10 +46,11 @@ class Surroundings:
         """In words, for the end of a table."""
         machine = f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        began_at = f"{self.began_at:%Y-%m-%d %H:%M}"
         return [
             f"{machine}; everything on this one machine",
             f"Python {self.python}, PostgreSQL {self.postgresql}: {settings}",
-            f"commit {self.commit}, {self.began_at:%Y-%m-%d %H:%M} UTC, load {self.load:.1f} before",
+            f"commit {self.commit}, {began_at} UTC, load {self.load:.1f} before",
         ]
 
     def as_json(self) -> dict[str, Any]:

@@ -163,12 +163,13 @@ def test_a_table_says_what_is_asked_what_was_measured_and_whether_it_is_met() ->
     assert (
         table([ROW], AROUND)
         == """\
-                              asked                                 measured               met
+  asked                                 measured               met
 
-publish to 1,000,000 readers  at most 2 × the bare INSERT … SELECT  2.00 × (1.50 to 2.00)  yes
-                              answered in at most 5 s               7.00 s (6.00 to 8.00)  no
-                                bare INSERT … SELECT                4.00 s (3.50 to 4.00)
-                                Both commit.
+publish to 1,000,000 readers
+  at most 2 × the bare INSERT … SELECT  2.00 × (1.50 to 2.00)  yes
+  answered in at most 5 s               7.00 s (6.00 to 8.00)  no
+    bare INSERT … SELECT                4.00 s (3.50 to 4.00)
+    Both commit.
 
 A processor, 2 cores, 24 GB, Linux 6; everything on this one machine
 Python 3.11.2, PostgreSQL 15.18: fsync on, shared_buffers 128MB
