@@ -153,7 +153,7 @@ def shown(value: float, unit: str) -> str:
         text = f"{value:,.0f}"
     else:
         text = f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3g}"
-    return f"{text} {unit}"
+    return f"{text} {unit}".rstrip()
 
 
 def with_spread(figure: Measured) -> str:
@@ -161,7 +161,7 @@ def with_spread(figure: Measured) -> str:
     median = shown(figure.median, figure.unit)
     if len(figure.runs) == 1:
         return median
-    low, high = (shown(value, "").rstrip() for value in (figure.low, figure.high))
+    low, high = (shown(value, "") for value in (figure.low, figure.high))
     return f"{median} ({low} to {high})"
 
 

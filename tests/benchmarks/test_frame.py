@@ -152,6 +152,7 @@ def test_a_quick_run_is_small() -> None:
 )
 def test_a_value_is_shown_to_three_figures(value: float, text: str) -> None:
     assert shown(value, "s") == text
+    assert shown(value, "") == text.removesuffix(" s")
 
 
 def test_the_spread_is_shown_where_there_is_one() -> None:
