@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench limits demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench limits growth demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench: tools ## every figure that is promised, measured; some alone: make bench 
 
 limits: tools ## what PostgreSQL, JSON, the socket and the provider allow on this machine
 	$(PYTHON) -m benchmarks.limits
+
+growth: tools ## with more readers, more workers, longer letters, slower calls
+	$(PYTHON) -m benchmarks.growth $(SERIES)
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

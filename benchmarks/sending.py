@@ -9,9 +9,9 @@ must have been given every reader's copy, and nobody's twice: what loses copies 
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.letter import LETTER
 from benchmarks.site import ROOT, Site
@@ -21,6 +21,9 @@ _TOOK_S = """
     SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8
     FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s
 """
+_SENT = """
+    SELECT sum(sent) FROM batch JOIN edition ON edition.id = edition_id WHERE issue_id = %s
+"""
 
 
 class NotTheSameError(Exception):
@@ -28,16 +31,27 @@ class NotTheSameError(Exception):
 
 
 def worker_rate(
-    site: Site, readers: int, *, html: str = LETTER, delay_ms: float = 0.0, **settings: str
+    site: Site,
+    readers: int,
+    *,
+    workers: int = 1,
+    delay_ms: float = 0.0,
+    html: str = LETTER,
+    **settings: str,
 ) -> float:
-    """Copies per second of one worker under these settings, otherwise with its defaults."""
+    """Copies per second of so many workers under these settings, otherwise with their defaults."""
     _rested(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
-    output = site.manage("deliver", "--until-empty", **settings)
-    totals = json.loads(output.splitlines()[-1])
-    if totals["sent"] != readers:
-        raise NotTheSameError(f"{totals['sent']:,} of {readers:,} copies are sent: {totals}")
+    with ThreadPoolExecutor(workers) as pool:
+        ended = [
+            pool.submit(site.manage, "deliver", "--until-empty", **settings) for _ in range(workers)
+        ]
+    for each in ended:
+        each.result()  # An error, if its worker failed.
+    sent = int(site.one(_SENT, issue))
+    if sent != readers:
+        raise NotTheSameError(f"{sent:,} of {readers:,} copies are sent.")
     _each_once(site, readers)
     return readers / float(site.one(_TOOK_S, issue))
 

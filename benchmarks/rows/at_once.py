@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.frame import Options, RowResult, Target, in_turns, percent, ratio, run_alone
+from benchmarks.phases import Phases
 from benchmarks.sending import bare_loop_rate, one_by_one_rate, worker_rate
 from benchmarks.site import a_site
 
@@ -23,12 +24,18 @@ def measure(options: Options) -> RowResult:
     """The worker's rate as a multiple of the one, and as a percentage of the other."""
     readers = options.size(100_000, 2_000)
     few = options.size(2_000, 100)
+    phases = Phases(readers)
     with a_site() as site:
         site.readers(readers)
+
+        def worker_with_its_phases() -> float:
+            with phases.counted(site):
+                return worker_rate(site, readers)
+
         worker, bare, naive, worker_500, bare_500 = in_turns(
             options,
             {
-                "worker": partial(worker_rate, site, readers),
+                "worker": worker_with_its_phases,
                 "bare loop": partial(bare_loop_rate, site, readers, batch=200),
                 "one by one": partial(one_by_one_rate, site, few),
                 "worker, batches of 500": partial(
@@ -53,8 +60,12 @@ def measure(options: Options) -> RowResult:
             worker_500,
             bare_500,
             percent("worker : bare loop, batches of 500", worker_500, bare_500),
+            *phases.figures(options.rounds),
         ),
-        (f"{readers:,} readers, {few:,} of them one by one; where not said, batches of 200.",),
+        (
+            f"{readers:,} readers, {few:,} of them one by one; where not said, batches of 200.",
+            "Phases: four threads wait at the same time, and one of them at most is at work.",
+        ),
     )
 
 

@@ -45,6 +45,19 @@ def test_a_quick_run_of_a_row_measures_all_of_it(row: str, tmp_path: Path) -> No
     assert all(run > 0 for figure in figures for run in figure["runs"])
 
 
+@pytest.mark.timeout(600)
+def test_a_quick_run_of_the_growth_measures_all_four_tables() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.growth", "--quick"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for table in ("more readers", "more workers", "longer letters", "slower calls"):
+        assert f"\n{table} " in done.stdout
+
+
 def test_a_quick_run_of_the_limits_measures_all_of_them() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.limits", "--quick"],
