@@ -156,8 +156,6 @@ def calls(options: Options) -> RowResult:
         (Target("at 1,000 ms at least 90 % of what the calls allow", shares[-1], 90, False),),
         (*rate, *shares),
         (f"{size:,} readers; one worker with its defaults: {CALLS} calls of {BATCH} in flight.",),
-            f"{size:,} readers; one worker with its defaults: {CALLS} calls in flight, {BATCH} each.",
-        ),
     )
 
 
