@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from delivery.queue.not_over import NOT_OVER
+
 
 @dataclass(frozen=True, slots=True)
 class Breach:
@@ -183,14 +185,14 @@ _PROMISES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Of an edition whose copies were dropped nothing can move any more",
-        """
+        f"""
         SELECT format('batch %%s of edition %%s, dropped at %%s, is %%s', batch.id, edition.id,
                       copies_dropped_at, state)
         FROM batch JOIN edition ON edition.id = edition_id
         WHERE edition.id = ANY(%s) AND copies_dropped_at IS NOT NULL
           AND (state NOT IN ('done', 'parked')
-               OR control = 'running' AND (state <> 'done' OR missed > 0))
-        """,
+               OR control = 'running' AND {NOT_OVER})
+        """,  # noqa: S608 -- a constant
     ),
     (
         "Of an edition that was cancelled nothing waits outside a call or a doubt",

@@ -18,14 +18,13 @@ from django.db import connection
 from delivery.books import Books
 from delivery.moment import Moment
 from delivery.pace import slowed_to
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.pace import SLOWING, slowing_in
 
 # Rates over a minute are steady enough to read and young enough to be true.
 _RATE_OVER_S = 60
 # A worker reports every few seconds; after this long it is not there.
 _WORKER_SILENT_AFTER_S = 60
-
-_NOT_OVER = "AND (state <> 'done' OR missed > 0)"
 
 
 def _books(of_batches: str = "") -> str:
@@ -101,18 +100,17 @@ def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) ->
     has not come.
     """
     return _read(
-        """
+        f"""
         WHERE (%(all)s OR edition.id = ANY(%(among)s))
           AND (NOT %(open_only)s OR control = 'stopped'
                OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
                                              OR unreconciled_since IS NOT NULL)
                OR EXISTS (
                 SELECT FROM batch
-                WHERE batch.edition_id = edition.id
+                WHERE batch.edition_id = edition.id AND {NOT_OVER}
                   AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                    WHEN 'closed' THEN state NOT IN ('done', 'parked')
-                                   ELSE state <> 'done'
-                                        OR missed > 0 AND kind = 'newsletter' END))
+                                   ELSE state <> 'done' OR kind = 'newsletter' END))
         ORDER BY edition.id
         """,
         {"all": among is None, "among": list(among or ()), "open_only": open_only},
@@ -126,7 +124,7 @@ def open_books(*, among: Sequence[int]) -> list[Books]:
     All that `state_of` reads is true, at the same cost however much was sent before; of what was
     sent and the like these books know only a part.
     """
-    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, _NOT_OVER)
+    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {NOT_OVER}")
 
 
 def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[Books]:
@@ -161,10 +159,10 @@ def open_batches_on_request() -> list[int]:
     """The batches of mail on request that are not done."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
+            f"""
             SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
-            WHERE kind <> 'newsletter' AND state <> 'done'
-            """
+            WHERE kind <> 'newsletter' AND {NOT_OVER} AND state <> 'done'
+            """  # noqa: S608 -- a constant
         )
         return [row[0] for row in cursor.fetchall()]
 

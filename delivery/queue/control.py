@@ -14,6 +14,7 @@ from delivery import books
 from delivery.queue import withdraw
 from delivery.queue.batch_numbers import NEXT_BATCH_ID
 from delivery.queue.enqueue import SERVED_NOW
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -76,10 +77,10 @@ def pause_by_itself(cursor: CursorWrapper, edition: int, reason: str) -> None:
 
 def _pause_batches(cursor: CursorWrapper, edition: int) -> None:
     cursor.execute(
-        """
+        f"""
         UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
-        WHERE edition_id = %s AND state IN ('ready', 'claimed')
-        """,
+        WHERE edition_id = %s AND {NOT_OVER} AND state IN ('ready', 'claimed')
+        """,  # noqa: S608 -- a constant
         [edition],
     )
 
@@ -104,16 +105,15 @@ def resume(edition: int) -> bool:
             return False
         probe = control == "stopped" or probing
         cursor.execute(
-            """
-            WITH waiting AS (
-                SELECT id FROM batch WHERE edition_id = %(edition)s AND state = 'paused'
-                ORDER BY pos, id LIMIT CASE WHEN %(probe)s THEN 1 END
-            )
+            f"""
             UPDATE batch SET state = 'ready', setbacks = 0, blocked = 0,
                    due_at = greatest(clock_timestamp(),
                                      (SELECT held_until FROM edition WHERE id = %(edition)s))
-            FROM waiting WHERE batch.id = waiting.id
-            """,
+            WHERE id = ANY (ARRAY(
+                SELECT id FROM batch
+                WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'paused'
+                ORDER BY pos, id LIMIT CASE WHEN %(probe)s THEN 1 END))
+            """,  # noqa: S608 -- a constant
             {"edition": edition, "probe": probe},
         )
         _run(cursor, edition, probing=probe and cursor.rowcount > 0)
@@ -144,15 +144,17 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
     caller has locked the edition.
     """
     cursor.execute(
-        """
+        f"""
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
-        WHERE id = (SELECT id FROM batch WHERE edition_id = %(edition)s AND state = 'paused'
+        WHERE id = (SELECT id FROM batch
+                    WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'paused'
                     ORDER BY pos, id LIMIT 1)
           AND EXISTS (SELECT FROM edition
                       WHERE id = %(edition)s AND probing AND control = 'running')
-          AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND state IN
-                          ('ready', 'claimed', 'sending', 'unknown', 'looking_up'))
-        """,
+          AND NOT EXISTS (SELECT FROM batch
+                          WHERE edition_id = %(edition)s AND {NOT_OVER} AND state IN
+                                ('ready', 'claimed', 'sending', 'unknown', 'looking_up'))
+        """,  # noqa: S608 -- a constant
         {"edition": edition},
     )
 
@@ -169,10 +171,10 @@ def end_probe(cursor: CursorWrapper, edition: int) -> None:
     row = cursor.fetchone()
     if row == ("running",):
         cursor.execute(
-            """
+            f"""
             UPDATE batch SET state = 'ready', due_at = clock_timestamp()
-            WHERE edition_id = %s AND state = 'paused'
-            """,
+            WHERE edition_id = %s AND {NOT_OVER} AND state = 'paused'
+            """,  # noqa: S608 -- a constant
             [edition],
         )
 
@@ -191,9 +193,10 @@ def send_now(edition: int) -> bool:
         if cursor.rowcount == 0:
             return False
         cursor.execute(
-            """
-            UPDATE batch SET due_at = clock_timestamp() WHERE edition_id = %s AND state = 'ready'
-            """,
+            f"""
+            UPDATE batch SET due_at = clock_timestamp()
+            WHERE edition_id = %s AND {NOT_OVER} AND state = 'ready'
+            """,  # noqa: S608 -- a constant
             [edition],
         )
     return True
@@ -235,11 +238,11 @@ def call_back(edition: int) -> int | None:
             # Looked at after the batches were taken out of every hand: what a worker had started
             # by then is there to be seen, and more cannot start.
             cursor.execute(
-                """
+                f"""
                 SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
                     OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
-                                                   AND state <> 'done')
-                """,
+                                                   AND {NOT_OVER} AND state <> 'done')
+                """,  # noqa: S608 -- a constant
                 {"edition": edition},
             )
             if cursor.fetchone() == (True,):
@@ -287,14 +290,14 @@ def close(edition: int) -> bool:
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
-            """
+            f"""
             UPDATE edition SET control = 'closed', control_reason = '', probing = false,
                    control_at = clock_timestamp()
             WHERE id = %(edition)s AND control IN ('running', 'paused', 'stopped')
               AND unreconciled_since IS NULL
-              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
+              AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND {NOT_OVER}
                                                   AND state NOT IN ('done', 'parked'))
-            """,
+            """,  # noqa: S608 -- a constant
             {"edition": edition},
         )
         return bool(cursor.rowcount)
@@ -335,8 +338,9 @@ def send_to_missed(edition: int, *, most: int) -> int | None:
                        {NEXT_BATCH_ID}
                        + (row_number() OVER (ORDER BY recipient_id) - 1) / %(most)s AS new_batch
                 FROM delivery
-                WHERE batch_id IN (SELECT id FROM batch WHERE edition_id = %(edition)s
-                                                          AND missed > 0)
+                WHERE batch_id IN (SELECT id FROM batch
+                                   WHERE edition_id = %(edition)s AND {NOT_OVER}
+                                     AND batch.missed > 0)
                   AND {_WAS_MISSED}
             ), moved AS (
                 UPDATE delivery SET outcome = 'waiting', missed = NULL, reason = NULL,
@@ -388,15 +392,15 @@ def ask_again(edition: int, *, silences: int) -> int | None:
         if lock_edition(cursor, edition) == "closed":
             return None
         cursor.execute(
-            """
+            f"""
             WITH asked AS (
                 UPDATE batch SET state = 'unknown', lookups = %s, due_at = clock_timestamp(),
                        reason = 'A person had Postmark asked again.'
-                WHERE edition_id = %s AND state = 'parked'
+                WHERE edition_id = %s AND {NOT_OVER} AND state = 'parked'
                 RETURNING unknown
             )
             SELECT coalesce(sum(unknown), 0) FROM asked
-            """,
+            """,  # noqa: S608 -- a constant
             [silences, edition],
         )
         (copies,) = cursor.fetchone()
@@ -422,7 +426,7 @@ def send_doubtful(edition: int) -> int | None:
                        waiting = waiting + unknown, unknown = 0, attempt = NULL, lookups = 0,
                        doubt_since = NULL, crashes = 0, setbacks = 0, due_at = clock_timestamp(),
                        reason = 'A person had them sent again.'
-                WHERE edition_id = %(edition)s AND state = 'parked'
+                WHERE edition_id = %(edition)s AND {NOT_OVER} AND state = 'parked'
                   AND NOT EXISTS (SELECT FROM delivery
                                   WHERE delivery.batch_id = batch.id
                                     AND delivery.outcome = 'unknown' AND {BEARS_A_MARK})

@@ -20,6 +20,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.forget import MAKE_COPIES, wait_for_copies_being_made
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.pieces import piece
 from delivery.queue.split import lock_edition
 
@@ -50,7 +51,7 @@ class Standing:
     dropped_at: datetime | None
 
 
-_STANDING = """
+_STANDING = f"""
     SELECT edition.id, kind = 'newsletter',
            unreconciled_since IS NULL AND NOT probing
                AND CASE control WHEN 'cancelled' THEN NOT open.any
@@ -81,7 +82,7 @@ _STANDING = """
         SELECT coalesce(bool_or(state <> 'done'), false) AS any,
                coalesce(bool_or(state NOT IN ('done', 'parked')), false) AS moving,
                coalesce(bool_or(missed > 0), false) AS missed
-        FROM batch WHERE batch.edition_id = edition.id AND (state <> 'done' OR missed > 0)
+        FROM batch WHERE batch.edition_id = edition.id AND {NOT_OVER}
     ) AS open ON true
     LEFT JOIN LATERAL (
         SELECT greatest(published_at, held_until, control_at,
@@ -89,7 +90,7 @@ _STANDING = """
                         (SELECT max(greatest(finished_at, deadline_at)) FROM attempt
                          WHERE attempt.edition_id = edition.id)) AS moved_at
     ) AS last ON true
-"""
+"""  # noqa: S608 -- a constant
 
 
 def standing_of(edition: int, *, days: float) -> Standing:

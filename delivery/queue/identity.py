@@ -17,6 +17,7 @@ from delivery import readers
 from delivery.polled_streams import errands_by_stream
 from delivery.queue.control import stop
 from delivery.queue.errand import make_due
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
 from delivery.queue.test_letter import leave_a_gap_in_numbers
@@ -197,15 +198,14 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
     waits for its time may have gone out after the backup was taken.
     """
     cursor.execute(
-        """
+        f"""
         SELECT id, issue_id FROM edition
         WHERE copies_dropped_at IS NULL
-              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id
-                                              AND (state <> 'done' OR missed > 0))
+              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {NOT_OVER})
            OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
            OR control = 'scheduled'
         ORDER BY id
-        """
+        """  # noqa: S608 -- a constant
     )
     unreconciled = []
     for edition, issue in cursor.fetchall():
@@ -213,7 +213,10 @@ def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
         if control == "running":
             stop(cursor, edition, stopped_because(issue))
         cursor.execute(
-            "UPDATE batch SET epoch = epoch + %s WHERE edition_id = %s AND state <> 'done'",
+            f"""
+            UPDATE batch SET epoch = epoch + %s
+            WHERE edition_id = %s AND {NOT_OVER} AND state <> 'done'
+            """,  # noqa: S608 -- a constant
             [EPOCHS_APART, edition],
         )
         if control != "cancelled":

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from django.db import connection
 
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.pieces import AT_ONCE, OldRows, piece
 from delivery.queue.presence import FORGET_AFTER
 from delivery.test_letter import NOBODY, TEST_ISSUE
@@ -29,7 +30,7 @@ _CALL_MAY_GO = f"""
               AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))
     AND NOT EXISTS (
         SELECT FROM batch JOIN edition ON edition.id = batch.edition_id
-        WHERE batch.edition_id = attempt.edition_id AND (state <> 'done' OR missed > 0)
+        WHERE batch.edition_id = attempt.edition_id AND {NOT_OVER}
           AND (kind = 'newsletter'
                    AND (state <> 'done' OR control NOT IN ('cancelled', 'closed'))
                OR state <> 'done' AND (batch.id = attempt.batch_id OR batch.attempt = attempt.id)))
@@ -49,12 +50,13 @@ def calls(days: float) -> OldRows:
 # --- Test letters ---------------------------------------------------------------------------------
 
 # One that is in doubt or raised an alarm waits for a person, or is a fact for good.
-_TEST_MAY_GO = """
+_TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = %s
     AND published_at < statement_timestamp() - make_interval(secs => %s)
-    AND NOT EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND state <> 'done')
+    AND NOT EXISTS (SELECT FROM batch
+                    WHERE edition_id = edition.id AND {NOT_OVER} AND state <> 'done')
     AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
-"""
+"""  # noqa: S608 -- a constant
 
 
 def count_test_letters(days: float) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from django.db import connection
 
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.scheduled import IS_DUE
 
-_NOT_OVER = """
+_IS_NOT_OVER = f"""
     EXISTS (SELECT FROM batch
-            WHERE batch.edition_id = edition.id AND (state <> 'done' OR missed > 0)
+            WHERE batch.edition_id = edition.id AND {NOT_OVER}
               AND CASE control WHEN 'cancelled' THEN state <> 'done'
                                WHEN 'closed' THEN state NOT IN ('done', 'parked')
                                ELSE true END)
@@ -31,7 +32,7 @@ def open_newsletters() -> list[int]:
     not know whether it went out.
     """
     return _ids(
-        f"kind = 'newsletter' AND (control = 'stopped' OR {_SHOULD_HAVE_BEGUN} OR {_NOT_OVER})"
+        f"kind = 'newsletter' AND (control = 'stopped' OR {_SHOULD_HAVE_BEGUN} OR {_IS_NOT_OVER})"
     )
 
 
@@ -45,7 +46,7 @@ def held_back_mail_on_request() -> list[int]:
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
-        " AND (state <> 'done' OR missed > 0) AND state IN ('parked', 'paused')))"
+        f" AND {NOT_OVER} AND state IN ('parked', 'paused')))"
     )
 
 

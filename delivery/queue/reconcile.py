@@ -19,6 +19,7 @@ from delivery.models import Alarm, Evidence
 from delivery.outcomes import Listed
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_by_evidence
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.set_aside import set_marked_aside
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -60,7 +61,7 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            """
+            f"""
             SELECT id, issue_id, version, title, stream, begun, unreconciled_since,
                    greatest(begun, (SELECT max(started_at) FROM attempt
                                     WHERE started_at < unreconciled_since)),
@@ -73,12 +74,12 @@ def editions_to_walk(issue: uuid.UUID | None, *, retention_days: int) -> list[Wa
                OR %(issue)s::uuid IS NULL
                   AND (unreconciled_since IS NOT NULL
                        OR EXISTS (SELECT FROM batch WHERE edition_id = edition.id
-                                                      AND state <> 'done')
+                                                      AND {NOT_OVER} AND state <> 'done')
                        OR EXISTS (SELECT FROM attempt WHERE edition_id = edition.id
                                     AND started_at > clock_timestamp()
                                                      - make_interval(days => %(days)s))))
             ORDER BY id
-            """,
+            """,  # noqa: S608 -- a constant
             {"issue": issue, "days": retention_days},
         )
         return [Walked(*row) for row in cursor.fetchall()]

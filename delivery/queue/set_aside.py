@@ -17,6 +17,7 @@ from delivery.delivery_key import DeliveryKey
 from delivery.models import Alarm
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.fates import write_fates
+from delivery.queue.not_over import NOT_OVER
 from delivery.queue.split import split_off
 from delivery.settlement import Unknown
 
@@ -94,11 +95,11 @@ def set_marked_aside(cursor: CursorWrapper, edition: int, *, batch: int | None =
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)
         FROM delivery JOIN batch ON batch.id = batch_id
         WHERE batch.edition_id = %(edition)s AND outcome = 'waiting'
-          AND CASE WHEN %(batch)s::bigint IS NULL THEN batch.state = 'paused'
+          AND CASE WHEN %(batch)s::bigint IS NULL THEN {NOT_OVER} AND batch.state = 'paused'
                    ELSE batch.id = %(batch)s END
           AND {BEARS_A_MARK}
         GROUP BY batch_id
-        """,  # noqa: S608 -- a constant
+        """,  # noqa: S608 -- constants
         {"edition": edition, "batch": batch},
     )
     aside = 0

@@ -51,11 +51,14 @@ def sweep(*, first_lookup_after_s: float) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT batch.id, edition_id, epoch, state, attempt, issue_id, version
-            FROM batch LEFT JOIN edition ON edition.id = edition_id
-            WHERE state IN ('claimed', 'sending', 'looking_up')
-              AND lease_until <= clock_timestamp()
-            ORDER BY lease_until LIMIT %s
+            SELECT lost.id, edition_id, epoch, state, attempt, issue_id, version
+            -- By themselves, so that they are looked for among those in hand and not by edition.
+            FROM (SELECT * FROM batch
+                  WHERE state IN ('claimed', 'sending', 'looking_up')
+                    AND lease_until <= clock_timestamp()
+                  ORDER BY lease_until LIMIT %s) AS lost
+                 LEFT JOIN edition ON edition.id = edition_id
+            ORDER BY lease_until
             """,
             [AT_A_TIME],
         )

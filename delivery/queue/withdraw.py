@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db.backends.utils import CursorWrapper
 
 from delivery import counting
+from delivery.queue.not_over import NOT_OVER
 
 CANCELLED = "The edition was cancelled before their copy."
 CALLED_BACK = "The edition was called back before their copy."
@@ -23,14 +24,14 @@ def withdraw_waiting(
     """
     which = {"edition": edition, "batch": batch}
     cursor.execute(
-        """
+        f"""
         WITH emptied AS (
             UPDATE batch SET withdrawn = batch.withdrawn + before.waiting, waiting = 0,
                    state = CASE WHEN batch.unknown = 0 THEN 'done' ELSE batch.state END,
                    reason = CASE WHEN batch.unknown = 0 THEN '' ELSE batch.reason END
             FROM batch AS before
             WHERE before.id = batch.id AND batch.edition_id = %(edition)s
-              AND CASE WHEN %(batch)s::bigint IS NULL THEN batch.state = 'paused'
+              AND CASE WHEN %(batch)s::bigint IS NULL THEN {NOT_OVER} AND batch.state = 'paused'
                        ELSE batch.id = %(batch)s END
             RETURNING batch.id, before.waiting
         ), gone AS (
@@ -39,7 +40,7 @@ def withdraw_waiting(
             RETURNING 1
         )
         SELECT (SELECT coalesce(sum(waiting), 0) FROM emptied), (SELECT count(*) FROM gone)
-        """,
+        """,  # noqa: S608 -- a constant
         which | {"reason": because},
     )
     counted, withdrawn = cursor.fetchone()

@@ -19,11 +19,19 @@ from django.db.models.functions import Now
 
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue import dropping, kept_events, old_work, provider_event
-from delivery.queue.books import books_of
+from delivery.queue.books import all_books, books_of, open_batches_on_request, open_books
+from delivery.queue.claim import next_due_at
+from delivery.queue.control import close, pause, resume
+from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.health import health
+from delivery.queue.open_editions import held_back_mail_on_request, open_newsletters
+from delivery.queue.reconcile import editions_to_walk
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
+from delivery.queue.standing import standing
 from delivery.settlement import Sent
+from delivery.standing import Standing
 from idempotency.expiry import expire
 from newsletter_site.wiring import join
 from postmark_sandbox.server import SandboxServer
@@ -133,9 +141,10 @@ class Explained:
             for table in _read_whole(plan)
         ]
 
-    def indexes(self) -> set[str]:
-        """Every index that is used."""
-        return {name for _, plan in self.plans for name in _indexes(plan)}
+    def plan_of(self, words: str) -> dict[str, Any]:
+        """The plan of the one statement with these words in it."""
+        (plan,) = [plan for sql, plan in self.plans if words in sql]
+        return plan
 
 
 def _nodes(plan: dict[str, Any], *, limited: bool = False) -> Iterator[dict[str, Any]]:
@@ -158,8 +167,15 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
     ]
 
 
-# These hold only what is not over, and are walked in their order.
-SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_under_lease", "batch_not_over"}
+# Words of the statements that are looked at one by one.
+CLAIM = "SET state = 'claimed'"
+CLAIM_LOOK_UP = "SET state = 'looking_up'"
+START = "SET state = 'sending'"
+SETTLE = "tries = tries +"
+SWEEP = "ORDER BY lease_until LIMIT"
+
+# These hold only what is not over, and may be walked from end to end.
+SHORT_INDEXES = {"batch_in_line", "batch_in_doubt", "batch_in_hand", "batch_that_is_not_over"}
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
@@ -169,8 +185,25 @@ def _is_unbounded(node: dict[str, Any]) -> bool:
     )
 
 
-def _indexes(plan: dict[str, Any]) -> set[str]:
-    return {node["Index Name"] for node in _nodes(plan) if "Index Name" in node}
+def ways_to_batches(plan: dict[str, Any]) -> set[str]:
+    """The indexes of batches that a plan uses."""
+    names = {node.get("Index Name", "") for node in _nodes(plan)}
+    return {name for name in names if name.startswith("batch_")}
+
+
+def kinds(plan: dict[str, Any]) -> set[str]:
+    """The kinds of the nodes of a plan."""
+    return {node["Node Type"] for node in _nodes(plan)}
+
+
+def finds_by_key(plan: dict[str, Any]) -> bool:
+    """Whether each look at batches is for one id, wherever ids stand in order."""
+    looks = [node for node in _nodes(plan) if node.get("Index Name", "").startswith("batch_")]
+    return bool(looks) and all(
+        node["Index Name"] in {"batch_pkey", "batch_in_hand"}
+        and node.get("Index Cond", "").startswith("(id = ")
+        for node in looks
+    )
 
 
 @contextmanager
@@ -186,14 +219,14 @@ def run(sql: str) -> None:
         cursor.execute(sql)
 
 
-def rows_read() -> int:
-    """Rows of the long tables that were read so far, by scan or by index."""
+def rows_read(*tables: str) -> int:
+    """Rows of these or of all long tables that were read so far, by scan or by index."""
     run("SELECT pg_stat_force_next_flush()")
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables "
             "WHERE relname = ANY(%s)",
-            [list(LONG)],
+            [list(tables or LONG)],
         )
         return int(cursor.fetchone()[0])
 
@@ -229,7 +262,9 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     # Each of two hundred is read a few times: rendered, looked at, settled.
     assert rows_read() - before <= 200 * 12
     assert step.read_whole() == []
-    assert step.indexes() & {"batch_in_line", "batch_not_over"}
+    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_in_line", "batch_pkey"}
+    assert finds_by_key(step.plan_of(START))
+    assert finds_by_key(step.plan_of(SETTLE))
 
     provider.sandbox.set_fault("reset")
     newsroom.step()
@@ -238,7 +273,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     with explained() as look_up:
         assert newsroom.step()
     assert look_up.read_whole() == []
-    assert look_up.indexes() & {"batch_in_doubt", "batch_not_over"}
+    assert ways_to_batches(look_up.plan_of(CLAIM_LOOK_UP)) == {"batch_in_doubt", "batch_pkey"}
 
     run(
         "UPDATE batch SET state = 'claimed', owner = gen_random_uuid(), lease_until = now() "
@@ -247,7 +282,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     with explained() as sweep:
         assert newsroom.sweep() == 1
     assert sweep.read_whole() == []
-    assert sweep.indexes() & {"batch_under_lease", "batch_not_over"}
+    assert ways_to_batches(sweep.plan_of(SWEEP)) == {"batch_in_hand"}
 
     with explained() as books:
         books_of(edition.pk)
@@ -261,6 +296,99 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
         told(copy, "Delivery", MessageID="a-second-copy")
     assert events.read_whole() == []
     assert rows_read() - before <= 100
+
+
+WAITING = 5_000
+
+
+def have_in_line(edition: Edition, number: int, *, after: int) -> None:
+    """So many batches more that wait, behind those there are; they hold nothing to be sent."""
+    run(f"""
+        INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                           lookups, reason, size, waiting, sent, unknown, suppressed, withdrawn,
+                           failed, missed)
+        SELECT {edition.pk} * 1048576 + {after} + n, {edition.pk}, {after} + n, 'ready', 0, now(),
+               0, 0, 0, 0, '', 1, 1, 0, 0, 0, 0, 0, 0
+        FROM generate_series(1, {number}) AS n
+        """)
+
+
+def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
+    """How many rows of batches are read from a claim to its settling, and how."""
+    before = rows_read("batch")
+    with explained() as step:
+        assert newsroom.step()
+    return rows_read("batch") - before, step
+
+
+@pytest.mark.parametrize("known", ["nothing in line", "all in line"])
+def test_a_call_reads_as_many_batches_however_many_wait(
+    newsroom_with_a_past: Newsroom, known: str
+) -> None:
+    newsroom = newsroom_with_a_past
+    edition = newsroom.publish(title="Now")
+    few, _ = rows_read_by_a_step(newsroom)
+    have_in_line(edition, WAITING, after=1_000)
+    if known == "all in line":
+        run("ANALYZE batch")
+    many, step = rows_read_by_a_step(newsroom)
+    assert many <= few + 5 < 30
+    claim = step.plan_of(CLAIM)
+    assert ways_to_batches(claim) == {"batch_in_line", "batch_pkey"}
+    assert "Sort" not in kinds(claim)
+    assert finds_by_key(step.plan_of(START))
+    assert finds_by_key(step.plan_of(SETTLE))
+
+
+def test_the_line_is_entered_where_it_is_served_by_its_first_entry(
+    newsroom_with_a_past: Newsroom,
+) -> None:
+    edition = newsroom_with_a_past.publish(title="Now")
+    with explained() as asked:
+        next_due_at()
+    ((_, due),) = asked.plans
+    assert ways_to_batches(due) == {"batch_in_line", "batch_in_doubt", "batch_in_hand"}
+
+    have_in_line(edition, WAITING, after=1_000)
+    run("ANALYZE batch")
+    before = rows_read("batch")
+    with explained() as asked:
+        run(SERVED_NOW)
+    ((_, line),) = asked.plans
+    assert ways_to_batches(line) == {"batch_in_line"}
+    assert rows_read("batch") - before <= 5
+
+
+def test_what_looks_through_what_is_not_over_reads_nothing_that_is(
+    newsroom_with_a_past: Newsroom,
+) -> None:
+    newsroom = newsroom_with_a_past
+    edition = newsroom.publish(title="Now")
+    looks: list[Callable[[], Any]] = [
+        now_standing,
+        health,
+        open_newsletters,
+        held_back_mail_on_request,
+        open_batches_on_request,
+        lambda: all_books(open_only=True),
+        lambda: open_books(among=[edition.pk]),
+        lambda: editions_to_walk(None, retention_days=45),
+        lambda: pause(edition.pk),
+        lambda: resume(edition.pk),
+        lambda: close(edition.pk),
+    ]
+    for look in looks:
+        before = rows_read("batch")
+        with explained() as noted:
+            look()
+        assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
+        # Ten of 510 are not over, and each of them is read a few times.
+        assert rows_read("batch") - before <= 100
+
+
+def now_standing() -> Standing:
+    with connection.cursor() as cursor:
+        return standing(cursor)
 
 
 def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(

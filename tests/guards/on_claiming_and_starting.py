@@ -18,6 +18,7 @@ LOST = "tests/delivery/test_lost_workers.py::"
 PAUSING = "tests/delivery/test_pausing.py::TestPausing::"
 CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
 RACES = "tests/delivery/test_decisions_that_race.py::"
+COST = "tests/database_cost/test_how_the_hot_statements_are_read.py::"
 FROZEN = "tests/faults/test_frozen_workers.py::"
 
 IN_LINE = "ORDER BY pos, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
@@ -55,6 +56,13 @@ GUARDS = [
         "WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}",
         "WHERE state = 'ready' AND {provided}",
         f"{CLAIMING}test_nothing_is_claimed_before_the_hold_is_over",
+    ),
+    guard(
+        "a claim reads the first in line, however many wait",
+        "migrations/delivery/0022_what_is_not_over_is_found_by_its_words.py",
+        "condition=NOT_OVER,",
+        'condition=~models.Q(state="done") | models.Q(missed__gt=0),',
+        f"{COST}test_a_call_reads_as_many_batches_however_many_wait",
     ),
     guard(
         "a claim raises the epoch",

@@ -28,8 +28,8 @@ GUARDS = [
     guard(
         "a pause takes claimed batches out of their workers' hands",
         CONTROL,
-        "WHERE edition_id = %s AND state IN ('ready', 'claimed')",
-        "WHERE edition_id = %s AND state IN ('ready')",
+        "AND {NOT_OVER} AND state IN ('ready', 'claimed')",
+        "AND {NOT_OVER} AND state IN ('ready')",
         f"{PAUSING}test_a_batch_that_was_claimed_before_the_pause_does_not_start",
         f"{FAULTS}test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call",
     ),
@@ -93,8 +93,8 @@ GUARDS = [
     guard(
         "the first batch keeps its turn while it will still do something by itself",
         CONTROL,
-        "          AND NOT EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s AND state IN\n",
-        "          AND NOT EXISTS (SELECT FROM batch WHERE false AND state IN\n",
+        "WHERE edition_id = %(edition)s AND {NOT_OVER} AND state IN\n",
+        "WHERE false AND {NOT_OVER} AND state IN\n",
         f"{FIRST}test_a_call_that_was_put_off_is_no_judgement",
     ),
     guard(
@@ -239,16 +239,15 @@ GUARDS = [
     guard(
         "only doubt that was left to a person is asked about again",
         CONTROL,
-        "WHERE edition_id = %s AND state = 'parked'",
-        "WHERE edition_id = %s AND state IN ('parked', 'unknown')",
+        "WHERE edition_id = %s AND {NOT_OVER} AND state = 'parked'",
+        "WHERE edition_id = %s AND {NOT_OVER} AND state IN ('parked', 'unknown')",
         f"{PERSON}test_doubt_that_is_still_asked_about_is_not_for_a_person",
     ),
     guard(
         "only doubt that was left to a person is sent again",
         CONTROL,
-        "WHERE edition_id = %(edition)s AND state = 'parked'\n                  AND NOT EXISTS",
-        "WHERE edition_id = %(edition)s AND state IN ('parked', 'unknown')\n"
-        "                  AND NOT EXISTS",
+        "AND {NOT_OVER} AND state = 'parked'\n                  AND NOT EXISTS",
+        "AND {NOT_OVER} AND state IN ('parked', 'unknown')\n                  AND NOT EXISTS",
         f"{PERSON}test_doubt_that_is_still_asked_about_is_not_for_a_person",
     ),
     guard(

@@ -20,7 +20,7 @@ MARKED = "tests/delivery/test_starting_a_call.py::TestADeliveryThatBearsAMarkOfH
 
 GUARD = "WHERE id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s"
 STILL_LOST = '"id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"'
-EXPIRED = "              AND lease_until <= clock_timestamp()\n            ORDER"
+EXPIRED = "AND lease_until <= clock_timestamp()\n                  ORDER"
 
 GUARDS = [
     # --- Settling ---------------------------------------------------------------------------------
