@@ -38,8 +38,6 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
 
 _HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 _FIRST_BUFFER_BYTES = 1 << 20
-# As much as the system gives at once: every piece of a call wakes somebody up.
-_RECEIVED_AT_ONCE_BYTES = 4 << 20
 _LONGEST_HEAD_BYTES = 64 << 10
 
 
@@ -256,8 +254,6 @@ def main() -> None:
     if chosen.delay_ms < 0:
         sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
-        # Connections have what the listener has, and it counts before they are made.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED_AT_ONCE_BYTES)
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
         Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
 
