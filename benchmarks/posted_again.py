@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.browser import InProcess, Page, posted
-from benchmarks.site import LETTER
+from benchmarks.letter import LETTER
 from benchmarks.within import begin, tell
 
 DESK = "/admin/newsletters/"
