@@ -44,8 +44,10 @@ def measure(options: Options) -> RowResult:
         for _ in range(WORKERS):
             stack.enter_context(site.running("deliver"))
         path = ""
-        for _ in range(2 * options.rounds + 2):
-            if len(rounds) == options.rounds:
+        # The first is not counted: the workers have just begun.
+        wanted = options.rounds if options.quick else options.rounds + 1
+        for _ in range(2 * wanted):
+            if len(rounds) == wanted:
                 break
             if not site.one(WAITING):
                 path = publish(site)
@@ -58,10 +60,11 @@ def measure(options: Options) -> RowResult:
             rounds.append(told)
             rates.append(rate)
             took = statistics.median(ms for ms, *_ in told["own"])
-            say(f"  round {len(rounds)}: {shown(took, 'ms')} beside {rate:,.0f} copies/s")
+            say(f"  reading {len(rounds)}: {shown(took, 'ms')} beside {rate:,.0f} copies/s")
 
-    if len(rounds) < options.rounds:
+    if len(rounds) < wanted:
         raise RuntimeError("The sends ended too soon to read beside them; nothing was measured.")
+    rounds, rates = rounds[-options.rounds :], rates[-options.rounds :]
 
     def median_of(name: str, kind: str, part: int) -> Measured:
         values = tuple(statistics.median(each[part] for each in told[kind]) for told in rounds)
