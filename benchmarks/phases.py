@@ -72,5 +72,5 @@ def _counted(site: Site) -> PhaseTimes:
 
 def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
     """In the order of a step."""
-    order = ("claim", "render", "start", "serialise", "call", "settle")
+    order = ("claim", "render", "wait", "start", "serialise", "call", "settle")
     return {name: after.get(name, 0.0) - before.get(name, 0.0) for name in order}

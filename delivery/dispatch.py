@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import Error
 
 from delivery import counting, log_ids, readers, retries
+from delivery.calls_in_flight import CallsInFlight
 from delivery.look_up import look_up
 from delivery.mail_on_request import values_of
 from delivery.message import Envelope, OnRequestRenderer, Renderer
@@ -83,6 +84,15 @@ def postmark_from_settings() -> Postmark:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A call that began: whom it was for, what came of it, and by when it had to be over."""
+
+    started: Started
+    answer: CallAnswer
+    deadline_at_s: float
+
+
 class Dispatcher:
     """Does one worker's steps. One instance per thread; `roll` gives numbers from 0 to 1."""
 
@@ -95,14 +105,19 @@ class Dispatcher:
         policy: retries.Policy,
         roll: Callable[[], float],
         look_ups: threading.Lock | None = None,
+        calls: CallsInFlight | None = None,
     ) -> None:
-        """`look_ups` is held by whichever of a worker's threads is looking something up."""
+        """
+        `look_ups` is held by whichever of a worker's threads is looking something up; `calls` are
+        the places of all its calls.
+        """
         self._worker = worker
         self._postmark = postmark
         self._timing = timing
         self._policy = policy
         self._roll = roll
         self._look_ups = look_ups or threading.Lock()
+        self._calls = calls or CallsInFlight(1)
         self._looks_up_first = True
         self._renderers: OrderedDict[int, Renderer] = OrderedDict()
 
@@ -154,18 +169,14 @@ class Dispatcher:
         try:
             messages = self._messages(claimed, attempt)
             phases.over(Phase.RENDER)
-            if is_stopping():
-                release(claimed)
-                return
-            # Read before the statement that records the deadline: ours is never the later one.
-            deadline_at_s = now_s() + timing.deadline_s
-            started = start(
-                claimed,
-                attempt,
-                self._worker,
-                deadline_s=timing.deadline_s,
-                lease_s=timing.lease_s,
-            )
+            # Half of the lease is left for the start of the call.
+            until_s = claimed_until_s - timing.lease_s / 2
+            with self._calls.place(until_s=until_s, is_stopping=is_stopping) as there_is_one:
+                phases.over(Phase.WAIT)
+                if not there_is_one:
+                    release(claimed)
+                    return
+                called = self._start_and_send(claimed, attempt, messages, phases)
         except Error as error:
             # What is wrong with the batch itself counts against it, by its lease.
             if is_trouble(error):
@@ -177,34 +188,24 @@ class Dispatcher:
                     roll=self._roll,
                 )
             raise
-        if not isinstance(started, Started):
+        if called is None:
             return
-        phases.over(Phase.START)
-        going = [messages[recipient] for recipient in started.recipients]
-        addresses = [address for address, _ in going]
-        body = _as_array([message for _, message in going])
-        # The call may take minutes, and they are as large as its body.
-        del messages, going
-        phases.over(Phase.SERIALISE)
-        began_s = now_s()
-        answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
-        phases.over(Phase.CALL)
-        counting.call(result_of(answer).value, now_s() - began_s)
+        answer, recipients = called.answer, called.started.recipients
         settlement = retries.after_call(
             answer,
-            started.recipients,
+            recipients,
             tries=claimed.tries,
             setbacks=claimed.setbacks,
             blocked=claimed.blocked,
             jitter=self._roll(),
             policy=self._policy,
         )
-        if started.kind == Edition.Kind.TEST:
-            settlement = retries.without_a_person(settlement, started.recipients)
+        if called.started.kind == Edition.Kind.TEST:
+            settlement = retries.without_a_person(settlement, recipients)
         write_down(
             lambda: settle_call(claimed, attempt, settlement, result_of(answer)),
             what=f"the answer to attempt {attempt.hex}",
-            until_s=deadline_at_s + timing.lease_s,
+            until_s=called.deadline_at_s + timing.lease_s,
             is_stopping=is_stopping,
             roll=self._roll,
         )
@@ -214,7 +215,7 @@ class Dispatcher:
             "attempt %s of batch %d: %d copies, %s",
             attempt.hex,
             claimed.batch,
-            len(addresses),
+            len(recipients),
             settlement.reason or settlement.next.value,
         )
         if was_too_fast(answer):
@@ -224,6 +225,41 @@ class Dispatcher:
                 ceiling_per_s=timing.rate_per_s,
                 retry_after_s=answer.retry_after_s if isinstance(answer, PutOff) else None,
             )
+
+    def _start_and_send(
+        self,
+        claimed: Claim,
+        attempt: uuid.UUID,
+        messages: dict[int, tuple[str, bytes]],
+        phases: Phases,
+    ) -> _Called | None:
+        """
+        Put the attempt on record, make its call and wait for the answer; None if none began.
+
+        `messages` is emptied: a call may take minutes, and they are as large as its body.
+        """
+        timing = self._timing
+        # Read before the statement that records the deadline: ours is never the later one.
+        deadline_at_s = now_s() + timing.deadline_s
+        started = start(
+            claimed,
+            attempt,
+            self._worker,
+            deadline_s=timing.deadline_s,
+            lease_s=timing.lease_s,
+        )
+        phases.over(Phase.START)
+        if not isinstance(started, Started):
+            return None
+        addresses = [messages[recipient][0] for recipient in started.recipients]
+        body = _as_array([messages[recipient][1] for recipient in started.recipients])
+        messages.clear()
+        phases.over(Phase.SERIALISE)
+        began_s = now_s()
+        answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
+        counting.call(result_of(answer).value, now_s() - began_s)
+        phases.over(Phase.CALL)
+        return _Called(started, answer, deadline_at_s)
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
         """

@@ -14,10 +14,14 @@ from delivery import counting
 
 
 class Phase(StrEnum):
-    """The parts of a step, as they follow one another."""
+    """
+    The parts of a step, as they follow one another. `wait` is for a place among the calls in
+    flight: where it is long, the provider's time is what limits the worker.
+    """
 
     CLAIM = "claim"
     RENDER = "render"
+    WAIT = "wait"
     START = "start"
     SERIALISE = "serialise"
     CALL = "call"

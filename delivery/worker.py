@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery import chores, log_ids, retries
+from delivery.calls_in_flight import CallsInFlight, threads_for
 from delivery.dispatch import (
     Dispatcher,
     Timing,
@@ -41,7 +42,8 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 class Worker:
     """
-    One running `deliver`. `concurrency` calls are in the air at most.
+    One running `deliver`. `concurrency` calls are in the air at most; more threads than that work
+    on batches (calls_in_flight.py).
 
     `warning` is what was found wrong before it runs, for authors to be shown.
     """
@@ -50,7 +52,8 @@ class Worker:
         self.id = uuid.uuid4()
         self.warning = ""
         self._host = socket.gethostname()[:255]
-        self._concurrency = concurrency
+        self._threads = threads_for(concurrency)
+        self._calls = CallsInFlight(concurrency)
         self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
         self._poll_s = poll_s
@@ -101,7 +104,7 @@ class Worker:
             threading.Thread(
                 target=log_ids.inherited(self._work), name=f"call-{number}", daemon=True
             )
-            for number in range(self._concurrency)
+            for number in range(self._threads)
         ]
         threads += [
             threading.Thread(
@@ -190,6 +193,7 @@ class Worker:
             policy=self._policy,
             roll=self._random.random,
             look_ups=self._look_ups,
+            calls=self._calls,
         )
         failures = 0
         try:

@@ -134,7 +134,7 @@ def test_what_became_of_copies_and_calls_is_counted_once(
     assert found["homing_calls_total", (("result", "answered"),)] == 2
     assert found["homing_call_duration_seconds_count", ()] == 2
     assert found["homing_call_duration_seconds_sum", ()] > 0
-    for phase in ("claim", "render", "start", "serialise", "call", "settle"):
+    for phase in ("claim", "render", "wait", "start", "serialise", "call", "settle"):
         took = found["homing_phase_seconds_total", (("phase", phase),)]
         assert 0 < found["homing_phase_work_seconds_total", (("phase", phase),)] < took
 
