@@ -7,11 +7,13 @@ from tests.guards.guard import guard
 CLIENT = "delivery/postmark.py"
 CUT = "delivery/cut_message.py"
 DEADLINES = "delivery/deadlines.py"
+IN_FLIGHT = "delivery/calls_in_flight.py"
 ANSWERS = "delivery/classification.py"
 RETRIES = "delivery/retries.py"
 WRITING = "delivery/write_down.py"
 
 CUTTING = "tests/delivery/test_cut_messages.py::"
+AT_ONCE = "tests/delivery/test_calls_in_flight.py::"
 IN_TIME = "tests/delivery/test_deadlines.py::"
 NETWORK = "tests/delivery/test_postmark_client_and_the_network.py::"
 SEARCHES = "tests/delivery/test_postmark_client_searches.py::"
@@ -61,6 +63,28 @@ GUARDS = [
         "self._ends.pop(number, None)",
         "self._ends.get(number)",
         f"{IN_TIME}test_what_was_taken_back_is_not_ended",
+    ),
+    # --- Calls at the same time -------------------------------------------------------------------
+    guard(
+        "no more calls are in the air than were wanted",
+        "delivery/worker.py",
+        "self._calls = CallsInFlight(concurrency)",
+        "self._calls = CallsInFlight(self._threads)",
+        f"{AT_ONCE}test_while_all_calls_are_in_the_air_the_next_batch_is_made_ready_and_given_back_at_a_stop",
+    ),
+    guard(
+        "a place that comes free by the stop begins no call",
+        IN_FLIGHT,
+        "if not is_stopping():",
+        "if True:",
+        f"{AT_ONCE}test_a_place_that_comes_free_by_the_stop_itself_begins_no_call",
+    ),
+    guard(
+        "a batch waits for its call no longer than it can still start it",
+        IN_FLIGHT,
+        "if left_s <= 0:",
+        "if left_s <= -3600:",
+        f"{AT_ONCE}test_there_are_as_many_places_as_were_wanted",
     ),
     # --- The call ---------------------------------------------------------------------------------
     guard(
