@@ -83,8 +83,8 @@ GUARDS = [
         "a batch waits for its call no longer than it can still start it",
         IN_FLIGHT,
         "if left_s <= 0:",
-        "if left_s <= -3600:",
-        f"{AT_ONCE}test_there_are_as_many_places_as_were_wanted",
+        "if left_s <= -3:",
+        f"{AT_ONCE}test_a_batch_that_waits_too_long_for_its_call_goes_back_into_line_before_its_lease_ends",
     ),
     # --- The call ---------------------------------------------------------------------------------
     guard(

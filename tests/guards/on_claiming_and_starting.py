@@ -154,13 +154,13 @@ GUARDS = [
     guard(
         "the record of the attempt is committed before the first byte leaves",
         "delivery/dispatch.py",
-        "            deadline_at_s = now_s() + timing.deadline_s\n",
-        "            deadline_at_s = now_s() + timing.deadline_s\n"
-        "            self._postmark.send(\n"
-        '                b"[" + b",".join(body for _, body in messages.values()) + b"]",\n'
-        "                [address for address, _ in messages.values()],\n"
-        "                deadline_at_s=deadline_at_s,\n"
-        "            )\n",
+        "        deadline_at_s = now_s() + timing.deadline_s\n",
+        "        deadline_at_s = now_s() + timing.deadline_s\n"
+        "        self._postmark.send(\n"
+        "            _as_array([message for _, message in messages.values()]),\n"
+        "            [address for address, _ in messages.values()],\n"
+        "            deadline_at_s=deadline_at_s,\n"
+        "        )\n",
         f"{STARTING}test_the_attempt_is_committed_before_the_provider_has_accepted_anything",
     ),
     guard(

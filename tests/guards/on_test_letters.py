@@ -24,7 +24,7 @@ GUARDS = [
     guard(
         "a test waits for nobody's decision",
         "delivery/dispatch.py",
-        "if started.kind == Edition.Kind.TEST:",
+        "if called.started.kind == Edition.Kind.TEST:",
         "if False:",
         f"{TESTS}test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody",
     ),
