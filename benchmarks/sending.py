@@ -9,12 +9,11 @@ must have been given every reader's copy, and nobody's twice: what loses copies 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.letter import LETTER
-from benchmarks.site import ROOT, Site
+from benchmarks.site import Site
+from benchmarks.within import within
 
 # From the moment at which the first call is on record until the last one is settled.
 _TOOK_S = """
@@ -70,17 +69,9 @@ def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:
     _rested(site)
     provider = site.provider.start(keep=True)
     words = [site.database, provider, *(str(number) for number in (readers, *more))]
-    done = subprocess.run(
-        [sys.executable, "-m", module, *words],
-        cwd=ROOT,
-        env=site.environment,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{module} failed:\n{done.stderr}")
+    took_s = within(site, module, *words)
     _each_once(site, readers)
-    return readers / float(done.stdout)
+    return readers / float(took_s)
 
 
 def _rested(site: Site) -> None:

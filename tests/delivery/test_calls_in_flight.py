@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from typing import Any
 
@@ -16,6 +15,7 @@ from delivery.postmark import now_s
 from delivery.worker import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.faults.waiting_for import eventually
 
 LONG_S = 60.0
 
@@ -128,10 +128,7 @@ def run(worker: Worker) -> None:
 
 def wait_for(wanted: Counter[str]) -> None:
     """Until the batches stand so."""
-    until_s = time.monotonic() + LONG_S
-    while states() != wanted:
-        assert time.monotonic() < until_s, states()
-        time.sleep(0.02)
+    eventually(lambda: states() == wanted, f"the batches are {dict(wanted)}")
 
 
 def test_while_all_calls_are_in_the_air_the_next_batch_is_made_ready_and_given_back_at_a_stop(
@@ -167,11 +164,9 @@ def test_a_batch_that_waits_too_long_for_its_call_goes_back_into_line_before_its
     running.start()
     try:
         assert gate.wait_until(lambda: gate.held == 2, LONG_S)
-        until_s = time.monotonic() + LONG_S
-        # Claimed, given back and claimed again: its epoch tells. No sweep had to take it away.
-        while not Batch.objects.filter(epoch__gte=2).exists():
-            assert time.monotonic() < until_s
-            time.sleep(0.02)
+        # Its epoch tells. No sweep had to take it away.
+        again = Batch.objects.filter(epoch__gte=2)
+        eventually(again.exists, "a batch was claimed, given back and claimed again")
         assert set(Batch.objects.values_list("crashes", flat=True)) == {0}
     finally:
         worker.stop()
