@@ -55,7 +55,7 @@ def test_a_quick_run_of_the_growth_measures_all_four_tables() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     for table in ("more readers", "more workers", "longer letters", "slower calls"):
-        assert f"\n{table} " in done.stdout
+        assert f"\n{table}\n" in done.stdout
 
 
 def test_a_quick_run_of_the_limits_measures_all_of_them() -> None:
