@@ -172,6 +172,7 @@ CLAIM = "SET state = 'claimed'"
 CLAIM_LOOK_UP = "SET state = 'looking_up'"
 START = "SET state = 'sending'"
 SETTLE = "tries = tries +"
+FATES = "SET\n            outcome = 'sent'"
 SWEEP = "ORDER BY lease_until LIMIT"
 
 # These hold only what is not over, and may be walked from end to end.
@@ -265,6 +266,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_in_line", "batch_pkey"}
     assert finds_by_key(step.plan_of(START))
     assert finds_by_key(step.plan_of(SETTLE))
+    assert kinds(step.plan_of(FATES)) == {"ModifyTable", "Index Scan"}
 
     provider.sandbox.set_fault("reset")
     newsroom.step()

@@ -48,15 +48,15 @@ GUARDS = [
     guard(
         "a delivery that was settled keeps its outcome",
         FATES,
-        "WHERE delivery.batch_id = %s AND delivery.outcome = %s",
-        "WHERE delivery.batch_id = %s AND (delivery.outcome = %s OR true)",
+        "WHERE batch_id = %s AND outcome = %s AND",
+        "WHERE batch_id = %s AND (outcome = %s OR true) AND",
         f"{SETTLING}test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement",
     ),
     guard(
         "doubt keeps the provider's id that a delivery bears",
         FATES,
-        "CASE WHEN fate.outcome = 'unknown' THEN provider_message_id END",
-        "NULL",
+        "THEN provider_message_id END",
+        "THEN NULL END",
         f"{MARKED}test_an_id_without_a_time_is_never_sent_again_by_itself",
     ),
     guard(
