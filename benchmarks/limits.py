@@ -72,9 +72,9 @@ SETTLE = """
 """
 MARK = """
     UPDATE delivery SET outcome = 'sent', sent_at = clock_timestamp(), evidence = 'reply',
-           provider_message_id = answer.id
-    FROM unnest(%(recipients)s::bigint[], %(ids)s::text[]) AS answer (recipient, id)
-    WHERE batch_id = %(batch)s AND recipient_id = answer.recipient AND outcome = 'waiting'
+           provider_message_id = id.of ->> recipient_id::text
+    FROM (SELECT %(ids)s::jsonb) AS id (of)
+    WHERE batch_id = %(batch)s AND outcome = 'waiting' AND id.of ? recipient_id::text
 """
 END = """
     UPDATE attempt SET finished_at = clock_timestamp(), result = 'answered', accepted = %(size)s
@@ -146,8 +146,12 @@ def _settle_all(session: psycopg.Connection[Any]) -> int:
         with session.transaction():
             session.execute(START, facts)
             session.execute(RECORD, facts)
-        facts["recipients"] = [recipient for recipient, _, _ in copies]
-        facts["ids"] = [f"{facts['attempt']!s:.23}-{number:012x}" for number in range(len(copies))]
+        facts["ids"] = orjson.dumps(
+            {
+                str(recipient): f"{facts['attempt']!s:.23}-{number:012x}"
+                for number, (recipient, _, _) in enumerate(copies)
+            }
+        ).decode()
         with session.transaction():
             session.execute(SETTLE, facts)
             session.execute(MARK, facts)
