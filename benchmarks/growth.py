@@ -14,6 +14,7 @@ The longest list is 5,000,000: some ten minutes, and 6 GB of disk for its databa
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 from collections.abc import Callable
 
@@ -33,7 +34,9 @@ from benchmarks.frame import (
 from benchmarks.letter import letter
 from benchmarks.phases import Phases
 from benchmarks.sending import worker_rate
+from benchmarks.sign_in import sessions_of
 from benchmarks.site import Site, a_site
+from benchmarks.within import within
 
 BATCH = 200  # DELIVERY_BATCH_SIZE is that by default
 CALLS = 4  # so is DELIVERY_CONCURRENCY
@@ -49,12 +52,33 @@ _TENTHS = """
 """
 
 
+# Of the newest issue: from the moment that its edition was stored until all its copies were.
+_FILLING_S = """
+    SELECT extract(epoch FROM recorded.at - published_at)::float8
+    FROM edition, LATERAL (
+        SELECT max(action_time) FROM django_admin_log WHERE object_id = issue_id::text
+    ) AS recorded (at)
+    ORDER BY edition.id DESC LIMIT 1
+"""
+_BYTES_A_COPY = """
+    SELECT pg_total_relation_size('delivery')::float8 / (SELECT sum(audience) FROM edition)
+"""
+_BYTES_A_READER = """
+    SELECT pg_total_relation_size('subscriber')::float8 / (SELECT count(*) FROM subscriber)
+"""
+_NEWEST = "SELECT issue_id FROM edition ORDER BY id DESC LIMIT 1"
+READINGS = 20
+
+
 def readers(options: Options) -> RowResult:
     """A list of 10,000 to 5,000,000."""
     sizes = [1_000, 2_000] if options.quick else [10_000, 100_000, 1_000_000, 5_000_000]
-    rates, claims, settles, ends = ([[] for _ in sizes] for _ in range(4))
+    rates, claims, settles, ends, fillings, readings, copies, entries = (
+        [[] for _ in sizes] for _ in range(8)
+    )
     for _ in range(options.rounds):
         with a_site() as site:
+            (session,) = sessions_of(site, 1)
             for place, size in enumerate(sizes):
                 site.readers(size)
                 phases = Phases(size)
@@ -64,6 +88,10 @@ def readers(options: Options) -> RowResult:
                 claims[place].append(took_s["claim"] / (size / BATCH) * 1000)
                 settles[place].append(took_s["settle"] / (size / BATCH) * 1000)
                 ends[place].append(float(site.one(_TENTHS)))
+                fillings[place].append(float(site.one(_FILLING_S)))
+                readings[place].append(_reading_ms(site, session))
+                copies[place].append(float(site.one(_BYTES_A_COPY)))
+                entries[place].append(float(site.one(_BYTES_A_READER)))
     rate = _figures(sizes, "{:,} readers", "copies/s", rates)
     claim = _figures(sizes, "a claim at {:,}", "ms", claims)
     settle = _figures(sizes, "a settlement at {:,}", "ms", settles)
@@ -80,9 +108,28 @@ def readers(options: Options) -> RowResult:
             Target("a settlement likewise", ratio("settle", settle[-1], settle[1]), 1.5, True),
             Target("the last tenth of the time as fast as the first, or 80 %", last[-1], 80, False),
         ),
-        (*rate, *claim, *settle, *last),
-        ("One worker with its defaults; batches of 200, a provider that answers at once, 2 kB.",),
+        (
+            *rate,
+            *claim,
+            *settle,
+            *last,
+            *_figures(sizes, "filling the queue for {:,}", "s", fillings),
+            *_figures(sizes, "a reading of the progress page at {:,}", "ms", readings),
+            *_figures(sizes, "a sent copy on disk, with its indexes, at {:,}", "B", copies),
+            *_figures(sizes, "a reader on disk, with their indexes, at {:,}", "B", entries),
+        ),
+        (
+            "One worker with its defaults; batches of 200, a provider that answers at once, 2 kB.",
+            "Readings in the view, with nobody sending.",
+        ),
     )
+
+
+def _reading_ms(site: Site, session: str) -> float:
+    """The median of readings of the newest issue's progress, in the view."""
+    path = f"/admin/newsletters/{site.one(_NEWEST)}/progress.json?version=1"
+    told = within(site, "benchmarks.progress_read", session, path, str(READINGS))
+    return float(statistics.median(in_view for in_view, *_ in told["own"]))
 
 
 def workers(options: Options) -> RowResult:
