@@ -42,14 +42,14 @@ drill: tools ## every alert made to fire by its fault, and the runbook typed
 soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.soak $(PROOFS)
 
-bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory --quick"
-	$(PYTHON) -m benchmarks $(ROWS)
+bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory replay" OPTIONS=--quick
+	$(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
 
 limits: tools ## what PostgreSQL, JSON, the socket and the provider allow on this machine
-	$(PYTHON) -m benchmarks.limits
+	$(PYTHON) -m benchmarks.limits $(OPTIONS)
 
-growth: tools ## with more readers, more workers, longer letters, slower calls
-	$(PYTHON) -m benchmarks.growth $(SERIES)
+growth: tools ## with more readers, workers, bytes, ms a call; some alone: make growth SERIES="workers calls" OPTIONS=--quick
+	$(PYTHON) -m benchmarks.growth $(SERIES) $(OPTIONS)
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import statistics
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +73,22 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class RowResult:
     """
-    One row: its name, what is asked of it, and what was measured beside it.
+    One row: its words, what is asked of it, and what was measured beside it.
 
     Beside it stand the two sides of a ratio and the parts of a time; `notes` say what has to be
-    known to read the figures.
+    known to read the figures. `name` is what it is asked for by.
     """
 
     row: str
     targets: tuple[Target, ...]
     beside: tuple[Measured, ...] = ()
     notes: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What it is, and what it is asked for by."""
+        return f"{self.row} ({self.name})" if self.name and self.name != self.row else self.row
 
     @property
     def is_met(self) -> bool:
@@ -178,7 +186,7 @@ def table(results: Sequence[RowResult], around: Surroundings, *, quick: bool = F
     lines = [NO_PROOF, ""] if quick else []
     lines.append(text(head))
     for result in results:
-        lines += ["", result.row, *(text(line) for line in _lines(result, quick))]
+        lines += ["", result.heading, *(text(line) for line in _lines(result, quick))]
         # A note is as long as it has to be.
         lines += [f"    {note}" for note in result.notes]
     lines += ["", *around.lines()]
@@ -191,8 +199,8 @@ def markdown(results: Sequence[RowResult], around: Surroundings, *, quick: bool 
     lines += ["| Row | Asked | Measured | Met |", "|---|---|---|---|"]
     for result in results:
         lines += [
-            f"| {'' if number else result.row} | {asked.strip()} | "
-            f"{f'**{measured}**' if met else measured} | {met} |"
+            f"| {'' if number else result.heading} | {asked.strip()} | "
+            f"{f'**{measured}**' if met and not quick else measured} | {met} |"
             for number, (asked, measured, met) in enumerate(_lines(result, quick))
         ]
     lines.append("")
@@ -217,14 +225,15 @@ def as_json(results: Sequence[RowResult], around: Surroundings, options: Options
         "quick": options.quick,
         "rows": [
             {
+                "name": result.name,
                 "row": result.row,
-                "is_met": result.is_met,
+                "is_met": None if options.quick else result.is_met,
                 "targets": [
                     {
                         "words": target.words,
                         "bound": target.bound,
                         "at_most": target.at_most,
-                        "is_met": target.is_met,
+                        "is_met": None if options.quick else target.is_met,
                         "figure": _figure(target.figure),
                     }
                     for target in result.targets
@@ -257,9 +266,11 @@ def _figure(figure: Measured) -> dict[str, Any]:
 
 
 def add_rounds(parser: argparse.ArgumentParser) -> None:
-    """The options that every program of the benchmarks has: how thoroughly it measures."""
-    parser.add_argument("--rounds", type=_rounds, default=3, help="counted rounds (default: 3)")
-    parser.add_argument("--quick", action="store_true", help="small, one round: does it work?")
+    """How thoroughly it measures."""
+    parser.add_argument("--rounds", type=_rounds, default=3, help="counted rounds (%(default)s)")
+    parser.add_argument(
+        "--quick", action="store_true", help="small, and one round: does it work? Judges nothing"
+    )
 
 
 def options_of(chosen: argparse.Namespace) -> Options:
@@ -270,8 +281,10 @@ def options_of(chosen: argparse.Namespace) -> Options:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The same, and where the table goes beside the terminal."""
     add_rounds(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="and the table for the docs")
+    parser.add_argument("--json", type=_file, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "--markdown", type=_file, metavar="FILE", help="and the table as it stands in the docs"
+    )
 
 
 def _rounds(text: str) -> int:
@@ -281,35 +294,73 @@ def _rounds(text: str) -> int:
     return rounds
 
 
+def _file(text: str) -> Path:
+    """Looked at before anything is measured: what took half an hour is not lost to a folder."""
+    path = Path(text)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} cannot be written; expected a file in a folder that is there"
+        )
+    return path
+
+
+def at_least_one(text: str) -> int:
+    """How many readers, rows or workers there are to be; for `argparse`."""
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not enough; expected at least 1")
+    return number
+
+
 def end_in_good_order() -> None:
     """Whoever ends this process early finds no server and no process left behind."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+MISSED, BROKE_OFF, INTERRUPTED = 1, 3, 128 + signal.SIGINT
+
+
 def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> int:
-    """Measure all of them, show what came of it, and return the exit code: 1 if one is missed."""
+    """
+    Measure all of them, show what came of it, and return the exit code.
+
+    1 if a target is missed, 3 if a row broke off, 130 if somebody interrupted it: what was measured
+    until then is shown and written all the same.
+    """
     options = options_of(chosen)
     end_in_good_order()
     around = surroundings()
-    results = [_result(name, measure, options) for name, measure in measures.items()]
+    results: list[RowResult] = []
+    is_interrupted = False
+    for name, measure in measures.items():
+        try:
+            results.append(_result(name, measure, options))
+        except KeyboardInterrupt:
+            is_interrupted = True
+            say(f"Interrupted in {name}.")
+            break
+    around = around.at_the_end()
     print(table(results, around, quick=options.quick), end="", flush=True)
     if chosen.json:
         told = as_json(results, around, options)
         chosen.json.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     if chosen.markdown:
         chosen.markdown.write_text(markdown(results, around, quick=options.quick))
-    if options.quick:
-        return 0 if all(result.targets for result in results) else 1
-    return 0 if all(result.is_met for result in results) else 1
+    if is_interrupted:
+        return INTERRUPTED
+    if not all(result.targets for result in results):
+        return BROKE_OFF
+    return 0 if options.quick or all(result.is_met for result in results) else MISSED
 
 
 def _result(name: str, measure: Measure, options: Options) -> RowResult:
     """One row's result. One that breaks off has shown nothing, and the others still run."""
     say(name)
     try:
-        return measure(options)
+        return replace(measure(options), name=name)
     except Exception as error:  # noqa: BLE001 -- whatever it was, it is shown and counted
-        return RowResult(name, (), notes=tuple(_said_by(error)))
+        traceback.print_exception(error)
+        return RowResult(name, (), notes=tuple(_said_by(error)), name=name)
 
 
 def _said_by(error: Exception) -> Iterator[str]:
@@ -320,7 +371,7 @@ def _said_by(error: Exception) -> Iterator[str]:
 
 
 def run_alone(measure: Measure, argv: Sequence[str] | None = None) -> None:
-    """Measure one row, print its table, and end; exit code 1 if a target is missed."""
+    """Measure one row, print its table, and end with the exit code of `carried_out`."""
     words = (sys.modules[measure.__module__].__doc__ or "").strip().partition("\n\n")[0]
     options = argparse.ArgumentParser(description=words)
     add_options(options)

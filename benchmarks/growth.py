@@ -95,18 +95,28 @@ def readers(options: Options) -> RowResult:
     rate = _figures(sizes, "{:,} readers", "copies/s", rates)
     claim = _figures(sizes, "a claim at {:,}", "ms", claims)
     settle = _figures(sizes, "a settlement at {:,}", "ms", settles)
-    last = _figures(sizes, "the last tenth of the time at {:,}, to the first", "%", ends)
+    last = _figures(sizes, "copies in the last tenth of the time at {:,}, of the first", "%", ends)
     return RowResult(
         "more readers",
         (
             Target(
-                "a claim as long as on the second shortest list, or 1.5 × that",
+                "a claim on the longest list: at most 1.5 × one on the second shortest",
                 ratio("claim", claim[-1], claim[1]),
                 1.5,
                 True,
             ),
-            Target("a settlement likewise", ratio("settle", settle[-1], settle[1]), 1.5, True),
-            Target("the last tenth of the time as fast as the first, or 80 %", last[-1], 80, False),
+            Target(
+                "a settlement on the longest list: likewise",
+                ratio("settle", settle[-1], settle[1]),
+                1.5,
+                True,
+            ),
+            Target(
+                "the longest send, copies in its last tenth of time: at least 80 % of its first",
+                last[-1],
+                80,
+                False,
+            ),
         ),
         (
             *rate,
@@ -137,7 +147,7 @@ def workers(options: Options) -> RowResult:
     size = options.size(200_000, 2_000)
     numbers = [1, 2] if options.quick else [1, 2, 4, 8]
     rate = _on_one_site(
-        options, size, [(f"{number} workers", _with_workers(number)) for number in numbers]
+        options, size, [(_so_many(number), _with_workers(number)) for number in numbers]
     )
     return RowResult(
         "more workers",
@@ -165,7 +175,7 @@ def bodies(options: Options) -> RowResult:
         options, size, [(f"{length // 1000} kB", _with_letter(length)) for length in lengths]
     )
     carried = tuple(
-        Measured(f"{each.name}, in bytes", "MB/s", tuple(run * length / 1e6 for run in each.runs))
+        Measured(f"{each.name}, as letters", "MB/s", tuple(run * length / 1e6 for run in each.runs))
         for each, length in zip(rate, lengths, strict=True)
     )
     return RowResult(
@@ -216,6 +226,10 @@ MEASURES: dict[str, Measure] = {
 # --- How each is run ---------------------------------------------------------------------------
 
 Send = Callable[[Site, int], float]
+
+
+def _so_many(workers: int) -> str:
+    return f"{workers} workers" if workers > 1 else "1 worker"
 
 
 def _with_workers(number: int) -> Send:

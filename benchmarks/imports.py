@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.browser import TOKEN
+from benchmarks.frame import at_least_one, end_in_good_order
 from benchmarks.sign_in import MANAGERS, sessions_of
 from benchmarks.site import ROOT, Site, a_site
 
@@ -128,8 +129,16 @@ def _run(site: Site, *command: str) -> Step:
 def main() -> None:
     """Each list once, both ways, and what each step took."""
     options = argparse.ArgumentParser(description="What an import takes.")
-    options.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
-    for rows in options.parse_args().rows:
+    options.add_argument(
+        "--rows",
+        type=at_least_one,
+        nargs="+",
+        default=[1_000_000],
+        help="the length of each list (%(default)s)",
+    )
+    chosen = options.parse_args()
+    end_in_good_order()
+    for rows in chosen.rows:
         with a_site() as site:
             (session,) = sessions_of(site, 1, MANAGERS)
             one, other = site.folder / "one.csv", site.folder / "other.csv"

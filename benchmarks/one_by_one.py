@@ -58,6 +58,8 @@ def one_by_one(connection: psycopg.Connection, provider: str) -> int:
 
 def main() -> None:
     """Make the table, send, print the seconds that sending took, and leave nothing behind."""
+    if len(sys.argv) != 4:
+        sys.exit("Expected three words: DATABASE_URL PROVIDER_URL READERS.")
     database, provider, readers = sys.argv[1:]
     with psycopg.connect(database, autocommit=True) as connection:
         for statement in PREPARE:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.frame import Measured
 from benchmarks.site import Site
+from delivery.phases import Phase
 
 TOOK, WORKED = "homing_phase_seconds_total", "homing_phase_work_seconds_total"
 
@@ -72,5 +73,4 @@ def _counted(site: Site) -> PhaseTimes:
 
 def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
     """In the order of a step."""
-    order = ("claim", "render", "wait", "start", "serialise", "call", "settle")
-    return {name: after.get(name, 0.0) - before.get(name, 0.0) for name in order}
+    return {name.value: after.get(name, 0.0) - before.get(name, 0.0) for name in Phase}

@@ -30,7 +30,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.frame import end_in_good_order
+from benchmarks.frame import at_least_one, end_in_good_order
 from benchmarks.sign_in import sessions_of
 from benchmarks.site import ROOT, Site, a_site
 from benchmarks.web_server import WebServer, a_web_server
@@ -222,14 +222,17 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    options = argparse.ArgumentParser(description="What open progress pages cost.")
-    options.add_argument("--readers", type=int, default=1_000_000)
-    options.add_argument("--workers", type=int, default=4)
-    options.add_argument("--pages", type=int, default=200)
-    options.add_argument("--rounds", type=int, default=6, help="pairs of windows")
-    options.add_argument("--seconds", type=float, default=8.0, help="how long a window is")
+    options = argparse.ArgumentParser(
+        description="What open progress pages cost.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    options.add_argument("--readers", type=at_least_one, default=1_000_000, help="of the issue")
+    options.add_argument("--workers", type=at_least_one, default=4, help="that send it")
+    options.add_argument("--pages", type=at_least_one, default=200, help="open at a time")
+    options.add_argument("--rounds", type=at_least_one, default=6, help="pairs of windows")
+    options.add_argument("--seconds", type=float, default=8.0, help="of each window")
     options.add_argument("--hidden", type=float, default=0.5, help="share of the pages")
-    options.add_argument("--provider-ms", type=int, default=200)
+    options.add_argument("--provider-ms", type=int, default=200, help="that each call takes")
     options.add_argument("--nice", type=int, default=5, help="DELIVERY_NICENESS of the workers")
     options.add_argument("--json", action="store_true", help="the last line is JSON")
     options.add_argument(

@@ -16,6 +16,7 @@ was, some fifty bytes each, and says on request whether anybody was sent two:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import re
 import secrets
@@ -255,7 +256,9 @@ def main() -> None:
         sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
+        # Interrupted at the keyboard, it ends as it is ended otherwise: without a word.
+        with contextlib.suppress(KeyboardInterrupt):
+            Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@ One issue sent to everybody by a worker, or by one of the yardsticks, and what t
 
 Whoever is timed is a process of its own and is timed while it sends, without the start of its
 Python: the worker by the database's record of its first and its last attempt, before which lie only
-the first claims, of all its batches as many as it has calls in flight. After each run the provider
-must have been given every reader's copy, and nobody's twice: what loses copies is fast.
+its first claims and what it rendered of them, of all its batches as many as it has threads. After
+each run the provider must have been given every reader's copy, and nobody's twice: what loses
+copies is fast.
 """
 
 from __future__ import annotations

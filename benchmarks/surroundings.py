@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,17 +41,23 @@ class Surroundings:
     commit: str
     began_at: datetime
     load: float
+    load_after: float | None = None
 
     def lines(self) -> list[str]:
         """In words, for the end of a table."""
         machine = f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         began_at = f"{self.began_at:%Y-%m-%d %H:%M}"
+        after = "" if self.load_after is None else f" and {self.load_after:.1f} at the end"
         return [
             f"{machine}; everything on this one machine",
             f"Python {self.python}, PostgreSQL {self.postgresql}: {settings}",
-            f"commit {self.commit}, {began_at} UTC, load {self.load:.1f} before",
+            f"commit {self.commit}, {began_at} UTC, load {self.load:.1f} before{after}",
         ]
+
+    def at_the_end(self) -> Surroundings:
+        """The same, with the load of the last minute, which is its own and that of any other."""
+        return replace(self, load_after=os.getloadavg()[0])
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -59,6 +65,7 @@ class Surroundings:
             "commit": self.commit,
             "began_at": self.began_at.isoformat(timespec="seconds"),
             "load_before": round(self.load, 1),
+            "load_after": None if self.load_after is None else round(self.load_after, 1),
             "machine": {
                 "cpu": self.cpu,
                 "cores": self.cores,

@@ -27,7 +27,7 @@ class Marks:
     """
 
     def __init__(self, *texts: str) -> None:
-        # No text holds its own hash.
+        # 64 bits of a hash of all texts: one that holds them cannot be written on purpose.
         digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
         self._word = f"qz{digest[:16]}n"
         self._places: list[tuple[str, bool]] = []
@@ -37,6 +37,7 @@ class Marks:
         place = (name, in_html)
         if place not in self._places:
             self._places.append(place)
+        # With a letter after the number, or mark 1 were the beginning of mark 10.
         return f"{self._word}{self._places.index(place)}q"
 
     def cut(self, message: Mapping[str, Any]) -> CutMessage:
@@ -57,6 +58,7 @@ class CutMessage:
         self._form = b"%b".join(piece.replace(b"%", b"%%") for piece in shared)
         self._own = list(dict.fromkeys(places))
         order = [self._own.index(place) for place in places]
+        # One value comes alone, several come as a tuple; `%` takes both.
         self._in_order: Callable[[list[bytes]], object] = (
             itemgetter(*order) if order else _no_values
         )

@@ -8,17 +8,21 @@ the messages of a batch.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
+import os
 import threading
 from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 
 class Deadlines:
     """
     What has to be ended when, by the seconds of the clock `now_s`.
 
-    Safe for any number of threads; its own is started with the first deadline, and again in a
-    process that was forked.
+    Safe for any number of threads; its own is started with the first deadline. A process that was
+    forked has a thread of its own, and none of the deadlines of the one it comes from.
     """
 
     def __init__(self, now_s: Callable[[], float]) -> None:
@@ -28,12 +32,16 @@ class Deadlines:
         self._ends: dict[int, tuple[float, Callable[[], object]]] = {}
         self._looks_at_s = math.inf
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
 
     def add(self, at_s: float, end: Callable[[], object]) -> int:
         """Have `end` called at `at_s`, once; the number it is taken back by."""
         with self._changed:
             number = next(self._numbers)
             self._ends[number] = (at_s, end)
+            if self._process != os.getpid():
+                # Their calls are another process's, which shares the sockets with this one.
+                self._process, self._ends = os.getpid(), {number: (at_s, end)}
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
                 self._thread.start()
@@ -50,7 +58,11 @@ class Deadlines:
     def _watch(self) -> None:
         while True:
             for end in self._wait_for_due():
-                end()
+                try:
+                    end()
+                except Exception:
+                    # The others are still to be ended, and those that come.
+                    logger.exception("what was to end at its deadline did not let itself be ended")
 
     def _wait_for_due(self) -> list[Callable[[], object]]:
         """Those that are due, once there are any; they are no longer held then."""

@@ -17,6 +17,9 @@ class Phase(StrEnum):
     """
     The parts of a step, as they follow one another. `wait` is for a place among the calls in
     flight: where it is long, the provider's time is what limits the worker.
+
+    A claim that finds nothing is not counted, nor is the part in which a step failed. A batch that
+    is given back has been claimed, rendered and has waited, and no more.
     """
 
     CLAIM = "claim"

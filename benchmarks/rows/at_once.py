@@ -16,7 +16,9 @@ from benchmarks.frame import Options, RowResult, Target, in_turns, percent, rati
 from benchmarks.phases import Phases
 from benchmarks.sending import bare_loop_rate, one_by_one_rate, worker_rate
 from benchmarks.site import a_site
+from delivery.calls_in_flight import threads_for
 
+CALLS = 4  # DELIVERY_CONCURRENCY by default
 ROW = "delivery with a provider that answers at once, 2 kB bodies"
 
 
@@ -64,7 +66,8 @@ def measure(options: Options) -> RowResult:
         ),
         (
             f"{readers:,} readers, {few:,} of them one by one; where not said, batches of 200.",
-            "Phases: four threads wait at the same time, and one of them at most is at work.",
+            f"The worker: {CALLS} calls at a time, {threads_for(CALLS)} threads; one is at work.",
+            "The bare loop: one thread, one call at a time, no promises.",
         ),
     )
 

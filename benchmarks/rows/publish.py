@@ -51,6 +51,9 @@ MADE_OF = """
                          regexp_replace(pg_get_indexdef(indexrelid), '^.* USING ', ''))
         FROM pg_index WHERE indrelid = %(table)s::regclass
         UNION ALL
+        SELECT concat_ws(' ', 'trigger', tgfoid::regproc, tgtype) FROM pg_trigger
+        WHERE tgrelid = %(table)s::regclass
+        UNION ALL
         SELECT concat_ws(' ', 'stored', reloptions) FROM pg_class
         WHERE oid = %(table)s::regclass
     ) AS made (told)

@@ -30,10 +30,14 @@ def _outcomes_of(fates: Mapping[int, Fate]) -> Counter[str]:
 
 
 def counts_changed_by(fates: Mapping[int, Fate], *, was: str) -> Counter[str]:
-    """The change of each count of a batch when `fates` befall deliveries that were `was`."""
+    """
+    The change of each count of a batch when `fates` befall deliveries that were `was`, which is
+    `waiting` or `unknown`.
+    """
     change = _outcomes_of(fates)
-    change[was] -= len(fates)
+    # Of hundreds that were all sent none is looked at for it.
     change["missed"] = sum(map(_is_missed, fates.values())) if change["failed"] else 0
+    change[was] -= len(fates)
     return change
 
 
@@ -53,7 +57,8 @@ def write_fates(
     """
     Write `fates` (by recipient) to the deliveries of `batch`, which all had the outcome `was`.
 
-    A delivery in doubt keeps the marks it has; one that waits again loses them. Raises
+    A delivery in doubt keeps the marks of having been sent that it has (an id, a time); one that
+    waits again loses them. Raises
     `AssertionError` if a delivery did not have the outcome `was`, so that the transaction around
     it is undone rather than the books broken.
     """
@@ -100,11 +105,7 @@ def _write_sent(
 
 
 def _write_others(cursor: CursorWrapper, batch: int, fates: Mapping[int, Fate], was: str) -> int:
-    """
-    Write whatever else became of deliveries; how many that was.
-
-    In doubt a delivery keeps the marks it has.
-    """
+    """Write whatever else became of deliveries; how many that was."""
     facts = {
         str(who): (_OUTCOMES[type(fate)], getattr(fate, "reason", None), _is_missed(fate) or None)
         for who, fate in fates.items()

@@ -211,6 +211,8 @@ def test_programs_get_every_run_of_every_figure() -> None:
     assert told["machine"]["settings"]["fsync"] == "on"
     target = told["rows"][0]["targets"][1]
     assert (target["is_met"], target["figure"]["runs"]) == (False, [8.0, 6.0, 7.0])
+    quick = as_json([ROW], AROUND, Options(quick=True))["rows"][0]
+    assert (quick["is_met"], quick["targets"][1]["is_met"]) == (None, None)
 
 
 # --- From the command line ---------------------------------------------------------------------
@@ -242,10 +244,29 @@ def test_a_row_that_breaks_off_is_shown_as_such_and_the_others_still_run(
     def breaks(_: Options) -> RowResult:
         raise RuntimeError("the database did not come up")
 
-    assert frame.carried_out({"memory": breaks, "publish": lambda _: ROW}, chosen("--quick")) == 1
-    shown_to_them = capsys.readouterr().out
-    assert "It broke off: RuntimeError: the database did not come up" in shown_to_them
-    assert "publish to 1,000,000 readers" in shown_to_them
+    rows = {"memory": breaks, "publish": lambda _: ROW}
+    assert frame.carried_out(rows, chosen("--quick")) == frame.carried_out(rows, chosen()) == 3
+    told = capsys.readouterr()
+    assert "It broke off: RuntimeError: the database did not come up" in told.out
+    assert "publish to 1,000,000 readers (publish)" in told.out
+    # Where it did, for whoever is to mend it.
+    assert "in breaks" in told.err
+
+
+@pytest.mark.usefixtures("known_surroundings")
+def test_whoever_interrupts_a_run_gets_what_was_measured_until_then(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def is_interrupted(_: Options) -> RowResult:
+        raise KeyboardInterrupt
+
+    rows = {"publish": lambda _: ROW, "memory": is_interrupted, "replay": lambda _: ROW}
+    file = tmp_path / "a.json"
+    assert frame.carried_out(rows, chosen("--json", str(file))) == 130
+    told = capsys.readouterr()
+    assert "Interrupted in memory." in told.err
+    assert "publish to 1,000,000 readers (publish)" in told.out
+    assert [row["name"] for row in json.loads(file.read_text())["rows"]] == ["publish"]
 
 
 @pytest.mark.usefixtures("known_surroundings")
@@ -253,7 +274,27 @@ def test_the_table_is_written_where_it_is_wished(tmp_path: Path) -> None:
     files = ("--json", str(tmp_path / "a.json"), "--markdown", str(tmp_path / "a.md"))
     frame.carried_out({"publish": lambda _: ROW}, chosen(*files, "--rounds", "5"))
     assert json.loads((tmp_path / "a.json").read_text())["rounds"] == 5
-    assert (tmp_path / "a.md").read_text() == markdown([ROW], AROUND)
+    written = (tmp_path / "a.md").read_text()
+    assert "| publish to 1,000,000 readers (publish) | at most 2 × the bare" in written
+    assert "load 0.3 before and " in written
+
+
+@pytest.mark.parametrize("option", ["--json", "--markdown"])
+@pytest.mark.parametrize("file", ["nowhere/a.json", "."])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    option: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        chosen(option, str(tmp_path / file))
+    assert ended.value.code == 2
+    assert "cannot be written; expected a file in a folder that is there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "-5", "many", ""])
+def test_nobody_to_measure_with_is_refused_with_a_sentence(number: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not enough; expected at least 1"):
+        frame.at_least_one(number)
+    assert frame.at_least_one("5") == 5
 
 
 @pytest.mark.parametrize("rounds", ["0", "-1", "three"])

@@ -16,8 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_rows_come_in_the_order_of_the_specification() -> None:
     names = row_names()
-    assert {"at_once", "through_200_ms", "memory"} <= set(names) <= set(ORDER)
-    assert names == [name for name in ORDER if name in names]
+    assert names == list(ORDER)
 
 
 def test_a_row_that_there_is_not_is_refused_with_a_sentence() -> None:
@@ -28,21 +27,23 @@ def test_a_row_that_there_is_not_is_refused_with_a_sentence() -> None:
     assert "there is no row 'swifts'; expected one of" in done.stderr
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("row", ["at_once", "through_200_ms", "memory"])
-def test_a_quick_run_of_a_row_measures_all_of_it(row: str, tmp_path: Path) -> None:
+@pytest.mark.timeout(900)
+def test_a_quick_run_measures_every_row(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", row, "--quick", "--json", str(file)],
+        [sys.executable, "-m", "benchmarks", "--quick", "--json", str(file)],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (told,) = json.loads(file.read_text())["rows"]
-    assert told["targets"]
-    figures = [target["figure"] for target in told["targets"]] + told["beside"]
-    assert all(run > 0 for figure in figures for run in figure["runs"])
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["name"] for row in rows] == list(ORDER)
+    for row in rows:
+        assert row["targets"]
+        assert {target["is_met"] for target in row["targets"]} == {None}
+        figures = [target["figure"] for target in row["targets"]] + row["beside"]
+        assert all(figure["runs"] for figure in figures)
 
 
 @pytest.mark.timeout(600)
@@ -54,7 +55,12 @@ def test_a_quick_run_of_the_growth_measures_all_four_tables() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for table in ("more readers", "more workers", "longer letters", "slower calls"):
+    for table in (
+        "more readers (readers)",
+        "more workers (workers)",
+        "longer letters (bodies)",
+        "slower calls (calls)",
+    ):
         assert f"\n{table}\n" in done.stdout
 
 
