@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import Error
 
 from delivery import counting, log_ids, readers, retries
-from delivery.calls_in_flight import CallsInFlight
+from delivery.calls_in_flight import CallsInFlight, Place
 from delivery.look_up import look_up
 from delivery.mail_on_request import values_of
 from delivery.message import Envelope, OnRequestRenderer, Renderer
@@ -125,6 +125,8 @@ class Dispatcher:
         """
         Do one thing that is due: a look-up or a call. False if nothing was.
 
+        Where all calls are in the air it waits for one of them to end, and nobody has looked then.
+
         The two take turns, and one thread of a worker at most looks up: a search that hangs must
         not keep mail from going out, nor a long edition keep doubt from being settled.
         """
@@ -151,15 +153,28 @@ class Dispatcher:
     def _call(self, is_stopping: Callable[[], bool]) -> bool:
         timing = self._timing
         phases = Phases()
-        claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
-        if claimed is None:
-            return False
-        phases.over(Phase.CLAIM)
-        self.deliver(claimed, is_stopping)
-        return True
+        place = self._calls.turn(is_stopping)
+        phases.over(Phase.WAIT)
+        if place is None:
+            return not is_stopping()
+        try:
+            claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
+            if claimed is None:
+                return False
+            phases.over(Phase.CLAIM)
+            self.deliver(claimed, is_stopping, place)
+            return True
+        finally:
+            place.free()
 
-    def deliver(self, claimed: Claim, is_stopping: Callable[[], bool] = lambda: False) -> None:
-        """Take one claimed batch through its call."""
+    def deliver(
+        self,
+        claimed: Claim,
+        is_stopping: Callable[[], bool] = lambda: False,
+        place: Place | None = None,
+    ) -> None:
+        """Take one claimed batch through its call, which has `place` if it was held already."""
+        place = place or Place(self._calls)
         attempt = uuid.uuid4()
         bind_claim(claimed)
         log_ids.bind(attempt=attempt)
@@ -171,12 +186,13 @@ class Dispatcher:
             phases.over(Phase.RENDER)
             # Half of the lease is left for the start of the call.
             until_s = claimed_until_s - timing.lease_s / 2
-            with self._calls.place(until_s=until_s, is_stopping=is_stopping) as there_is_one:
-                phases.over(Phase.WAIT)
-                if not there_is_one:
-                    release(claimed)
-                    return
-                called = self._start_and_send(claimed, attempt, messages, phases)
+            has_place = place.comes(until_s=until_s, is_stopping=is_stopping)
+            phases.over(Phase.WAIT)
+            if not has_place:
+                release(claimed)
+                logger.info("batch %d goes back into line: no call is free for it", claimed.batch)
+                return
+            called = self._start_and_send(claimed, attempt, messages, phases)
         except Error as error:
             # What is wrong with the batch itself counts against it, by its lease.
             if is_trouble(error):
@@ -188,6 +204,9 @@ class Dispatcher:
                     roll=self._roll,
                 )
             raise
+        finally:
+            # Another batch may go while what came of this one is written down.
+            place.free()
         if called is None:
             return
         answer, recipients = called.answer, called.started.recipients
@@ -257,7 +276,9 @@ class Dispatcher:
         phases.over(Phase.SERIALISE)
         began_s = now_s()
         answer = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
-        counting.call(result_of(answer).value, now_s() - began_s)
+        took_s = now_s() - began_s
+        self._calls.took(took_s)
+        counting.call(result_of(answer).value, took_s)
         phases.over(Phase.CALL)
         return _Called(started, answer, deadline_at_s)
 

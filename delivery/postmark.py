@@ -435,3 +435,5 @@ class Postmark:
             self._deadlines.take_back(deadline)
             _current.call = None
             call.let_go()
+            # A body may have 20 MB.
+            self._batch_request.body = None

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from delivery.calls_in_flight import CallsInFlight, threads_for
+from delivery.calls_in_flight import QUICK_S, CallsInFlight, Place, threads_for
 from delivery.models import Attempt, Batch
 from delivery.postmark import now_s
+from delivery.queue.claim import claim
 from delivery.worker import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.waiting_for import eventually
 
-LONG_S = 60.0
+LONG_S = 20.0
 
 
 def goes_on() -> bool:
@@ -28,73 +32,62 @@ def stops() -> bool:
     return True
 
 
+def comes(place: Place, *, within_s: float = LONG_S) -> bool:
+    return place.comes(until_s=now_s() + within_s, is_stopping=goes_on)
+
+
 # --- The places ---------------------------------------------------------------------------------
 
 
 def test_there_are_as_many_places_as_were_wanted() -> None:
     calls = CallsInFlight(2)
-    later = now_s() + LONG_S
-    with (
-        calls.place(until_s=later, is_stopping=goes_on) as first,
-        calls.place(until_s=later, is_stopping=goes_on) as second,
-        calls.place(until_s=now_s() + 0.05, is_stopping=goes_on) as third,
-    ):
-        assert (first, second, third) == (True, True, False)
-    with calls.place(until_s=later, is_stopping=goes_on) as again:
-        assert again
+    first, second, third = (Place(calls) for _ in range(3))
+    assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
+    first.free()
+    assert comes(third)
 
 
-def test_a_place_is_free_again_after_an_error() -> None:
+def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
     calls = CallsInFlight(1)
-    with (
-        pytest.raises(ZeroDivisionError),
-        calls.place(until_s=now_s() + LONG_S, is_stopping=goes_on),
-    ):
-        raise ZeroDivisionError
-    with calls.place(until_s=now_s() + LONG_S, is_stopping=goes_on) as again:
-        assert again
+    first, second, third = (Place(calls) for _ in range(3))
+    assert comes(first)
+    first.free()
+    first.free()
+    assert comes(second)
+    assert not comes(third, within_s=0.05)
+
+
+def test_a_place_that_is_free_is_had_however_late_it_is() -> None:
+    # Whether the call may still begin is asked when it is put on record.
+    assert comes(Place(CallsInFlight(1)), within_s=-1.0)
 
 
 def test_whoever_waits_gets_the_place_that_comes_free() -> None:
     calls = CallsInFlight(1)
-    got: list[bool] = []
-
-    def wait() -> None:
-        with calls.place(until_s=now_s() + LONG_S, is_stopping=goes_on) as place:
-            got.append(place)
-
-    with calls.place(until_s=now_s() + LONG_S, is_stopping=goes_on):
-        waiting = threading.Thread(target=wait)
-        waiting.start()
+    first, second = Place(calls), Place(calls)
+    assert comes(first)
+    with waits_for(lambda is_stopping: comes_while(second, is_stopping)) as got:
         assert got == []
-    waiting.join(LONG_S)
+        first.free()
     assert got == [True]
 
 
 def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
-    with CallsInFlight(1).place(until_s=now_s() + LONG_S, is_stopping=stops) as place:
-        assert not place
+    calls = CallsInFlight(2)
+    held = calls.turn(goes_on)
+    assert held is not None
+    for place in (held, Place(calls)):
+        assert not place.comes(until_s=now_s() + LONG_S, is_stopping=stops)
+    assert calls.turn(stops) is None
 
 
 def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
     calls, stopping = CallsInFlight(1), threading.Event()
-    got: list[bool] = []
-    waits = threading.Event()
-
-    def is_stopping() -> bool:
-        waits.set()
-        return stopping.is_set()
-
-    def wait() -> None:
-        with calls.place(until_s=now_s() + LONG_S, is_stopping=is_stopping) as place:
-            got.append(place)
-
-    with calls.place(until_s=now_s() + LONG_S, is_stopping=goes_on):
-        waiting = threading.Thread(target=wait)
-        waiting.start()
-        assert waits.wait(LONG_S)
+    first, second = Place(calls), Place(calls)
+    assert comes(first)
+    with waits_for(lambda is_stopping: comes_while(second, is_stopping), stopping) as got:
         stopping.set()
-    waiting.join(LONG_S)
+        first.free()
     assert got == [False]
 
 
@@ -103,17 +96,110 @@ def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, thre
     assert threads_for(calls) == threads
 
 
+# --- The turn to claim --------------------------------------------------------------------------
+
+
+def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
+    calls = CallsInFlight(1)
+    first = calls.turn(goes_on)
+    assert first is not None
+    assert comes(first)
+    began_s = now_s()
+    assert calls.turn(goes_on) is None
+    assert now_s() - began_s >= QUICK_S
+    first.free()
+    assert calls.turn(goes_on) is not None
+
+
+def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
+    calls = CallsInFlight(1)
+    calls.took(QUICK_S)
+    first, second = calls.turn(goes_on), calls.turn(goes_on)
+    assert first is not None
+    assert second is not None
+    assert comes(first)
+    assert not comes(second, within_s=0.05)
+
+
+def test_a_call_that_was_not_quick_ends_that() -> None:
+    calls = CallsInFlight(1)
+    calls.took(0.1)
+    assert comes(Place(calls))
+    calls.took(QUICK_S + 0.1)
+    assert calls.turn(goes_on) is None
+
+
+def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
+    calls = CallsInFlight(1)
+    calls.took(0.1)
+    hangs = Place(calls)
+    assert comes(hangs)
+    began_s = now_s()
+    assert not comes(Place(calls))
+    assert QUICK_S <= now_s() - began_s < LONG_S
+    assert calls.turn(goes_on) is None
+    hangs.free()
+    calls.took(0.1)
+    assert comes(Place(calls))
+    assert calls.turn(goes_on) is not None
+
+
+def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
+    calls = CallsInFlight(1)
+    hangs, ready = Place(calls), Place(calls)
+    assert comes(hangs)
+    claimed: list[Place | None] = []
+    waits = threading.Event()
+    # It asks first, and is the first to hear of a place.
+    claims = threading.Thread(target=lambda: claimed.append(calls.turn(told(waits, goes_on))))
+    claims.start()
+    assert waits.wait(LONG_S)
+    with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
+        hangs.free()
+    claims.join(LONG_S)
+    assert got == [True]
+    assert claimed == [None]
+
+
+def comes_while(place: Place, is_stopping: Callable[[], bool]) -> bool:
+    return place.comes(until_s=now_s() + LONG_S, is_stopping=is_stopping)
+
+
+def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
+    """The same, and the event is set as soon as it is asked."""
+
+    def asked() -> bool:
+        event.set()
+        return is_stopping()
+
+    return asked
+
+
+@contextmanager
+def waits_for(
+    wait: Callable[[Callable[[], bool]], bool], stopping: threading.Event | None = None
+) -> Iterator[list[bool]]:
+    """A thread that waits by the beginning of the block, and has what it waited for by its end."""
+    stopping = stopping or threading.Event()
+    got: list[bool] = []
+    waits = threading.Event()
+    waiting = threading.Thread(target=lambda: got.append(wait(told(waits, stopping.is_set))))
+    waiting.start()
+    assert waits.wait(LONG_S)
+    yield got
+    waiting.join(LONG_S)
+
+
 # --- A worker -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def worker(newsroom: Newsroom, provider: SandboxServer, settings: Any) -> Worker:
-    """Two calls at a time; ten batches wait, and each call is held by the provider."""
+def worker(newsroom: Newsroom, settings: Any) -> Worker:
+    """Two calls at a time; ten batches wait."""
     settings.DELIVERY_BATCH_SIZE = 2
     settings.DELIVERY_HTTP_DEADLINE_S = LONG_S
     settings.DELIVERY_LEASE_S = LONG_S
     newsroom.publish(readers=20)
-    provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
     return Worker(concurrency=2, poll_s=0.05)
 
 
@@ -126,50 +212,48 @@ def run(worker: Worker) -> None:
     connection.close()
 
 
-def wait_for(wanted: Counter[str]) -> None:
-    """Until the batches stand so."""
-    eventually(lambda: states() == wanted, f"the batches are {dict(wanted)}")
-
-
-def test_while_all_calls_are_in_the_air_the_next_batch_is_made_ready_and_given_back_at_a_stop(
-    newsroom: Newsroom, provider: SandboxServer, worker: Worker
-) -> None:
-    gate = provider.sandbox.gate
-    running = threading.Thread(target=run, args=[worker])
-    running.start()
+@contextmanager
+def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
+    """It runs beside the block and is stopped with it, when its calls are answered."""
+    thread = threading.Thread(target=run, args=[worker])
+    thread.start()
     try:
-        # One is claimed beyond those in the air, and its call is not on record yet.
-        wait_for(Counter(sending=2, claimed=1, ready=7))
+        yield
+    finally:
+        worker.stop()
+        provider.sandbox.gate.release("answer")
+        thread.join(LONG_S)
+    assert not thread.is_alive()
+
+
+def test_a_worker_that_stops_waits_for_its_calls_and_begins_no_other(
+    provider: SandboxServer, worker: Worker
+) -> None:
+    provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
+    gate = provider.sandbox.gate
+    with running(worker, provider):
         assert gate.wait_until(lambda: gate.held == 2, LONG_S)
         assert Attempt.objects.count() == 2
-        worker.stop()
-        # Those in the air are waited for, it is not.
-        wait_for(Counter(sending=2, ready=8))
-    finally:
-        worker.stop()
-        gate.release("answer")
-        running.join(LONG_S)
-    assert not running.is_alive()
     assert states() == Counter(done=2, ready=8)
-    assert set(Batch.objects.values_list("crashes", flat=True)) == {0}
 
 
-def test_a_batch_that_waits_too_long_for_its_call_goes_back_into_line_before_its_lease_ends(
-    newsroom: Newsroom, provider: SandboxServer, settings: Any, worker: Worker
+def test_ahead_of_a_call_a_batch_is_made_ready_and_where_calls_hang_others_may_have_it(
+    provider: SandboxServer, worker: Worker
 ) -> None:
-    settings.DELIVERY_LEASE_S = 1.0
-    worker = Worker(concurrency=2, poll_s=0.05)
-    gate = provider.sandbox.gate
-    running = threading.Thread(target=run, args=[worker])
-    running.start()
-    try:
-        assert gate.wait_until(lambda: gate.held == 2, LONG_S)
-        # Its epoch tells. No sweep had to take it away.
-        again = Batch.objects.filter(epoch__gte=2)
-        eventually(again.exists, "a batch was claimed, given back and claimed again")
-        assert set(Batch.objects.values_list("crashes", flat=True)) == {0}
-    finally:
-        worker.stop()
-        gate.release("answer")
-        running.join(LONG_S)
-    assert Attempt.objects.count() == 2
+    # The first call is quick, and the next two never end by themselves: each of the two rules holds
+    # the second call that the other one let pass.
+    for _ in range(2):
+        provider.sandbox.set_fault("hold", moment="before_accept", nth=2)
+    with running(worker, provider):
+        given_back = Batch.objects.filter(state="ready", epoch=1)
+        eventually(
+            lambda: given_back.exists() or Attempt.objects.count() > 3,
+            "a batch was claimed ahead of its call, and given back",
+        )
+        # No more calls than were wanted are on record, and no sweep had to take the batch away.
+        assert Attempt.objects.count() == 3
+        assert states() == Counter(done=1, sending=2, ready=7)
+        taken = claim(uuid.uuid4(), lease_s=LONG_S)
+        assert taken is not None
+        assert taken.epoch == 2
+    assert set(Batch.objects.values_list("crashes", flat=True)) == {0}
