@@ -313,8 +313,12 @@ def at_least_one(text: str) -> int:
 
 
 def end_in_good_order() -> None:
-    """Whoever ends this process early finds no server and no process left behind."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    """
+    Whoever ends this process early, or closes its terminal, finds no server and no process left
+    behind.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda given, _: sys.exit(128 + given))
 
 
 MISSED, BROKE_OFF, INTERRUPTED = 1, 3, 128 + signal.SIGINT

@@ -10,7 +10,7 @@ copies is fast.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 from benchmarks.letter import LETTER
 from benchmarks.site import Site
@@ -43,12 +43,14 @@ def worker_rate(
     _rested(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
-    with ThreadPoolExecutor(workers) as pool:
-        ended = [
-            pool.submit(site.manage, "deliver", "--until-empty", **settings) for _ in range(workers)
+    with ExitStack() as started:
+        running = [
+            started.enter_context(site.running("deliver", "--until-empty", **settings))
+            for _ in range(workers)
         ]
-    for each in ended:
-        each.result()  # An error, if its worker failed.
+        for worker in running:
+            if worker.wait():
+                raise NotTheSameError(f"A worker ended with exit code {worker.returncode}.")
     sent = int(site.one(_SENT, issue))
     if sent != readers:
         raise NotTheSameError(f"{sent:,} of {readers:,} copies are sent.")

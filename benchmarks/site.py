@@ -27,6 +27,8 @@ from benchmarks.provider_process import ProviderProcess, a_provider
 ROOT = Path(__file__).resolve().parent.parent
 # Nobody's shell leaks into a benchmark: of its environment only this stays.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+# Only with it programs of the benchmarks run within a site: theirs, and nobody else's.
+OF_A_BENCHMARK = "HOMING_BENCHMARK"
 
 _READERS = """
     INSERT INTO subscriber (email, name, state, source, created_at, confirmed_at, requests,
@@ -50,7 +52,8 @@ class Site:
     def environment(self) -> dict[str, str]:
         """For a process of the site that starts now; the provider is the one that runs now."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return kept | self.settings | {"POSTMARK_BASE_URL": self.provider.url}
+        ours = {"POSTMARK_BASE_URL": self.provider.url, OF_A_BENCHMARK: str(self.folder)}
+        return kept | self.settings | ours
 
     def manage(self, *command: str, **settings: str) -> str:
         """The output of one management command under these settings; an error if it fails."""

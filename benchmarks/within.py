@@ -10,7 +10,7 @@ from typing import Any
 
 import django
 
-from benchmarks.site import ROOT, Site
+from benchmarks.site import OF_A_BENCHMARK, ROOT, Site
 
 
 def within(site: Site, module: str, *words: str) -> Any:
@@ -28,7 +28,15 @@ def within(site: Site, module: str, *words: str) -> Any:
 
 
 def begin() -> None:
-    """Set Django up with the site's settings; the first thing such a program does."""
+    """
+    Set Django up with the site's settings; the first thing such a program does.
+
+    It would publish, sign people in and import whatever the site is, so it has to be a benchmark's.
+    """
+    if not os.environ.get(OF_A_BENCHMARK):
+        sys.exit(
+            "This runs within the site of a benchmark, which starts it; see benchmarks/README.md."
+        )
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
 

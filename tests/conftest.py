@@ -76,6 +76,9 @@ for name, value in ENVIRONMENT.items():
 # Workers of pytest-xdist inherit the address from the process that started them.
 own_cluster = None
 if not os.environ.get("DATABASE_URL"):
+    # libpq would take what it is not told from there, and even the address of the server.
+    for name in [name for name in os.environ if name.startswith("PG")]:
+        del os.environ[name]
     own_cluster = OwnCluster()
     os.environ["HOMING_DATA_DIR"] = str(own_cluster.data_dir)
     os.environ["DATABASE_URL"] = embedded_postgres.database_url(own_cluster.data_dir)

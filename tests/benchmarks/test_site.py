@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
 from benchmarks.provider_process import Counts
-from benchmarks.site import Site, a_site
+from benchmarks.site import ROOT, Site, a_site
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -66,3 +69,27 @@ def test_it_is_gone_afterwards() -> None:
     assert not site.folder.exists()
     with pytest.raises(psycopg.OperationalError):
         site.connect()
+
+
+def test_a_shell_that_knows_of_another_database_leads_nobody_into_it() -> None:
+    look = "import os, benchmarks; print([name for name in os.environ if name.startswith('PG')])"
+    done = subprocess.run(
+        [sys.executable, "-c", look],
+        cwd=ROOT,
+        env=os.environ | {"PGHOSTADDR": "192.0.2.1", "PGSERVICE": "another"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+@pytest.mark.parametrize("program", ["import_step", "posted_again", "progress_read", "sign_in"])
+def test_what_runs_within_a_benchmarks_site_runs_within_no_other(program: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{program}", *"12345"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("This runs within the site of a benchmark")
