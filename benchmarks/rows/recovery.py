@@ -5,10 +5,9 @@ Two real workers with four calls each, one after the other, and the sandbox as t
 can be searched as Postmark can. The first is killed at the worst moment, the second is started at
 once and has to find out by itself. Two moments are taken:
 
-- It has claimed a batch with each of its threads, which are more than its calls, and started none
-  of these. They are to be taken again within the lease and ten seconds. Counted from the kill to
-  the start of each batch's own call, by the database's clock; so the start of the second worker's
-  Python is in it.
+- It has claimed four batches and started none of their calls. They are to be taken again within
+  the lease and ten seconds. Counted from the kill to the start of each batch's own call, by the
+  database's clock; so the start of the second worker's Python is in it.
 - Four of its calls are in the air, and the provider never answers them. Two it accepted, and two it
   did not. What is in doubt is to be settled within the schedule of look-ups, of which the last
   decides that a call surely never arrived. Counted from the end of each call's deadline, which is
@@ -36,10 +35,8 @@ import psycopg
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
 from benchmarks.sandbox import Sandbox, a_sandbox
 from benchmarks.site import Site, a_site
-from delivery.calls_in_flight import threads_for
 
 BATCH, CALLS = 100, 4
-THREADS = threads_for(CALLS)
 # Half of the calls are in the air when the worker is killed, the other half is still in line.
 READERS = 2 * CALLS * BATCH
 LEASE_S, DEADLINE_S, LOOK_UPS_S = 5.0, 5.0, (6.0, 9.0, 12.0)
@@ -110,11 +107,11 @@ class Scene:
         with psycopg.connect(self._site.database) as other, self._worker() as worker:
             # It claims, and then waits to read the copies that it is to render.
             other.execute("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE")
-            until("the worker had claimed", lambda: len(self._held(edition, "claimed")) == THREADS)
+            until("the worker had claimed", lambda: len(self._held(edition, "claimed")) == CALLS)
             killed_at = self._clock()
             kill(worker)
         lost = self._held(edition, "claimed")
-        assert len(lost) == THREADS, lost
+        assert len(lost) == CALLS, lost
         with self._worker("--until-empty") as next_worker:
             assert next_worker.wait(LONGEST_S) == 0
         self._everybody_has_one(edition)
