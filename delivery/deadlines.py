@@ -12,6 +12,7 @@ import logging
 import math
 import os
 import threading
+import weakref
 from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
@@ -27,21 +28,29 @@ class Deadlines:
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
-        self._changed = threading.Condition()
         self._numbers = itertools.count()
+        self._begin()
+        begins_anew = weakref.WeakMethod(self._begin)
+
+        def in_child() -> None:
+            if begin := begins_anew():
+                begin()
+
+        # What was there belongs to calls of another process, whose sockets this one shares; and its
+        # lock may have been held at that moment by a thread that this one does not have.
+        os.register_at_fork(after_in_child=in_child)
+
+    def _begin(self) -> None:
+        self._changed = threading.Condition()
         self._ends: dict[int, tuple[float, Callable[[], object]]] = {}
         self._looks_at_s = math.inf
         self._thread: threading.Thread | None = None
-        self._process = os.getpid()
 
     def add(self, at_s: float, end: Callable[[], object]) -> int:
         """Have `end` called at `at_s`, once; the number it is taken back by."""
         with self._changed:
             number = next(self._numbers)
             self._ends[number] = (at_s, end)
-            if self._process != os.getpid():
-                # Their calls are another process's, which shares the sockets with this one.
-                self._process, self._ends = os.getpid(), {number: (at_s, end)}
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._watch, name="deadlines", daemon=True)
                 self._thread.start()
