@@ -1,22 +1,24 @@
 """What every test stands on: an environment that nobody's shell leaks into, and a database.
 
 With DATABASE_URL set the tests use that server; without it, one of their own (own_cluster.py).
+Either way they run in a copy of a migrated template (database/template.py).
 """
 
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import django
 import pytest
 
 from newsletter_site import embedded_postgres
-from tests.own_cluster import OwnCluster
+from tests.own_cluster import KeptCluster
 
 # What settings read. None takes a variable out of the environment, so that its default holds.
 ENVIRONMENT: dict[str, str | None] = {
-    "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
+    "DJANGO_SETTINGS_MODULE": "tests.settings",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
     "DEBUG": "off",
     "DELIVERIES_KEEP_DAYS": None,
@@ -74,14 +76,14 @@ for name, value in ENVIRONMENT.items():
         os.environ[name] = value
 
 # Workers of pytest-xdist inherit the address from the process that started them.
-own_cluster = None
+kept_cluster = None
 if not os.environ.get("DATABASE_URL"):
     # libpq would take what it is not told from there, and even the address of the server.
     for name in [name for name in os.environ if name.startswith("PG")]:
         del os.environ[name]
-    own_cluster = OwnCluster()
-    os.environ["HOMING_DATA_DIR"] = str(own_cluster.data_dir)
-    os.environ["DATABASE_URL"] = embedded_postgres.database_url(own_cluster.data_dir)
+    kept_cluster = KeptCluster()
+    os.environ["HOMING_DATA_DIR"] = str(kept_cluster.data_dir)
+    os.environ["DATABASE_URL"] = embedded_postgres.database_url(kept_cluster.data_dir, "postgres")
 
 # pytest-django sets Django up by itself only if it finds the settings before this file is read.
 django.setup()
@@ -89,14 +91,14 @@ django.setup()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the server before anything connects."""
-    if own_cluster is not None:
-        own_cluster.start()
+    if kept_cluster is not None:
+        kept_cluster.start()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave nothing behind."""
-    if own_cluster is not None:
-        own_cluster.end()
+    """Leave no server behind."""
+    if kept_cluster is not None:
+        kept_cluster.end()
 
 
 @pytest.fixture(autouse=True)
@@ -104,6 +106,15 @@ def no_signal_stays_blocked() -> Iterator[None]:
     """A worker blocks signals for good, and a process that is started after it inherits that."""
     yield
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
+    """Copy the migrated template for this process of the run."""
+    from tests.database.template import copied_database
+
+    with django_db_blocker.unblock(), copied_database():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,21 @@ class OwnCluster:
         os.close(self.lock)
 
 
+class KeptCluster:
+    """A cluster that stays between runs, with the migrated template in it (database/template.py)."""
+
+    def __init__(self) -> None:
+        self.data_dir = prepare_data_dir(folder_of_runs() / "kept")
+
+    def start(self) -> None:
+        """Start the server, or join the runs that use it already."""
+        users.join(cluster_in(self.data_dir, durable=False))
+
+    def end(self) -> None:
+        """Stop the server if this was the last run; its files stay."""
+        users.leave_all()
+
+
 def folder_of_runs() -> Path:
     """`.homing-test` in the checkout, or a folder of our own where that cannot be written."""
     inside = ROOT / ".homing-test"
