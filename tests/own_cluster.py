@@ -42,7 +42,7 @@ class OwnCluster:
 
 
 class KeptCluster:
-    """A cluster that stays between runs, with the migrated template in it (database/template.py)."""
+    """A cluster that stays between runs, with the migrated template (database/template.py)."""
 
     def __init__(self) -> None:
         self.data_dir = prepare_data_dir(folder_of_runs() / "kept")
