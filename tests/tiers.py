@@ -1,0 +1,123 @@
+"""
+Which tests run when (docs/testing.md): the quick ones, all, or those near a change.
+
+A file whose tests start a process other than PostgreSQL has `pytestmark = pytest.mark.process`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+# In these folders processes are the subject.
+PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "drill", "faults", "soak", "stack")
+PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
+POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
+
+_started: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that `./homing test` passes on."""
+    group = parser.getgroup("tiers")
+    group.addoption("--quick", action="store_true", help="only tests that start no process")
+    group.addoption(
+        "--changed",
+        action="store_true",
+        help="only tests without a database, and those of packages changed since the last commit",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch which processes are started."""
+    config.addinivalue_line("markers", "process: starts a process other than PostgreSQL")
+    sys.addaudithook(_watch)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files of another tier, unless they are named on the command line."""
+    if not (config.getoption("quick") or config.getoption("changed")):
+        return None
+    if collection_path.is_dir():
+        return collection_path.name in PROCESS_FOLDERS or None
+    return starts_processes(collection_path) or None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that start processes, put long tests first, and leave out the unchanged."""
+    files = {path: starts_processes(path) for path in {item.path for item in items}}
+    for item in items:
+        if files[item.path]:
+            item.add_marker(pytest.mark.process)
+    if config.getoption("changed"):
+        packages = changed_packages()
+        near = [item for item in items if not _needs_database(item) or _package(item) in packages]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(near)])
+        items[:] = near
+    # Files stay together, so that what a module shares is made once; the longest come first.
+    with_database = {item.path for item in items if _needs_database(item)}
+    items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_started(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a quick test that starts a process, because it belongs to the other tier."""
+    _started.clear()
+    yield
+    if request.node.get_closest_marker("process") is None and _started:
+        pytest.fail(
+            f"This test started {_started[0]!r}, but its file is not marked as one that starts "
+            "processes. Add `pytestmark = pytest.mark.process` to it, or run the code in-process."
+        )
+
+
+def starts_processes(path: Path) -> bool:
+    """Whether the tests of a file start processes other than PostgreSQL."""
+    if path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in PROCESS_FOLDERS:
+        return True
+    return path.suffix == ".py" and PROCESS_FILE.search(path.read_bytes()) is not None
+
+
+def changed_packages() -> set[str]:
+    """The packages with files that were changed, added or deleted since the last commit."""
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "status", "--porcelain", "--untracked-files=all", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    paths = [Path(entry[3:]) for entry in listed.stdout.decode().split("\0") if entry]
+    return {
+        path.parts[1] if path.parts[0] in ("tests", "migrations", "templates") else path.parts[0]
+        for path in paths
+        if len(path.parts) > 1
+    }
+
+
+def _needs_database(item: pytest.Item) -> bool:
+    return "django_db_setup" in getattr(item, "fixturenames", ()) or bool(
+        item.get_closest_marker("django_db")
+    )
+
+
+def _package(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen":
+        command = f"{arguments[0]} {arguments[1]}"
+    elif event in ("os.fork", "os.forkpty", "os.posix_spawn", "os.system"):
+        command = event
+    else:
+        return
+    if not POSTGRESQL.search(command):
+        _started.append(command[:200])
