@@ -59,8 +59,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.process)
     if config.getoption("changed"):
         packages = changed_packages()
-        near = [item for item in items if not _needs_database(item) or _package(item) in packages]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(near)])
+        near: list[pytest.Item] = []
+        far: list[pytest.Item] = []
+        for item in items:
+            is_near = not _needs_database(item) or _package(item) in packages
+            (near if is_near else far).append(item)
+        config.hook.pytest_deselected(items=far)
         items[:] = near
     # Files stay together, so that what a module shares is made once; the longest come first.
     with_database = {item.path for item in items if _needs_database(item)}
