@@ -15,7 +15,7 @@ format-check: tools ## is the code formatted?
 lint: tools ## common mistakes
 	$(PYTHON) -m ruff check .
 
-types: tools ## types of api, delivery, idempotency and publishing, strictly
+types: tools ## strict types of everything but tests and benchmarks
 	DEBUG=on $(PYTHON) -m mypy
 
 migrations-check: tools ## does a model lack its migration?
