@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Field, QuerySet
-from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
@@ -22,6 +22,12 @@ from newsletter_site.models import User
 from newsletter_site.sign_in.counts import Refused
 from newsletter_site.sign_in.proof import what_is_wrong
 from newsletter_site.sign_in.wait import refused_page
+
+if TYPE_CHECKING:
+    AuthorPages = UserAdmin[User]
+    LogPages = admin.ModelAdmin[LogEntry]
+else:
+    AuthorPages, LogPages = UserAdmin, admin.ModelAdmin  # they take no type at run time
 
 # Their secrets are nobody's to see: a second factor is set up by its owner, on a page of its own.
 for _device in (TOTPDevice, StaticDevice):
@@ -41,21 +47,21 @@ STAFF = (
     "Without this nobody can sign in, whatever their groups: the desk and these pages have one "
     "door."
 )
+# Django's: the last of them holds the moments.
+*_FIELDS_BEFORE, (_MOMENTS, _OF_MOMENTS) = AuthorPages.fieldsets or ()
 
 
 @admin.register(User)
-class AuthorAdmin(UserAdmin):
+class AuthorAdmin(AuthorPages):
     """Authors and operators, with words about what their groups let them do."""
 
-    list_display = (*UserAdmin.list_display, "in_groups", "has_second_factor")
+    # One tuple for all objects of the class; to django-stubs it is one for each.
+    list_display = (*AuthorPages.list_display, "in_groups", "has_second_factor")  # type: ignore[misc]
     # They are noted, not chosen; and Django's fields for a moment have no labels.
     readonly_fields = ("last_login", "date_joined", "second_factor_since")
     fieldsets = (
-        *UserAdmin.fieldsets[:-1],
-        (
-            UserAdmin.fieldsets[-1][0],
-            {"fields": (*UserAdmin.fieldsets[-1][1]["fields"], "second_factor_since")},
-        ),
+        *_FIELDS_BEFORE,
+        (_MOMENTS, {"fields": (*_OF_MOMENTS["fields"], "second_factor_since")}),
     )
 
     change_user_password_template = "admin/newsletter_site/user/change_password.html"  # noqa: S105
@@ -66,7 +72,7 @@ class AuthorAdmin(UserAdmin):
         request: HttpRequest,
         id: str,  # noqa: A002 -- its address calls it so
         form_url: str = "",
-    ) -> HttpResponseBase:
+    ) -> HttpResponse:
         """
         A new password for somebody else, by whoever proves who they are; for oneself the old one is
         asked for. An open session would be worth as much as a password otherwise.
@@ -95,7 +101,9 @@ class AuthorAdmin(UserAdmin):
         """Whether a code is asked for."""
         return author.second_factor_since is not None
 
-    def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
+    ) -> Any:
         said = {"is_staff": STAFF, "groups": GROUPS}
         if db_field.name in said:
             kwargs["help_text"] = said[db_field.name]
@@ -103,7 +111,7 @@ class AuthorAdmin(UserAdmin):
 
 
 @admin.register(LogEntry)
-class LogEntryAdmin(admin.ModelAdmin):
+class LogEntryAdmin(LogPages):
     """The audit trail: to be read, and changed by nobody."""
 
     list_display = ("action_time", "user", "object_repr", "what_was_done")

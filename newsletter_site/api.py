@@ -100,7 +100,7 @@ def _broke_off(request: HttpRequest, error: UnreadablePostError) -> HttpResponse
     return answer_of(Problem(Kind.NOT_READABLE, sentence))
 
 
-def _unreadable(request: HttpRequest, error: Exception) -> HttpResponse:
+def _unreadable(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     return answer_of(Problem(Kind.NOT_READABLE, "The body could not be read to its end."))
 
 
@@ -108,7 +108,7 @@ for _kind in (MultiPartParserError, TooManyFieldsSent):
     api.add_exception_handler(_kind, _unreadable)
 
 
-def _to_the_site(request: HttpRequest, error: Exception) -> HttpResponse:
+def _to_the_site(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     """What nobody foresaw is the site's to log, and to answer: newsletter_site/api_boundary.py."""
     raise error
 

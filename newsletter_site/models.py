@@ -30,7 +30,8 @@ class User(AbstractUser):
         What a session is compared with at every request: with the password, and since a second
         factor is asked for, with that. Sessions of before end when either changes.
         """
-        of_the_password: str = super()._get_session_auth_hash(secret=secret)
+        # django-stubs leaves Django's method out.
+        of_the_password: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.second_factor_since is None:
             return of_the_password
         return salted_hmac(

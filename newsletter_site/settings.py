@@ -161,7 +161,10 @@ if DATABASE_IS_NAMED:
     if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
         stop("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
     try:
-        DATABASES = {"default": environ.Env.db_url_config(env.text("DATABASE_URL"))}
+        # django-environ has no types.
+        DATABASES = {
+            "default": environ.Env.db_url_config(env.text("DATABASE_URL"))  # type: ignore[no-untyped-call]
+        }
     except (ImproperlyConfigured, ValueError, KeyError):
         stop("DATABASE_URL", "not readable", _A_DATABASE)
     _of_it = DATABASES["default"]

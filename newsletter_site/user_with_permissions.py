@@ -33,6 +33,7 @@ class UserWithPermissions(ModelBackend):
         if user is None or not self.user_can_authenticate(user):
             return None
         if not user.is_superuser:
-            # Where Django keeps them for the length of a request, once it has asked.
-            user._perm_cache = set(user._may)
+            # Where Django keeps them for the length of a request, once it has asked; django-stubs
+            # leaves that out.
+            user._perm_cache = set(user._may)  # type: ignore[attr-defined]
         return user

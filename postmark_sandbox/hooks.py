@@ -181,12 +181,18 @@ def read_hook(body: Any, hook: Hook) -> None:
 def _auth(given: Any) -> tuple[str, str] | None:
     if given is None:
         return None
-    pair = (given.get("Username"), given.get("Password")) if isinstance(given, dict) else ()
-    if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+    user, password = (
+        (given.get("Username"), given.get("Password")) if isinstance(given, dict) else (None, None)
+    )
+    if not isinstance(user, str) or not isinstance(password, str):
         raise Refused(INVALID, "'HttpAuth' must hold a 'Username' and a 'Password'.")
-    if CONTROL.search("".join(pair)) or ":" in pair[0] or max(map(len, pair)) > LONGEST_TEXT:
+    if (
+        CONTROL.search(user + password)
+        or ":" in user
+        or max(len(user), len(password)) > LONGEST_TEXT
+    ):
         raise Refused(INVALID, "'HttpAuth' has a character that Basic auth cannot carry.")
-    return pair if any(pair) else None
+    return (user, password) if user or password else None
 
 
 def _headers(given: Any) -> list[tuple[str, str]]:

@@ -66,7 +66,7 @@ def offer_of(headers: list[tuple[str, str]]) -> Offer:
     """Reads the two headers of a mail; `headers` are all of its headers, in order."""
     links = _values(headers, "List-Unsubscribe")
     posts = _values(headers, "List-Unsubscribe-Post")
-    problems = []
+    problems: list[str] = []
     url = None
     if len(links) == 1:
         url, problems = _read_link(links[0])

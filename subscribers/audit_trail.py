@@ -31,7 +31,7 @@ def _record(operator: uuid.UUID, subscriber_id: int | None, flag: int, sentence:
     LogEntry.objects.create(
         user_id=operator,
         content_type=ContentType.objects.get_for_model(Subscriber),
-        object_id=subscriber_id,
+        object_id=None if subscriber_id is None else str(subscriber_id),
         object_repr=f"subscriber {subscriber_id}" if subscriber_id else "the list",
         action_flag=flag,
         change_message=sentence,

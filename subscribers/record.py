@@ -236,4 +236,4 @@ def _newsletter_name() -> str:
 
 def _shut_out(reader: Subscriber) -> ShutOut | None:
     shut = Suppression.objects.filter(address_key=reader.email_key).first()
-    return shut and ShutOut(shut.reason, shut.origin, shut.at, shut.lifted_at)
+    return ShutOut(shut.reason, shut.origin, shut.at, shut.lifted_at) if shut else None

@@ -264,4 +264,5 @@ def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: _Reader) -> datet
             "enough": SOFT_BOUNCES,
         },
     )
-    return cursor.fetchone()[0]
+    at: datetime | None = cursor.fetchone()[0]
+    return at

@@ -65,7 +65,7 @@ class LineFormatter(ProcessorFormatter):
 
     def _with_fields(self, logger: Any, name: str, line: Line) -> Line:
         record: logging.LogRecord = line["_record"]
-        made: Line = {
+        made: dict[str, Any] = {
             "at": moment_of(record),
             "level": record.levelname.lower(),
             "logger": record.name,

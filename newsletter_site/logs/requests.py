@@ -73,7 +73,7 @@ class RequestLines:
             # Left as it is: the web server has the kernel send the file.
             going.sent_bytes = int(response.headers.get("Content-Length", 0))
         elif isinstance(response, StreamingHttpResponse):
-            response.streaming_content = _counted(response.streaming_content, going)
+            response.streaming_content = _counted(iter(response), going)
         _going.set(going)
         return response
 

@@ -95,8 +95,8 @@ class PlacesForPages:
             leave()
             raise
         if response.streaming:
-            # Its rows are read while it is sent.
-            response._resource_closers.append(leave)
+            # Its rows are read while it is sent. django-stubs leaves Django's list out.
+            response._resource_closers.append(leave)  # type: ignore[attr-defined]
         else:
             leave()
         return response

@@ -28,8 +28,13 @@ logger = logging.getLogger(__name__)
 
 
 def take_a_try(request: HttpRequest, name: str) -> tuple[Taken, ...] | Refused:
-    """Count a try to sign in as `name`; or when the next one may be made."""
+    """
+    Count a try to sign in as `name`; or when the next one may be made.
+
+    The request keeps it as `sign_in_tried`, for whatever answers it.
+    """
     tried = _take_a_try(request, name)
+    request.sign_in_tried = tried  # type: ignore[attr-defined]  # a request has no field for more
     if isinstance(tried, Refused):
         operating_counts.sign_in(SignIn.REFUSED)
     return tried
@@ -79,7 +84,6 @@ class CountedSignIns(AxesDatabaseHandler):
     def is_allowed(self, request: Any, credentials: dict[str, Any] | None = None) -> bool:
         """Whether this try may be made. It counts as failed from here on until it succeeds."""
         tried = take_a_try(request, str((credentials or {}).get("username") or ""))
-        request.sign_in_tried = tried
         return not isinstance(tried, Refused)
 
     def user_login_failed(

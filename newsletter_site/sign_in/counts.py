@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from newsletter_site.sign_in.counted_under import Count
 from newsletter_site.sign_in.patience import NONE, Failures, still_counting, wait_left_s
@@ -85,7 +86,7 @@ def forget_name(hashed: str) -> int:
     """An operator lets somebody in: their name's counts in every network. How many there were."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM axes_accessattempt WHERE username = %s", [hashed])
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def _failures(count: Count) -> Failures:
@@ -153,8 +154,8 @@ def _count_one_more(count: Count, failures: int, before: datetime) -> Taken:
     return Taken(count, at, before, wait_left_s(now, count.patience))
 
 
-def _uncount(cursor: object, one: Taken) -> None:
-    cursor.execute(  # type: ignore[attr-defined]
+def _uncount(cursor: CursorWrapper, one: Taken) -> None:
+    cursor.execute(
         f"""
         UPDATE axes_accessattempt
            SET failures_since_start = greatest(failures_since_start - 1, 0),

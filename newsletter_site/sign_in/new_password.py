@@ -28,7 +28,7 @@ class NewPassword(PasswordChangeView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Count a try before the old password is looked at, and take it back if it was right."""
         name = request.user.get_username()
-        tried = request.sign_in_tried = take_a_try(request, name)
+        tried = take_a_try(request, name)
         if isinstance(tried, Refused):
             return refused_page(request)
         with transaction.atomic():

@@ -48,6 +48,6 @@ def wait_left_s(failures: Failures, patience: Patience) -> float:
     over = still_counting(failures, patience) - patience.free
     if over < 0:
         return 0.0
-    wait_s = patience.first_wait_s * 2 ** min(over, DOUBLINGS)
+    wait_s = patience.first_wait_s * 2.0 ** min(over, DOUBLINGS)
     # Where a clock was set back it lies ahead: the whole wait is left, and begins now (`counts`).
     return max(0.0, wait_s - max(0.0, failures.last_s_ago))

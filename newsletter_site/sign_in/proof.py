@@ -24,7 +24,7 @@ NOT_YOUR_PASSWORD = "This is not your password."  # noqa: S105
 def what_is_wrong(request: HttpRequest, proof: str) -> str | Refused:
     """One sentence where `proof` proves nothing, none where it does; `Refused` looks at nothing."""
     author: Any = request.user
-    tried = request.sign_in_tried = take_a_try(request, author.get_username())
+    tried = take_a_try(request, author.get_username())
     if isinstance(tried, Refused):
         return tried
     if author.check_password(proof):

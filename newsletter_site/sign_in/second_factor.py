@@ -103,7 +103,7 @@ def begin(author: Any) -> int | None:
         device = TOTPDevice.objects.create(user=author, name=_NAME, confirmed=False)
         # The library noted the web server's time; how old it is, is told by the database's.
         TOTPDevice.objects.filter(pk=device.pk).update(created_at=Now())
-        return device.pk
+        return int(device.pk)
 
 
 def confirm(author: Any, number: int, typed: str) -> Checked | list[str]:
@@ -226,4 +226,5 @@ def _end_sessions(author: Any, since: datetime | None) -> None:
 def _now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]
+        now: datetime = cursor.fetchone()[0]
+        return now

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -72,13 +73,13 @@ class SignIn(LoginView):
             "username": self.request.user.get_username(),
         }
 
-    def form_valid(self, form: AdminAuthenticationForm) -> HttpResponse:
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """The password was right."""
         author = form.get_user()
         if not second_factor.is_asked_of(author):
             return self._signed_in(author, "")
         # Right so far, and nobody is signed in yet: every code costs a try of its own.
-        counts.take_back(self.request.sign_in_tried)
+        counts.take_back(self.request.sign_in_tried)  # type: ignore[attr-defined]  # by take_a_try
         self.request.session.cycle_key()
         self.request.session[_WHOSE] = signing.dumps(
             [str(author.pk), author.get_session_auth_hash()], salt=_WHOSE
@@ -86,7 +87,7 @@ class SignIn(LoginView):
         return self._code_page()
 
     def _try_code(self, author: User, typed: str) -> HttpResponse:
-        tried = self.request.sign_in_tried = take_a_try(self.request, author.get_username())
+        tried = take_a_try(self.request, author.get_username())
         if isinstance(tried, Refused):
             return refused_page(self.request)
         checked = second_factor.check(author, typed)

@@ -168,7 +168,7 @@ def _record(by: uuid.UUID, row: ApiToken, flag: int, sentence: str) -> None:
     LogEntry.objects.create(
         user_id=by,
         content_type=ContentType.objects.get_for_model(ApiToken),
-        object_id=row.pk,
+        object_id=str(row.pk),
         object_repr=f"{row} of {row.person.get_username()}"[:200],
         action_flag=flag,
         change_message=sentence,

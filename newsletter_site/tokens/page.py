@@ -10,6 +10,8 @@ by nobody: no store, no saved answer. The same form posted twice makes one token
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from typing import TypeVar
 
 from django.contrib import messages
 from django.contrib.admin.views.decorators import staff_member_required
@@ -31,7 +33,7 @@ from newsletter_site.tokens.keeping import (
 )
 from newsletter_site.tokens.scopes import open_to
 from newsletter_site.tokens.standing import standing_of
-from subscribers.views.desk import desk_page
+from subscribers.views.desk import desk_page, operator_of
 from subscribers.views.see_other import see_other
 
 # For how long a token may be made; none is the last, because it has to be chosen.
@@ -39,8 +41,15 @@ DAYS = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
 USUAL_DAYS = "90"
 MOST_SHOWN = 200
 
+View = TypeVar("View", bound=Callable[..., HttpResponse])
 
-@staff_member_required(login_url="admin:login")
+
+def _for_staff(view: View) -> View:
+    """Who is not signed in is led to the login and back."""
+    return staff_member_required(view, login_url="admin:login")
+
+
+@_for_staff
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """GET shows the tokens and a form, POST makes one and shows it, this once."""
@@ -66,7 +75,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return _page(request, made=made)
 
 
-@staff_member_required(login_url="admin:login")
+@_for_staff
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     """GET asks, POST has it not be accepted any more. Pressing twice is pressing once."""
@@ -76,7 +85,7 @@ def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     if request.method != "POST":
         standing = standing_of(row)
         return desk_page(request, "tokens/revoke.html", {"token": row, "standing": standing})
-    revoke(token, request.user.pk, among=tokens_of(request.user))
+    revoke(token, operator_of(request), among=tokens_of(request.user))
     messages.success(request, f"“{row.name}” is not accepted any more.")
     return see_other(reverse("tokens"))
 

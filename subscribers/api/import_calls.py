@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -237,7 +237,8 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             if found:
                 sentence = f"One file called “file” is expected in the form, and {found}."
                 raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])
-            yield sent[0].file, sent[0].name or filename
+            # It is open until the request ends.
+            yield cast("BinaryIO", sent[0].file), sent[0].name or filename
         case _:
             raise ProblemError(
                 Kind.NOT_A_MEDIA_TYPE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -55,7 +55,9 @@ def list_readers(
 ) -> ReaderPage:
     """The readers, newest first, all of them or those in one state."""
     try:
-        page = page_of(Looked(state or ""), before, most=limit)
+        # None where no state is asked for; `State | None` would call null a value in the document.
+        wanted = cast("State | None", state) or ""
+        page = page_of(Looked(wanted), before, most=limit)
     except SearchTookTooLongError:
         raise ProblemError(
             Kind.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
@@ -113,7 +115,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
             ReaderAdded(
                 result=added.result.value,
                 reader=there.pk if there else None,
-                state=there.state if there else None,
+                state=cast("State", there.state) if there else None,
                 reason=added.why,
             ),
             201 if added.result == "added" else 200,
@@ -174,7 +176,8 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
             if done:
                 audit_trail.record_action(caller_of(request).id, reader, ACTIONS[action].recorded)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-        return json_answer(ReaderActedOn(reader=reader, done=done, state=state), at=_place(reader))
+        told = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+        return json_answer(told, at=_place(reader))
 
     return change(request, None, work)
 
@@ -229,7 +232,7 @@ def _reader(reader: Subscriber) -> Reader:
         reader=reader.pk,
         address=reader.email,
         name=reader.name,
-        state=reader.state,
+        state=cast("State", reader.state),
         since=reader.since,
         known_since=reader.created_at,
         came_by=came_by(reader),

@@ -34,7 +34,7 @@ def _record(importer: uuid.UUID, record: SubscriberImport, flag: int, sentence: 
     LogEntry.objects.create(
         user_id=importer,
         content_type=ContentType.objects.get_for_model(SubscriberImport),
-        object_id=record.pk,
+        object_id=str(record.pk),
         object_repr=str(record)[:200],
         action_flag=flag,
         change_message=sentence,

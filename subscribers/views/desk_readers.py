@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -101,7 +102,7 @@ def _row(reader: Subscriber) -> dict[str, object]:
     }
 
 
-def _tabs(looked: Looked, counts: dict[str, int]) -> list[dict[str, object]]:
+def _tabs(looked: Looked, counts: Mapping[str, int]) -> list[dict[str, object]]:
     order = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
     tabs: list[dict[str, object]] = [
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO, cast
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -62,10 +63,11 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if len(files) > 1:
         return _history(request, f"{len(files)} files came; choose one after the other.")
     [file] = files
+    bytes_of_it = cast("BinaryIO", file.file)  # open until the request ends
     try:
-        with ReaderFile(file.file) as readers, transaction.atomic():
+        with ReaderFile(bytes_of_it) as readers, transaction.atomic():
             record, is_new = receiving.receive_to_check(
-                readers, file.file, file.name or "a file", request.user
+                readers, bytes_of_it, file.name or "a file", request.user
             )
             if is_new:
                 audit_trail.record_upload(operator_of(request), record)
