@@ -2,12 +2,12 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check imports test guards chaos drill soak bench limits growth demo format audit lock tools
+.PHONY: help check fuzz pictures format-check lint types migrations-check test guards chaos drill soak bench limits growth demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format-check lint types migrations-check imports test ## everything that has to hold before a commit
+check: format-check lint types migrations-check test ## everything that has to hold before a commit
 
 format-check: tools ## is the code formatted?
 	$(PYTHON) -m ruff format --check .
@@ -20,9 +20,6 @@ types: tools ## strict types of everything but tests and benchmarks
 
 migrations-check: tools ## does a model lack its migration?
 	DEBUG=on $(PYTHON) manage.py makemigrations --check --dry-run
-
-imports: tools ## do imports run one way?
-	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test: ## the tests
 	./homing test
