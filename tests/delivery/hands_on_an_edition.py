@@ -8,9 +8,7 @@ from django.db import connection
 
 from delivery.dispatch import policy_from_settings, result_of
 from delivery.models import Batch, Delivery, Edition
-from delivery.outcomes import (
-    CallAnswer,
-)
+from delivery.outcomes import CallAnswer
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
@@ -39,19 +37,14 @@ class Call:
     def ends(self, answer: CallAnswer) -> None:
         """The provider answers, and the worker settles."""
         settlement = after_call(
-            answer,
-            self._recipients,
-            tries=0,
-            setbacks=0,
-            jitter=0.5,
-            policy=policy_from_settings(),
+            answer, self._recipients, tries=0, setbacks=0, jitter=0.5, policy=policy_from_settings()
         )
         assert settle_call(self._claim, self._attempt, settlement, result_of(answer))
 
 
-def taken() -> Claim:
-    """The next batch in line, claimed."""
-    claimed = claim(WORKER, lease_s=60)
+def taken(lease_s: float = 30) -> Claim:
+    """The next batch in line, claimed by a worker of its own."""
+    claimed = claim(uuid.uuid4(), lease_s=lease_s)
     assert claimed is not None
     return claimed
 

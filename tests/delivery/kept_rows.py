@@ -16,10 +16,11 @@ class KeptRows:
                 cursor.execute(f"DROP TABLE IF EXISTS kept_{table}")
                 cursor.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
 
-    def put_back(self) -> None:
+    def put_back(self, *, keep: bool = False) -> None:
         """Have the tables as they were: what was written since is forgotten."""
         with connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {', '.join(TABLES)} CASCADE")
             for table in TABLES:
                 cursor.execute(f"INSERT INTO {table} TABLE kept_{table}")
-                cursor.execute(f"DROP TABLE kept_{table}")
+                if not keep:
+                    cursor.execute(f"DROP TABLE kept_{table}")

@@ -8,24 +8,11 @@ import pytest
 from django.db import IntegrityError
 
 from delivery.models import Delivery, Edition
-from delivery.outcomes import (
-    Accepted,
-    Answered,
-    CallAnswer,
-    NotSent,
-    PutOff,
-    TooLarge,
-)
+from delivery.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
 from delivery.queue import control
-from delivery.queue.claim import claim
 from delivery.queue.start import ClaimLost, start
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    WORKER,
-    Call,
-    accepted,
-    states,
-)
+from tests.delivery.hands_on_an_edition import WORKER, Call, accepted, states, taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -47,8 +34,7 @@ class TestCancelling:
 
     def test_a_batch_that_was_claimed_before_it_does_not_start(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)
-        held = claim(WORKER, lease_s=60)
-        assert held is not None
+        held = taken()
 
         assert control.cancel(edition.pk) == 2
 
@@ -93,9 +79,11 @@ class TestCancelling:
         books = newsroom.books(edition)
         assert (books.sent, books.withdrawn, books.unknown) == (2, 2, 0)
 
+    @pytest.mark.parametrize("policy", ["resend", "hold"])
     def test_what_is_in_doubt_and_surely_absent_is_withdrawn_and_not_sent_again(
-        self, newsroom: Newsroom, provider: SandboxServer
+        self, newsroom: Newsroom, provider: SandboxServer, settings: object, policy: str
     ) -> None:
+        settings.DELIVERY_UNKNOWN_POLICY = policy  # type: ignore[attr-defined]
         edition = newsroom.publish(readers=2)
         provider.sandbox.set_fault("reset")
         newsroom.step()
@@ -109,21 +97,6 @@ class TestCancelling:
         assert newsroom.outcomes(edition) == ["withdrawn"] * 2
         assert accepted(provider) == 0
         assert states(newsroom, edition) == ["done"]
-
-    def test_under_the_policy_hold_too_what_is_surely_absent_is_withdrawn(
-        self, newsroom: Newsroom, provider: SandboxServer, settings: object
-    ) -> None:
-        settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
-        edition = newsroom.publish(readers=2)
-        provider.sandbox.set_fault("reset")
-        newsroom.step()
-        control.cancel(edition.pk)
-
-        for _ in range(3):
-            newsroom.let_time_pass(1000)
-            newsroom.deliver_all()
-
-        assert newsroom.outcomes(edition) == ["withdrawn"] * 2
 
     def test_a_copy_that_bears_a_mark_of_having_been_sent_is_asked_about_not_withdrawn(
         self, newsroom: Newsroom, provider: SandboxServer

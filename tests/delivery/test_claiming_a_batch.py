@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 
 from django.db import connection, transaction
 
-from delivery.models import Edition
 from delivery.queue.claim import claim, next_due_at, release
-from delivery.queue.mail_on_request import request_mail
 from delivery.queue.start import start
-from subscribers.audience import confirmed
+from tests.delivery.beside import Beside, at_once
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -31,21 +29,13 @@ def test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_
     settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=4)
     lower, higher = newsroom.batches(edition)
-    claimed: list[int] = []
-
-    def another_worker() -> None:
-        found = claim(uuid.uuid4(), lease_s=30)
-        claimed.append(found.batch if found else 0)
-        connection.close()
 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        thread = threading.Thread(target=another_worker)
-        thread.start()
         # The lock is held until the other has its batch: were it waited for, this would not end.
-        thread.join(timeout=30)
+        claimed = Beside(taken).end()
 
-    assert claimed == [higher.pk]
+    assert claimed.batch == higher.pk
 
 
 def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(
@@ -53,23 +43,10 @@ def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     newsroom.publish(readers=10)
-    barrier = threading.Barrier(20, timeout=30)
-    claimed: list[int] = []
 
-    def a_worker() -> None:
-        connection.ensure_connection()
-        barrier.wait()
-        found = claim(uuid.uuid4(), lease_s=30)
-        if found:
-            claimed.append(found.batch)
-        connection.close()
+    found = at_once(20, lambda: claim(uuid.uuid4(), lease_s=30))
 
-    threads = [threading.Thread(target=a_worker) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-
+    claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
 
@@ -101,21 +78,18 @@ def test_a_small_edition_goes_one_for_one_with_a_large_one_that_came_first(
 
 def test_a_released_batch_waits_again_as_if_it_had_not_been_claimed(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    first = claim(uuid.uuid4(), lease_s=30)
-    assert first is not None
+    first = taken()
 
     assert release(first)
 
-    again = claim(uuid.uuid4(), lease_s=30)
-    assert again is not None
+    again = taken()
     assert again.epoch == first.epoch + 1
     assert newsroom.batch(edition).crashes == 0
 
 
 def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
-    lost = claim(uuid.uuid4(), lease_s=30)
-    assert lost is not None
+    lost = taken()
     newsroom.let_time_pass(31)
     newsroom.sweep()
     assert claim(uuid.uuid4(), lease_s=30) is not None
@@ -152,22 +126,9 @@ def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Ne
     assert next_due_at() == edition.held_until
 
 
-def test_confirmation_mail_goes_ahead_of_every_newsletter(newsroom: Newsroom) -> None:
-    newsletter = newsroom.publish(readers=3)
-    reader = confirmed().get(email="reader1@example.net")
-    with transaction.atomic():
-        request_mail(Edition.Kind.CONFIRMATION, 1, [(reader[0], reader[1])], ahead=True)
-    confirmation = Edition.objects.get(kind=Edition.Kind.CONFIRMATION)
-
-    turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(2)]
-
-    assert [turn.edition for turn in turns if turn] == [confirmation.pk, newsletter.pk]
-
-
 def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
 
     assert not release(claimed)

@@ -59,141 +59,58 @@ def test_one_id_for_two_messages_is_evidence_for_neither() -> None:
     assert [type(message) for message in answer.messages] == [Unanswered, Unanswered, Accepted]
 
 
+CUT_SHORT = body([accepted(1), accepted(2)])[:-1]
+NO_LISTS = [b"", HTML, b"null", b'"OK"', body(accepted()), body(error(0, "OK")), CUT_SHORT]
+WRONG_LENGTHS = [body([]), body([accepted(1)]), body([accepted(1), accepted(2), accepted(3)])]
+NO_JSON = [CUT_SHORT + b"]]", b"\xff\xfe[\x00]\x00", b'[{"MessageID": "\xff"}, {}]', b"[NaN, NaN]"]
+TOO_DEEP = [b"[" * 100_000, b"[" * 5_000 + b"]" * 5_000]
+
+
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        HTML,
-        b"null",
-        b"{}",
-        b'"OK"',
-        body(accepted()),
-        body(error(0, "OK")),
-        body([]),
-        body([accepted(1)]),
-        body([accepted(1), accepted(2), accepted(3)]),
-        body([accepted(1), accepted(2)])[:-1],
-        body([accepted(1), accepted(2)]) + b"]",
-        b"\xff\xfe[\x00]\x00",
-        b'[{"MessageID": "\xff"}, {}]',
-        b"[NaN, NaN]",
-        b"[Infinity, 1e999]",
-        b"[" * 100_000,
-        b"[" * 5_000 + b"]" * 5_000,
-    ],
-    ids=[
-        "nothing",
-        "a page",
-        "null",
-        "an empty object",
-        "a string",
-        "one result and no list",
-        "a message and no list",
-        "an empty list",
-        "too few results",
-        "too many results",
-        "cut short",
-        "something after the end",
-        "utf-16",
-        "not utf-8",
-        "NaN",
-        "infinity",
-        "a hundred thousand brackets",
-        "a deep nest",
-    ],
+    "content", NO_LISTS + WRONG_LENGTHS + NO_JSON + TOO_DEEP, ids=lambda content: repr(content[:30])
 )
 def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) -> None:
     assert isinstance(answer_to(200, content), CallUnanswered)
 
 
-def test_of_a_repeated_name_the_last_value_counts() -> None:
-    twice = b'[{"ErrorCode": 0, "MessageID": "x", "ErrorCode": 406}]'
-    answer = answer_to(200, twice, count=1)
-    assert isinstance(answer, Answered)
-    assert isinstance(answer.messages[0], Inactive)
-
-
-def test_a_text_that_is_a_deep_nest_is_survived() -> None:
-    nest = b'[{"ErrorCode": 400, "Message": ' + b"[" * 1_000 + b"]" * 1_000 + b"}]"
-    answer = answer_to(200, nest, count=1)
-    assert isinstance(answer, Answered)
-    assert isinstance(answer.messages[0], Fault)
-
-
 # --- Put off ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content", [b"", HTML, body(error(429)), body(error(10))])
+@pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
     assert answer_to(429, content) == PutOff(
         "Postmark asked for a slower pace (429).", None, too_fast=True
     )
 
 
-def test_code_429_under_422_puts_the_call_off_as_well() -> None:
-    assert isinstance(answer_to(422, body(error(429))), PutOff)
+BOUNDED = {"0": 0, " 30 ": 30, "3600": 3600, "999999999": 3600}
+NO_NUMBERS = ["9999999999", "", "soon", "-5", "1.5", "1e3", "nan", "٣", "Wed, 21 Oct 2026", "5, 6"]
 
 
 @pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("0", 0.0),
-        ("7", 7.0),
-        (" 30 ", 30.0),
-        ("3600", 3600.0),
-        ("999999999", 3600.0),
-        ("9999999999", None),
-        ("", None),
-        ("soon", None),
-        ("-5", None),
-        ("1.5", None),
-        ("1e3", None),
-        ("inf", None),
-        ("nan", None),
-        ("٣", None),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
-        ("5, 6", None),
-    ],
+    ("value", "seconds"), [*BOUNDED.items(), *((text, None) for text in NO_NUMBERS)]
 )
 def test_retry_after_is_honoured_where_it_is_a_number_and_bounded(
     value: str, seconds: float | None
 ) -> None:
-    answer = answer_to(429, b"", retry_after=value)
-    assert isinstance(answer, PutOff)
-    assert answer.retry_after_s == seconds
+    assert getattr(answer_to(429, b"", retry_after=value), "retry_after_s", "") == seconds
 
 
 def test_maintenance_puts_the_call_off() -> None:
     answer = answer_to(503, body(error(100)), Retry_After="60")
     assert answer == PutOff("Postmark is under maintenance (503).", 60.0)
-    assert isinstance(answer_to(422, body(error(100))), PutOff)
 
 
 # --- Unanswered -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("status", "content"),
-    [
-        (500, body(error(101, "An unexpected error, id 7"))),
-        (500, body(error(429))),
-        (500, body(error(100))),
-        (500, b""),
-        (502, HTML),
-        (503, b""),
-        (503, HTML),
-        (503, body(error(101))),
-        (504, HTML),
-        (529, b""),
-        (599, body(error(0))),
-        (999, b""),
-    ],
-)
+@pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
+@pytest.mark.parametrize("content", [b"", HTML, body(error(101)), body(error(429))])
 def test_a_server_error_leaves_open_what_was_accepted(status: int, content: bytes) -> None:
     assert isinstance(answer_to(status, content), CallUnanswered)
 
 
-@pytest.mark.parametrize("status", [100, 101, 201, 202, 204, 207, 226])
+@pytest.mark.parametrize("status", [100, 201, 204, 226])
 def test_another_success_than_200_leaves_open_what_was_accepted(status: int) -> None:
     # Postmark answers 200 alone; what stands in between may have passed the call on.
     assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), CallUnanswered)
@@ -204,23 +121,35 @@ def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
     assert isinstance(answer_to(422, body(error(101))), CallUnanswered)
 
 
-# --- Too large --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("content", [b"", HTML, body(error(413))])
-@pytest.mark.parametrize("count", [1, 200])
-def test_413_says_that_less_may_pass(content: bytes, count: int) -> None:
-    assert isinstance(answer_to(413, content, count=count), TooLarge)
-
-
-def test_code_410_says_that_less_may_pass() -> None:
-    assert isinstance(answer_to(422, body(error(410)), count=501), TooLarge)
+# --- Answers to the call as a whole ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("refusal", "alone"),
-    [(error(406), Inactive), (error(300, RECIPIENT_TEXT), Refused)],
-    ids=["406", "300 about the recipient"],
+    ("status", "content", "count", "kind"),
+    [
+        (503, HTML, 2, CallUnanswered),
+        (503, body(error(101)), 2, CallUnanswered),
+        (422, body(error(429)), 2, PutOff),
+        (422, body(error(100)), 2, PutOff),
+        (413, HTML, 1, TooLarge),
+        (413, body(error(413)), 200, TooLarge),
+        (422, body(error(410)), 501, TooLarge),
+        (403, b"", 2, Blocked),
+        (403, HTML, 2, Blocked),
+        (403, b"{}", 2, Blocked),
+        (403, body(error(0)), 2, Blocked),
+        # An error in a list is no error of the call.
+        (403, body([error(406)]), 2, Blocked),
+    ],
+)
+def test_status_and_code_say_what_becomes_of_the_call(
+    status: int, content: bytes, count: int, kind: type
+) -> None:
+    assert isinstance(answer_to(status, content, count=count), kind)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "alone"), [(error(406), Inactive), (error(300, RECIPIENT_TEXT), Refused)]
 )
 def test_a_whole_call_refused_for_one_readers_sake_goes_in_halves(
     refusal: dict[str, object], alone: type
@@ -231,31 +160,19 @@ def test_a_whole_call_refused_for_one_readers_sake_goes_in_halves(
     assert [type(message) for message in answer.messages] == [alone]
 
 
-# --- Faults and blocks ------------------------------------------------------------------------
-
-
-def test_401_names_the_token_with_and_without_a_code() -> None:
-    assert "POSTMARK_SERVER_TOKEN" in remedy_of(answer_to(401, body(error(10))))
-    assert "POSTMARK_SERVER_TOKEN" in remedy_of(answer_to(401, HTML))
-
-
-@pytest.mark.parametrize("content", [b"", HTML, b"{}", body(error(0))])
-def test_403_without_a_code_comes_from_before_the_api(content: bytes) -> None:
-    assert isinstance(answer_to(403, content), Blocked)
-
-
-def test_404_names_the_address() -> None:
-    assert "POSTMARK_BASE_URL" in remedy_of(answer_to(404, HTML))
-
-
-def test_415_is_a_fault_of_homing() -> None:
-    assert "fault of Homing" in remedy_of(answer_to(415, b""))
-    assert "fault of Homing" in remedy_of(answer_to(415, body(error(409))))
-
-
-@pytest.mark.parametrize("status", [300, 301, 302, 307, 308, 400, 405, 408, 418, 422, 451, 499])
-def test_another_status_without_a_code_stops_and_names_the_address(status: int) -> None:
-    assert "POSTMARK_BASE_URL" in remedy_of(answer_to(status, HTML))
+@pytest.mark.parametrize(
+    ("status", "content", "names"),
+    [
+        (401, HTML, "POSTMARK_SERVER_TOKEN"),
+        (415, b"", "fault of Homing"),
+        (415, body(error(409)), "fault of Homing"),
+        *((status, HTML, "POSTMARK_BASE_URL") for status in (301, 308, 400, 404, 408, 422, 499)),
+    ],
+)
+def test_a_status_without_a_code_says_what_to_set_right(
+    status: int, content: bytes, names: str
+) -> None:
+    assert names in remedy_of(answer_to(status, content))
 
 
 @pytest.mark.parametrize(
@@ -263,26 +180,14 @@ def test_another_status_without_a_code_stops_and_names_the_address(status: int) 
     [
         (10, "POSTMARK_SERVER_TOKEN"),
         (300, "Correct the issue"),
-        (400, "FROM_EMAIL"),
         (402, "fault of Homing"),
-        (403, "fault of Homing"),
         (405, "plan and credits"),
-        (412, "approved"),
         (413, "may not send"),
-        (500, "sender signatures"),
-        (606, "settings of the Postmark server"),
-        (1235, "POSTMARK_BROADCAST_STREAM"),
-        (1480, "allowed IPs"),
         (9999, "does not know this code"),
     ],
 )
-@pytest.mark.parametrize("count", [1, 200])
-@pytest.mark.parametrize("status", [400, 401, 403, 422])
+@pytest.mark.parametrize(("status", "count"), [(400, 1), (401, 200), (403, 1), (422, 200)])
 def test_a_whole_call_refused_for_every_callers_sake_stops(
     status: int, count: int, code: int, names: str
 ) -> None:
     assert names in remedy_of(answer_to(status, body(error(code)), count=count))
-
-
-def test_an_error_in_a_list_is_no_error_of_the_call() -> None:
-    assert isinstance(answer_to(403, body([error(406)])), Blocked)

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from delivery.classification import LONGEST_TEXT, classify_message
-from delivery.outcomes import (
-    Accepted,
-    Fault,
-    Inactive,
-    MessageAnswer,
-    NotNow,
-    Refused,
-    Unanswered,
-)
+from delivery.outcomes import Accepted, Fault, MessageAnswer, NotNow, Refused, Unanswered
 from tests.delivery.answers import accepted, error, message_id
 
 ADDRESS = "reader1@example.net"
@@ -46,38 +37,32 @@ def test_a_delayed_acceptance_has_no_code_and_is_accepted() -> None:
     assert answer_to(delayed) == ACCEPTED
 
 
-def test_a_code_of_null_counts_as_none() -> None:
-    assert answer_to(accepted(ErrorCode=None)) == ACCEPTED
-
-
 @pytest.mark.parametrize(
-    "to",
+    "more",
     [
-        "READER1@Example.NET",
-        "Rita Reader <reader1@example.net>",
-        '"Reader, Jr." <Reader1@example.net>',
-        " reader1@example.net ",
+        {"ErrorCode": None},
+        {"To": "READER1@Example.NET"},
+        {"To": '"Reader, Jr." <Reader1@example.net>'},
+        {"To": " reader1@example.net "},
+        # An address that cannot be read contradicts nothing.
+        {"To": None},
+        {"To": 5},
+        {"To": ["reader1@example.net"]},
     ],
 )
-def test_the_address_may_come_back_with_a_name_and_in_other_letters(to: str) -> None:
-    assert answer_to(accepted(To=to)) == ACCEPTED
-
-
-@pytest.mark.parametrize("to", [None, 5, ["reader1@example.net"]])
-def test_an_acceptance_without_a_readable_address_is_one_all_the_same(to: object) -> None:
-    assert answer_to(accepted(To=to)) == ACCEPTED
+def test_an_acceptance_may_be_written_in_other_ways(more: dict[str, object]) -> None:
+    assert answer_to(accepted(**more)) == ACCEPTED
 
 
 @pytest.mark.parametrize(
     "time",
     [
         None,
-        "",
         "yesterday",
-        1767225600,
+        5,
         "2026-05-04T10:15:22",
-        "0001-01-01T00:00:00+14:00",
-        "9999-12-31T23:59:59-12:00",
+        "0001-01-01T00:00+14:00",
+        "9999-12-31T23:59-12:00",
     ],
 )
 def test_an_unusable_time_does_not_make_an_acceptance_doubtful(time: object) -> None:
@@ -94,51 +79,31 @@ def test_a_time_is_kept_in_utc_because_no_database_stores_every_offset() -> None
 # --- Neither accepted nor refused -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("item", [None, [], "OK", 0, True, 1.5])
-def test_what_is_no_result_leaves_the_message_unanswered(item: object) -> None:
-    assert isinstance(answer_to(item), Unanswered)
-
-
 @pytest.mark.parametrize(
-    "provider_id",
-    [None, "", 17, ["x"], "x" * 101, "two\nlines", "nul\x00", "bell\x07"],
-    ids=repr,
+    "provider_id", [None, "", 17, ["x"], "x" * 101, "two\nlines", "nul\x00", "bell\x07"], ids=repr
 )
 @pytest.mark.parametrize("code", [0, None])
 def test_an_acceptance_without_a_usable_id_is_none(provider_id: object, code: object) -> None:
     assert isinstance(answer_to(accepted(MessageID=provider_id, ErrorCode=code)), Unanswered)
 
 
-def test_a_result_with_neither_an_id_nor_a_code_is_no_answer() -> None:
-    assert isinstance(answer_to({}), Unanswered)
-    assert isinstance(answer_to({"Message": "OK"}), Unanswered)
-
-
-@pytest.mark.parametrize("code", [True, False, "0", "406", 0.0, 406.0, [], {}], ids=repr)
-def test_a_code_that_is_no_whole_number_is_no_answer(code: object) -> None:
-    assert isinstance(answer_to(accepted(ErrorCode=code)), Unanswered)
+NO_RESULTS: list[object] = [None, [], "OK", 0, True, {}, {"Message": "OK"}]
+NO_CODES: list[object] = [True, False, "0", "406", 0.0, 406.0, [], {}]
+OTHERS_ADDRESSES = ["reader2@example.net", "areader1@example.net", "reader1@example.network", ""]
+OTHERS_ADDRESSES += ["reader1@example.net <other@example.org>"]
 
 
 @pytest.mark.parametrize(
-    "to",
-    [
-        "reader2@example.net",
-        "areader1@example.net",
-        "reader1@example.network",
-        "reader1@example.net <other@example.org>",
-        "",
-    ],
+    "item",
+    NO_RESULTS
+    + [accepted(ErrorCode=code) for code in NO_CODES]
+    + [accepted(To=address) for address in OTHERS_ADDRESSES],
 )
-def test_an_acceptance_that_names_another_address_is_not_this_messages(to: str) -> None:
-    assert isinstance(answer_to(accepted(To=to)), Unanswered)
+def test_what_is_no_result_of_this_message_leaves_it_unanswered(item: object) -> None:
+    assert isinstance(answer_to(item), Unanswered)
 
 
 # --- The table of codes -----------------------------------------------------------------------
-
-
-def test_406_is_inactive_whatever_its_text() -> None:
-    assert isinstance(answer_to(error(406, "You tried to send to a recipient …")), Inactive)
-    assert isinstance(answer_to({"ErrorCode": 406}), Inactive)
 
 
 @pytest.mark.parametrize("code", [100, 429])
@@ -155,45 +120,23 @@ def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:
     [
         (10, "POSTMARK_SERVER_TOKEN"),
         (14, "Postmark's support"),
-        (400, "FROM_EMAIL"),
         (401, "FROM_EMAIL"),
         (405, "plan and credits"),
+        (411, "Correct the issue"),
         (412, "approved"),
         (413, "may not send"),
         (422, "POSTMARK_SERVER_TOKEN"),
-        (500, "sender signatures"),
         (503, "sender signatures"),
-        (523, "sender signatures"),
-        (600, "settings of the Postmark server"),
         (614, "settings of the Postmark server"),
         (1220, "message streams"),
-        (1226, "POSTMARK_BROADCAST_STREAM"),
         (1235, "POSTMARK_BROADCAST_STREAM"),
-        (1236, "POSTMARK_BROADCAST_STREAM"),
-        (1241, "message streams"),
         (1480, "allowed IPs"),
+        *((code, "fault of Homing") for code in (402, 403, 409, 1101, 1109, 1120, 1123)),
+        *((code, "does not know this code") for code in (11, 410, 524, 1242, 9999, -1, 2**62)),
     ],
 )
 def test_a_fault_of_the_account_says_what_to_set_right(code: int, names: str) -> None:
     assert names in remedy_for(code)
-
-
-@pytest.mark.parametrize("code", [402, 403, 409, 1101, 1109, 1120, 1121, 1122, 1123])
-def test_a_malformed_message_is_a_fault_of_homing_and_of_no_reader(code: int) -> None:
-    assert "fault of Homing" in remedy_for(code)
-
-
-def test_a_forbidden_attachment_is_a_fault_of_the_content() -> None:
-    assert "Correct the issue" in remedy_for(411)
-
-
-UNLISTED = [11, 12, 13, 410, 499, 524, 700, 701, 900, 1000, 1003, 1219, 1242, 1350, 1364, 1400]
-UNLISTED += [1411, 1500, 1502, 9999, -1, 2**62]
-
-
-@pytest.mark.parametrize("code", UNLISTED)
-def test_an_unlisted_code_stops_everything_and_refuses_nobody(code: int) -> None:
-    assert "does not know this code" in remedy_for(code)
 
 
 # --- What only the text of code 300 tells -----------------------------------------------------
@@ -203,9 +146,6 @@ def test_an_unlisted_code_stops_everything_and_refuses_nobody(code: int) -> None
     "text",
     [
         "Invalid 'To' address: 'c@@example.net'.",
-        "Invalid 'Cc' address: 'c@@example.net'.",
-        "Invalid 'Bcc' address: 'c@@example.net'.",
-        "Error parsing 'To': Illegal email domain 'x' in address 'a@x'.",
         "Error parsing 'To': Illegal email address 'x'. It must contain the '@' symbol.",
         "error parsing  'TO': anything",
     ],
@@ -223,8 +163,6 @@ def test_300_about_the_recipient_refuses_this_reader_alone(text: str) -> None:
         ("Invalid 'From' address: 'x'.", "FROM_EMAIL"),
         ("Error parsing 'Reply-To': Illegal email address 'x'.", "reply-to"),
         ("Error parsing 'ReplyTo': Illegal email address 'x'.", "reply-to"),
-        ("Invalid metadata content. Field names are limited to 20 characters.", "Correct"),
-        ("Provide either email TextBody or HtmlBody or both.", "Correct the issue"),
         ("Your subject quotes Invalid 'To' address", "Correct the issue"),
         ("Invalid 'Topic' header", "Correct the issue"),
         ("", "Correct the issue"),
@@ -237,27 +175,21 @@ def test_300_about_anything_else_stops_everything(text: str, names: str) -> None
 # --- The provider's words ---------------------------------------------------------------------
 
 
-def reason_for(text: Any) -> str:
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("The 'From'\r\naddress ", "The 'From' address"),
+        ("x" * 100_000, "x" * (LONGEST_TEXT - 1) + "…"),
+        ("x" * LONGEST_TEXT, "x" * LONGEST_TEXT),
+        ("a\x00b\x1b[31mc\x85d", "a b [31mc d"),
+        (None, ""),
+        (5, ""),
+        ({"a": "b"}, ""),
+    ],
+)
+def test_the_providers_words_are_quoted_on_one_line_of_bounded_length(
+    text: object, quoted: str
+) -> None:
     fault = answer_to({"ErrorCode": 400, "Message": text})
     assert isinstance(fault, Fault)
-    return fault.reason
-
-
-def test_a_fault_quotes_the_provider_on_one_line() -> None:
-    assert reason_for("The 'From'\r\naddress ") == (
-        "Postmark refuses: “The 'From' address” (code 400)."
-    )
-
-
-def test_a_long_text_is_cut() -> None:
-    assert "x" * (LONGEST_TEXT - 1) + "…”" in reason_for("x" * 100_000)
-    assert "x" * LONGEST_TEXT + "”" in reason_for("x" * LONGEST_TEXT)
-
-
-def test_a_text_with_control_characters_can_still_be_stored() -> None:
-    assert reason_for("a\x00b\x1b[31mc\x85d") == "Postmark refuses: “a b [31mc d” (code 400)."
-
-
-@pytest.mark.parametrize("text", [None, 5, {"a": "b"}, ["a"]], ids=repr)
-def test_what_is_no_text_is_not_quoted(text: object) -> None:
-    assert reason_for(text) == "Postmark refuses: “” (code 400)."
+    assert fault.reason == f"Postmark refuses: “{quoted}” (code 400)."

@@ -18,8 +18,8 @@ def page(
     return classify_search(status, headers, content, field_name=field_name, value=value)
 
 
-def messages(*items: object, total: object = None) -> bytes:
-    return body({"TotalCount": len(items) if total is None else total, "Messages": items})
+def messages(*items: object) -> bytes:
+    return body({"TotalCount": len(items), "Messages": items})
 
 
 def test_what_is_listed_was_accepted() -> None:
@@ -33,17 +33,13 @@ def test_an_empty_list_is_an_answer() -> None:
     assert page(messages()) == SearchPage((), listed=0, total=0)
 
 
-def test_the_total_is_told_because_a_page_may_not_be_all() -> None:
-    answer = page(messages(listed(1), total=731))
-    assert isinstance(answer, SearchPage)
-    assert answer.total == 731
-
-
-@pytest.mark.parametrize("total", ["731", True, 2.5, [], None])
-def test_without_a_readable_total_the_page_is_all_there_is(total: object) -> None:
+@pytest.mark.parametrize(
+    ("total", "told"), [(731, 731), ("731", 1), (True, 1), (2.5, 1), ([], 1), (None, 1)]
+)
+def test_without_a_readable_total_the_page_is_all_there_is(total: object, told: int) -> None:
     answer = page(body({"TotalCount": total, "Messages": [listed(1)]}))
     assert isinstance(answer, SearchPage)
-    assert answer.total == 1
+    assert answer.total == told
 
 
 def test_what_does_not_bear_the_value_asked_for_is_not_found() -> None:
@@ -61,7 +57,7 @@ def test_a_search_by_delivery_compares_that_field() -> None:
     assert [found.delivery for found in answer.found] == ["key.1"]
 
 
-@pytest.mark.parametrize("status", [201, 204, 302, 400, 401, 404, 422, 429, 500, 503])
+@pytest.mark.parametrize("status", [201, 302, 401, 404, 429, 500])
 def test_another_status_than_200_is_no_information(status: int) -> None:
     answer = page(messages(listed(1)), status=status)
     assert isinstance(answer, NoInformation)
@@ -72,21 +68,15 @@ def test_another_status_than_200_is_no_information(status: int) -> None:
     "content",
     [
         b"",
-        b"<html>",
         b"[]",
-        b"{}",
         b"null",
         body(error(0, "OK")),
         body({"TotalCount": 0, "Messages": None}),
-        body({"TotalCount": 0, "Messages": {}}),
         messages(listed(1))[:-1],
         messages(None),
-        messages("x"),
         messages({}),
         messages(listed(1, Metadata=None)),
-        messages(listed(1, Metadata=[])),
         messages(listed(1, MessageID=None)),
-        messages(listed(1, MessageID="")),
         messages(listed(1, Metadata={"attempt": "a77e"})),
         messages(listed(1, Metadata={"attempt": "a77e", "delivery": 7})),
     ],

@@ -21,10 +21,7 @@ ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 
 # Texts with everything that formatting, JSON or HTML could trip over.
 ODD = st.text(
-    st.one_of(
-        st.characters(exclude_categories=["Cs"]),
-        st.sampled_from("%&<>\"'\\{}\n\x00\u2028"),
-    ),
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("%&<>\"'\\{}\n\x00\u2028")),
     max_size=30,
 )
 FIELDS = ["{{ name }}", "{{ name|reader }}", "{{ email }}", "{{ unsubscribe_url }}"]

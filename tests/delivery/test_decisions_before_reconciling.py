@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from delivery.models import DatabaseIdentity, Edition
 from delivery.queue import control, identity
-from tests.delivery.hands_on_an_edition import (
-    restored,
-    states,
-)
+from tests.delivery.hands_on_an_edition import restored, states
 from tests.delivery.newsroom import Newsroom
 
 
@@ -27,11 +24,6 @@ class TestBeforeItIsReconciled:
         restored(edition)
         assert control.call_back(edition.pk) is None
         assert newsroom.outcomes(edition) == ["waiting"] * 2
-
-    def test_it_neither_resumes_nor_closes(self, newsroom: Newsroom, with_missed: Edition) -> None:
-        restored(with_missed)
-        assert not control.resume(with_missed.pk)
-        assert not control.close(with_missed.pk)
 
     def test_cancelled_it_is_still_to_be_reconciled(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)

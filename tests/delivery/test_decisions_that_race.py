@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 
 import pytest
@@ -15,10 +14,8 @@ from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    WORKER,
-    states,
-)
+from tests.delivery.beside import at_once
+from tests.delivery.hands_on_an_edition import WORKER, states
 from tests.delivery.newsroom import Newsroom
 
 
@@ -54,19 +51,8 @@ def test_nothing_left_behind_counts_twice_when_many_cancel_at_once(
     newsroom: Newsroom, small_batches: None
 ) -> None:
     edition = newsroom.publish(readers=6)
-    withdrawn: list[int | None] = []
 
-    def cancel() -> None:
-        try:
-            withdrawn.append(control.cancel(edition.pk))
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=cancel) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    withdrawn = at_once(4, lambda: control.cancel(edition.pk))
 
     assert sorted(withdrawn, key=str) == [6, None, None, None]
     assert newsroom.books(edition).withdrawn == 6

@@ -142,14 +142,8 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         {"control": "stopped", "control_reason": "The token is wrong. Set it right.", "missed": 3},
         "The token is wrong. Set it right.",
     ),
-    (
-        {"missed": 1},
-        "1 reader was missed: all tries were used up, or a copy was parked.",
-    ),
-    (
-        {"missed": 1234},
-        "1,234 readers were missed: all tries were used up, or a copy was parked.",
-    ),
+    ({"missed": 1}, "1 reader was missed: all tries were used up, or a copy was parked."),
+    ({"missed": 1234}, "1,234 readers were missed: all tries were used up, or a copy was parked."),
     (
         {"unknown": 2, "parked": 1, "reason": "No answer came: a person decides."},
         "No answer came: a person decides.",
@@ -235,10 +229,7 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         },
         "Postmark is under maintenance (503). The next try is at 12:01:00 UTC.",
     ),
-    (
-        {"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE},
-        "The next try is at 12:01:00 UTC.",
-    ),
+    ({"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE}, "The next try is at 12:01:00 UTC."),
     (
         {"waiting": 2, "in_line": 1, "in_work": 1, "next_try_at": IN_A_MINUTE},
         "Sending, and nothing is stuck.",

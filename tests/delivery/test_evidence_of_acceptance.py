@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,6 +22,8 @@ from delivery.queue.split import lock_edition
 from delivery.queue.start import Started, start
 from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.beside import Beside
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -52,20 +53,48 @@ def seen(
     return new
 
 
-def begin_a_call(edition: Edition) -> tuple[Claim, uuid.UUID, Sequence[int]]:
+def begin_a_call() -> tuple[Claim, uuid.UUID, Sequence[int]]:
     """A batch whose call has started."""
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-    attempt = uuid.uuid4()
+    claimed, attempt = taken(), uuid.uuid4()
     started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
     assert isinstance(started, Started)
     return claimed, attempt, started.recipients
 
 
+def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int]:
+    """An edition, the reader in doubt, and the one who waits beside it."""
+    edition = newsroom.publish(readers=2)
+    claimed, attempt, (one, two) = begin_a_call()
+    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
+    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    return edition, one, two
+
+
+def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
+    """An edition that went out to its only reader."""
+    edition = newsroom.publish(readers=1)
+    newsroom.deliver_all()
+    (recipient,) = recipients_of(edition)
+    return edition, recipient
+
+
+def looked_up() -> Claim:
+    """The next doubt that is due, claimed."""
+    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+    return claimed
+
+
+def stopped(edition: Edition) -> None:
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition.pk)
+        control.stop(cursor, edition.pk, "A fault.")
+
+
 def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
     """An edition whose only call ended without an answer."""
     edition = newsroom.publish(readers=readers)
-    claimed, attempt, recipients = begin_a_call(edition)
+    claimed, attempt, recipients = begin_a_call()
     asks = Settlement(fates=dict.fromkeys(recipients, Unknown()), next=Next.ASK, lookup_after_s=60)
     assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
     return edition
@@ -99,29 +128,14 @@ def test_an_acceptance_of_what_is_not_settled_is_kept_with_what_is_known_about_i
     (recipient,) = recipients_of(edition)
     (attempt,) = newsroom.attempts(edition)
 
-    assert seen(edition, (recipient, "m-1"), attempt=attempt.pk) == 1
-    assert seen(edition, (recipient, "m-1"), attempt=attempt.pk) == 0
+    for new in (1, 0):
+        assert seen(edition, (recipient, "m-1"), attempt=attempt.pk) == new
 
     row = Evidence.objects.get()
-    assert (row.provider_message_id, row.source, row.attempt, row.accepted_at) == (
-        "m-1",
-        "webhook",
-        attempt.pk,
-        NOON,
-    )
-
-
-def test_an_id_that_a_delivery_bears_without_being_settled_is_proved_by_the_same_id(
-    newsroom: Newsroom,
-) -> None:
-    edition = in_doubt(newsroom, readers=1)
-    (recipient,) = recipients_of(edition)
-    Delivery.objects.filter(recipient=recipient).update(provider_message_id="m-1")
-
-    assert seen(edition, (recipient, "m-1")) == 1
-
-    assert newsroom.outcomes(edition) == ["sent"]
-    assert not Alarm.objects.exists()
+    assert (row.provider_message_id, row.source) == ("m-1", "webhook")
+    assert (row.attempt, row.accepted_at) == (attempt.pk, NOON)
+    sent = Delivery.objects.get(recipient=recipient)
+    assert (sent.provider_message_id, sent.sent_at, sent.evidence) == ("m-1", NOON, "webhook")
 
 
 def test_an_id_that_is_evidence_of_another_delivery_is_said_and_stops_nothing_else(
@@ -171,23 +185,6 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
     assert attempt.accepted == 3
 
 
-def test_what_is_settled_by_evidence_bears_its_id_its_time_and_its_source(
-    newsroom: Newsroom,
-) -> None:
-    edition = in_doubt(newsroom, readers=1)
-    (recipient,) = recipients_of(edition)
-
-    seen(edition, (recipient, "m-1"), source=Evidence.Source.OPERATOR)
-
-    row = Delivery.objects.get(recipient=recipient)
-    assert (row.outcome, row.provider_message_id, row.sent_at, row.evidence) == (
-        "sent",
-        "m-1",
-        NOON,
-        "operator",
-    )
-
-
 def test_without_a_time_from_the_provider_the_time_of_seeing_it_stands(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=1)
     (recipient,) = recipients_of(edition)
@@ -202,29 +199,20 @@ def test_without_a_time_from_the_provider_the_time_of_seeing_it_stands(newsroom:
 
 
 def test_what_waits_beside_the_doubt_goes_on_once_the_doubt_is_over(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call(edition)
-    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
-    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    edition, one, two = call_of_two_with_one_in_doubt(newsroom)
 
     seen(edition, (one, "m-1"))
 
     batch = newsroom.batch(edition)
     assert (batch.state, batch.attempt, batch.waiting, batch.sent) == ("ready", None, 1, 1)
-    claimed, attempt, recipients = begin_a_call(edition)
-    assert list(recipients) == [two]
+    assert list(begin_a_call()[2]) == [two]
 
 
 def test_of_a_stopped_edition_what_waits_beside_the_doubt_waits_for_a_person(
     newsroom: Newsroom,
 ) -> None:
-    edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, _) = begin_a_call(edition)
-    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
-    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
-    with short_transaction() as cursor:
-        lock_edition(cursor, edition.pk)
-        control.stop(cursor, edition.pk, "A fault.")
+    edition, one, _ = call_of_two_with_one_in_doubt(newsroom)
+    stopped(edition)
 
     seen(edition, (one, "m-1"))
 
@@ -248,7 +236,6 @@ def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(
 @pytest.mark.parametrize(
     ("fate", "outcome"),
     [
-        (Failed("The address was refused.", refused=True), "failed"),
         (Failed("All tries are used up.", refused=False), "failed"),
         (Suppressed("On the list."), "suppressed"),
     ],
@@ -257,7 +244,7 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
     newsroom: Newsroom, fate: Failed | Suppressed, outcome: str
 ) -> None:
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (recipient,) = begin_a_call(edition)
+    claimed, attempt, (recipient,) = begin_a_call()
     given_up = Settlement(fates={recipient: fate}, next=Next.DONE)
     assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == [outcome]
@@ -279,7 +266,7 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
     else:
         edition = newsroom.publish(readers=1)
         if state == "sending":
-            begin_a_call(edition)
+            begin_a_call()
         else:
             assert claim(uuid.uuid4(), lease_s=30) is not None
     before = Batch.objects.values().get(edition=edition)
@@ -297,7 +284,7 @@ def test_what_came_during_a_call_that_ends_in_doubt_is_heeded_when_it_is_settled
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call(edition)
+    claimed, attempt, (one, two) = begin_a_call()
     seen(edition, (one, "m-1"), (two, "m-2"))
     asks = Settlement(fates={one: Unknown(), two: Unknown()}, next=Next.ASK, lookup_after_s=60)
 
@@ -315,7 +302,7 @@ def test_what_came_during_a_call_counts_more_than_what_the_call_said(
     newsroom: Newsroom, fate: Waiting | Failed | Suppressed
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call(edition)
+    claimed, attempt, (one, two) = begin_a_call()
     seen(edition, (one, "m-of-an-earlier-attempt"))
     settlement = Settlement(fates={one: fate, two: Waiting()}, next=Next.TRY_AGAIN)
 
@@ -332,8 +319,7 @@ def test_what_came_during_a_look_up_counts_more_than_its_silence(
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
-    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = looked_up()
     (recipient,) = recipients_of(edition)
     seen(edition, (recipient, "m-1"))
     absent = (
@@ -350,7 +336,7 @@ def test_what_came_during_a_look_up_counts_more_than_its_silence(
 
 def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    _, attempt, (one, _) = begin_a_call(edition)
+    _, attempt, (one, _) = begin_a_call()
     seen(edition, (one, "m-1"), attempt=attempt)
     newsroom.let_time_pass(11)
 
@@ -365,7 +351,7 @@ def test_an_answer_that_comes_after_its_claim_was_lost_ends_the_doubt_at_once(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call(edition)
+    claimed, attempt, (one, two) = begin_a_call()
     newsroom.let_time_pass(11)
     newsroom.sweep()
     assert newsroom.outcomes(edition) == ["unknown", "unknown"]
@@ -383,30 +369,21 @@ def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom:
     # A webhook that came early and names the same message is no reason to stand in line for the
     # edition, which somebody else holds here.
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (recipient,) = begin_a_call(edition)
+    claimed, attempt, (recipient,) = begin_a_call()
     seen(edition, (recipient, "m-1"))
     answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
-    settled: list[bool] = []
 
-    def settle() -> None:
-        settled.append(settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED))
-        connection.close()
-
-    worker = threading.Thread(target=settle)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        worker.start()
-        worker.join()
+        assert Beside(
+            lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
+        ).end()
 
-    assert settled == [True]
     assert not Alarm.objects.exists()
 
 
 def test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, _) = begin_a_call(edition)
-    mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
-    assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
+    edition, one, _ = call_of_two_with_one_in_doubt(newsroom)
     control.cancel(edition.pk)
 
     seen(edition, (one, "m-1"))
@@ -416,27 +393,12 @@ def test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes(newsroom:
     assert newsroom.state(edition) == "cancelled"
 
 
-def test_a_copy_that_was_withdrawn_and_turns_out_to_have_been_accepted_counts_as_sent(
-    newsroom: Newsroom,
-) -> None:
-    edition = newsroom.publish(readers=2)
-    control.cancel(edition.pk)
-    one, _ = recipients_of(edition)
-
-    seen(edition, (one, "m-1"))
-
-    assert newsroom.outcomes(edition) == ["sent", "withdrawn"]
-    assert (newsroom.books(edition).sent, newsroom.books(edition).withdrawn) == (1, 1)
-
-
 def test_the_first_batch_after_a_fault_that_ends_by_evidence_passes_its_turn_on(
     newsroom: Newsroom, settings: object
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
-    with short_transaction() as cursor:
-        lock_edition(cursor, edition.pk)
-        control.stop(cursor, edition.pk, "A fault.")
+    stopped(edition)
     control.resume(edition.pk)
     one, _ = recipients_of(edition)
     assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused"]
@@ -452,9 +414,7 @@ def test_the_first_batch_after_a_fault_that_ends_by_evidence_passes_its_turn_on(
 def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
     newsroom: Newsroom, provider: SandboxServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    edition = newsroom.publish(readers=1)
-    newsroom.deliver_all()
-    (recipient,) = recipients_of(edition)
+    edition, recipient = sent_to_one(newsroom)
 
     with caplog.at_level(logging.CRITICAL):
         assert seen(edition, (recipient, "m-2")) == 1
@@ -473,9 +433,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
 def test_seeing_a_second_copy_again_stops_nothing_that_a_person_resumed(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    edition = newsroom.publish(readers=1)
-    newsroom.deliver_all()
-    (recipient,) = recipients_of(edition)
+    edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
     control.resume(edition.pk)
 
@@ -486,9 +444,7 @@ def test_seeing_a_second_copy_again_stops_nothing_that_a_person_resumed(
 
 
 def test_a_third_copy_is_another_alarm(newsroom: Newsroom, provider: SandboxServer) -> None:
-    edition = newsroom.publish(readers=1)
-    newsroom.deliver_all()
-    (recipient,) = recipients_of(edition)
+    edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
     control.resume(edition.pk)
 
@@ -516,7 +472,7 @@ def test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call(edition)
+    claimed, attempt, (one, two) = begin_a_call()
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
     answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
@@ -525,29 +481,6 @@ def test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy(
 
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert [alarm.about for alarm in Alarm.objects.all()] == ["m-of-another-attempt"]
-    assert control_of(edition) == "stopped"
-
-
-def test_a_late_answer_that_names_another_id_than_the_second_try_is_a_second_copy(
-    newsroom: Newsroom,
-) -> None:
-    edition = newsroom.publish(readers=1)
-    late, its_attempt, (recipient,) = begin_a_call(edition)
-    newsroom.let_time_pass(11)
-    newsroom.sweep()
-    newsroom.let_time_pass(61)
-    looked_up = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert looked_up is not None
-    absent = Settlement(fates={recipient: Waiting()}, next=Next.TRY_AGAIN, said_absent=True)
-    assert settle_look_up(looked_up, absent)
-    again, attempt, _ = begin_a_call(edition)
-    second = Settlement(fates={recipient: Sent("m-2", NOON)}, next=Next.DONE)
-    assert settle_call(again, attempt, second, Attempt.Result.ANSWERED)
-
-    first = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
-    assert not settle_call(late, its_attempt, first, Attempt.Result.ANSWERED)
-
-    assert [alarm.about for alarm in Alarm.objects.all()] == ["m-1"]
     assert control_of(edition) == "stopped"
 
 
@@ -572,8 +505,7 @@ def test_a_copy_with_an_alarm_that_comes_to_stand_on_its_delivery_raises_none_fo
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
-    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = looked_up()
     (recipient,) = recipients_of(edition)
     seen(edition, (recipient, "m-1"))
     seen(edition, (recipient, "m-2"))
@@ -593,13 +525,8 @@ def test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another(
 ) -> None:
     # The settling worker holds the batch and not the edition. What comes meanwhile has to wait.
     edition = newsroom.publish(readers=1)
-    claimed, _, (recipient,) = begin_a_call(edition)
+    claimed, _, (recipient,) = begin_a_call()
 
-    def webhook() -> None:
-        seen(edition, (recipient, "m-of-another-attempt"))
-        connection.close()
-
-    onlooker = threading.Thread(target=webhook)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             """
@@ -608,7 +535,7 @@ def test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another(
             """,
             [claimed.batch],
         )
-        onlooker.start()
+        webhook = Beside(lambda: seen(edition, (recipient, "m-of-another-attempt")))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         cursor.execute(
             """
@@ -617,7 +544,7 @@ def test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another(
             """,
             [recipient],
         )
-    onlooker.join()
+    webhook.end()
 
     assert [alarm.about for alarm in Alarm.objects.all()] == ["m-of-another-attempt"]
 
@@ -644,16 +571,13 @@ def test_an_alarm_is_raised_once_for_what_it_is_about(
 
 def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (reader,) = begin_a_call(edition)
+    claimed, attempt, (reader,) = begin_a_call()
     lost = Settlement(fates={reader: Unknown()}, next=Next.ASK)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
-    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert doubtful is not None
+    doubtful = looked_up()
 
     found = Settlement(
-        fates={reader: Sent("m-1", NOON)},
-        next=Next.DONE,
-        duplicates={reader: [Sent("m-2", NOON)]},
+        fates={reader: Sent("m-1", NOON)}, next=Next.DONE, duplicates={reader: [Sent("m-2", NOON)]}
     )
     assert settle_look_up(doubtful, found)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections.abc import Callable
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition
 from delivery.queue.claim import claim
@@ -18,18 +16,15 @@ from delivery.queue.start import ClaimLost, Started, start
 from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
+from tests.delivery.beside import Beside
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 
 # Each with a word that its sentence must hold, so that a person knows what to set right.
 FAULTS = [
     ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
     ("whole_422", {"code": 400}, "FROM_EMAIL"),
-    ("whole_422", {"code": 405}, "credits"),
     ("whole_422", {"code": 412}, "approved"),
-    ("whole_422", {"code": 413}, "may not send"),
-    ("whole_422", {"code": 1235}, "POSTMARK_BROADCAST_STREAM"),
-    ("whole_422", {"code": 4711}, "does not know this code"),
-    ("item_error", {"code": 400}, "FROM_EMAIL"),
     ("item_error", {"code": 4711}, "does not know this code"),
 ]
 
@@ -92,8 +87,7 @@ def test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=4)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     provider.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
@@ -119,22 +113,6 @@ def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
     assert provider.sandbox.summary()["accepted"] == 6
 
 
-def test_resuming_while_the_fault_is_still_there_costs_one_call(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=10)
-    provider.sandbox.set_fault("unauthorized_401", calls=None)
-    newsroom.deliver_all()
-
-    resume(edition.pk)
-    newsroom.deliver_all()
-
-    assert len(newsroom.attempts(edition)) == 2
-    assert newsroom.state(edition) == "needs_attention"
-    assert newsroom.outcomes(edition) == ["waiting"] * 10
-
-
 def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
 
@@ -154,26 +132,6 @@ def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
     newsroom.deliver_all()
 
     assert newsroom.state(edition) == "needs_attention"
-
-
-def test_a_batch_in_the_air_when_its_edition_stops_waits_with_the_others(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=4)
-    worker = newsroom.dispatcher()
-    in_the_air = claim(uuid.uuid4(), lease_s=30)
-    assert in_the_air is not None
-    # Its call has begun when the other batch meets the fault; it then ends in a delay.
-    started = start(in_the_air, attempt := uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
-    provider.sandbox.set_fault("unauthorized_401", calls=1)
-    worker.step()
-
-    assert isinstance(started, Started)
-    put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
-    assert settle_call(in_the_air, attempt, put_off, Attempt.Result.REFUSED)
-
-    assert {batch.state for batch in newsroom.batches(edition)} == {"paused"}
 
 
 class TestTheFirstBatchAfterAFault:
@@ -271,22 +229,7 @@ def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-    ends: list[object] = []
-
-    def in_a_thread(do: Callable[[], object]) -> threading.Thread:
-        def run() -> None:
-            try:
-                ends.append(do())
-            except DatabaseError as error:
-                ends.append(error)
-            finally:
-                connection.close()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        return thread
+    claimed = taken()
 
     def stop_it() -> str:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -298,15 +241,13 @@ def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
     # for that batch. Let go, the start refers to the edition, and one of them has to be first.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
-        starting = in_a_thread(
+        starting = Beside(
             lambda: start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
         )
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        stopping = in_a_thread(stop_it)
+        stopping = Beside(stop_it)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-    for thread in (starting, stopping):
-        thread.join(timeout=30)
 
-    assert "stopped" in ends
-    assert any(isinstance(end, Started) for end in ends)
+    assert stopping.end() == "stopped"
+    assert isinstance(starting.end(), Started)
     assert newsroom.state(edition) == "needs_attention"

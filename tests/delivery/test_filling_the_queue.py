@@ -11,8 +11,7 @@ from tests.delivery.newsroom import Newsroom
 
 
 @pytest.mark.parametrize(
-    ("readers", "sizes"),
-    [(0, []), (1, [1]), (2, [2]), (3, [2, 1]), (4, [2, 2]), (5, [2, 2, 1])],
+    ("readers", "sizes"), [(0, []), (1, [1]), (2, [2]), (3, [2, 1]), (4, [2, 2]), (5, [2, 2, 1])]
 )
 def test_an_audience_is_cut_into_full_batches_and_a_rest(
     newsroom: Newsroom, settings: object, readers: int, sizes: list[int]

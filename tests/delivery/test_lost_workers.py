@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 
 import pytest
@@ -16,6 +15,8 @@ from delivery.queue.split import lock_edition, split_off
 from delivery.queue.start import start
 from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.beside import Beside
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -38,17 +39,6 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(
     batch = newsroom.batch(edition)
     assert (batch.state, batch.crashes) == ("ready", 1)
     newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-
-
-def test_a_worker_that_settles_just_before_the_sweep_wins(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    newsroom.deliver_all()
-    newsroom.let_time_pass(1000)
-
-    assert newsroom.sweep() == 0
     assert newsroom.outcomes(edition) == ["sent"] * 3
 
 
@@ -114,8 +104,7 @@ def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
     edition = newsroom.publish(readers=1)
 
     for _ in range(2):
-        claimed = claim(uuid.uuid4(), lease_s=30)
-        assert claimed is not None
+        claimed = taken()
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
         newsroom.let_time_pass(11)
         newsroom.sweep()
@@ -131,8 +120,7 @@ def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=1)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
     Attempt.objects.all().delete()
     newsroom.let_time_pass(11)
@@ -148,8 +136,7 @@ def test_a_cut_connection_is_no_crash_of_the_batch(
     edition = newsroom.publish(readers=1)
     worker = newsroom.dispatcher()
     for _ in range(3):
-        claimed = claim(uuid.uuid4(), lease_s=30)
-        assert claimed is not None
+        claimed = taken()
         cut_the_connection()
         with pytest.raises(OperationalError):
             worker.deliver(claimed)
@@ -173,24 +160,11 @@ def cut_the_connection() -> None:
 # --- What happens while the sweep looks -----------------------------------------------------------
 
 
-class SweepThatLooks:
+def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
     """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
-
-    def __init__(self, newsroom: Newsroom) -> None:
-        self._newsroom = newsroom
-        self.brought_back: list[int] = []
-        self._thread = threading.Thread(target=self._run)
-
-    def _run(self) -> None:
-        self.brought_back.append(self._newsroom.sweep())
-        connection.close()
-
-    def begins(self) -> None:
-        self._thread.start()
-        self._newsroom.wait_for_a_backend_that_waits_for_a_lock()
-
-    def ends(self) -> None:
-        self._thread.join(timeout=60)
+    sweep = Beside(newsroom.sweep)
+    newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    return sweep
 
 
 def test_a_worker_that_settles_while_the_sweep_looks_wins(newsroom: Newsroom) -> None:
@@ -201,21 +175,15 @@ def test_a_worker_that_settles_while_the_sweep_looks_wins(newsroom: Newsroom) ->
     recipient = Delivery.objects.get().recipient_id
     accepted = Settlement(fates={recipient: Sent("m-1", None)}, next=Next.DONE)
     newsroom.let_time_pass(11)
-    sweep = SweepThatLooks(newsroom)
-
-    def settles() -> None:
-        assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
-        connection.close()
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        sweep.begins()
-        worker = threading.Thread(target=settles)
-        worker.start()
-        worker.join(timeout=60)
-    sweep.ends()
+        sweep = sweep_that_looks(newsroom)
+        assert Beside(
+            lambda: settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
+        ).end()
 
-    assert sweep.brought_back == [0]
+    assert sweep.end() == 0
     assert newsroom.batch(edition).state == "done"
     assert newsroom.outcomes(edition) == ["sent"]
 
@@ -224,34 +192,29 @@ def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: New
     edition = newsroom.publish(readers=1)
     assert claim(uuid.uuid4(), lease_s=30)
     newsroom.let_time_pass(31)
-    sweep = SweepThatLooks(newsroom)
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        sweep.begins()
+        sweep = sweep_that_looks(newsroom)
         # Another sweep brought it back, and a worker claimed it.
         Batch.objects.update(state="ready", owner=None, lease_until=None)
         assert claim(uuid.uuid4(), lease_s=30)
-    sweep.ends()
 
-    assert sweep.brought_back == [0]
+    assert sweep.end() == 0
     assert newsroom.batch(edition).state == "claimed"
 
 
 def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     newsroom.let_time_pass(31)
-    sweep = SweepThatLooks(newsroom)
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        sweep.begins()
+        sweep = sweep_that_looks(newsroom)
         assert release(claimed)
-    sweep.ends()
 
-    assert sweep.brought_back == [0]
+    assert sweep.end() == 0
     assert newsroom.batch(edition).crashes == 0
 
 
@@ -260,8 +223,7 @@ def test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
-    first = claim(uuid.uuid4(), lease_s=30)
-    assert first is not None
+    first = taken()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
     # One more than its column can count.

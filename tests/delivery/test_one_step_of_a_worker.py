@@ -75,10 +75,7 @@ def test_an_answer_is_not_lost_when_the_line_to_the_database_was_cut_during_the_
 ) -> None:
     edition = newsroom.publish(readers=2)
 
-    with (
-        a_call_held_by(provider, newsroom, "after_accept"),
-        connection.cursor() as cursor,
-    ):
+    with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"

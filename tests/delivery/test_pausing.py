@@ -9,26 +9,12 @@ import pytest
 from delivery.dispatch import policy_from_settings, postmark_from_settings
 from delivery.look_up import look_up
 from delivery.models import Batch, Edition
-from delivery.outcomes import (
-    Accepted,
-    Answered,
-    CallFault,
-    CallUnanswered,
-    Fault,
-    PutOff,
-)
+from delivery.outcomes import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
 from delivery.queue import control
-from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.claim import claim_look_up
 from delivery.queue.start import ClaimLost, start
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    WORKER,
-    Call,
-    accepted,
-    leave_all_of,
-    states,
-    taken,
-)
+from tests.delivery.hands_on_an_edition import WORKER, Call, accepted, leave_all_of, states, taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -52,8 +38,7 @@ class TestPausing:
         self, newsroom: Newsroom, provider: SandboxServer
     ) -> None:
         edition = newsroom.publish(readers=2)
-        held = claim(WORKER, lease_s=60)
-        assert held is not None
+        held = taken()
 
         control.pause(edition.pk)
 
@@ -112,16 +97,6 @@ class TestPausing:
 
         assert newsroom.state(edition) == "needs_attention"
         assert "The token is refused." in newsroom.books(edition).control_reason
-
-    def test_the_other_editions_go_on(self, newsroom: Newsroom, provider: SandboxServer) -> None:
-        paused = newsroom.publish(readers=4)
-        other = newsroom.publish()
-        control.pause(paused.pk)
-
-        newsroom.deliver_all()
-
-        assert newsroom.state(paused) == "paused"
-        assert newsroom.state(other) == "succeeded"
 
 
 # --- One batch goes first, and others were on their way ---------------------------------------

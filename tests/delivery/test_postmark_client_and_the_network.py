@@ -75,18 +75,6 @@ def test_a_refused_connection_is_not_sent(client: Client) -> None:
     assert answer.reason.endswith("(ConnectionError).")
 
 
-def test_a_name_that_nobody_knows_is_not_sent(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(*_: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    answer = send(client("http://api.example.invalid"))
-    assert isinstance(answer, NotSent)
-    assert answer.reason.endswith("(ConnectionError).")
-
-
 def test_a_connection_that_never_stands_is_not_sent(client: Client) -> None:
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
@@ -107,14 +95,9 @@ def test_a_certificate_that_is_not_trusted_is_not_sent(client: Client) -> None:
     assert server.received == b""
 
 
-def test_a_server_that_speaks_no_tls_is_not_sent(client: Client) -> None:
-    with ScriptedServer(lambda talk: talk.write(b"HTTP/1.1 200 OK\r\n\r\n")) as server:
-        answer = send(client(server.url.replace("http:", "https:")))
-    assert isinstance(answer, NotSent)
-
-
-def test_a_connection_closed_in_the_middle_of_the_handshake_is_not_sent(client: Client) -> None:
-    with ScriptedServer(lambda talk: talk.write(b"\x16\x03\x03")) as server:
+@pytest.mark.parametrize("greeting", [b"HTTP/1.1 200 OK\r\n\r\n", b"\x16\x03\x03"])
+def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: bytes) -> None:
+    with ScriptedServer(lambda talk: talk.write(greeting)) as server:
         answer = send(client(server.url.replace("http:", "https:")))
     assert isinstance(answer, NotSent)
 
@@ -180,28 +163,18 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(close_unread, id="closed before anything was read"),
-        pytest.param(close_after_reading, id="closed before the answer"),
-        pytest.param(reset_after_reading, id="reset after reading"),
-        pytest.param(answering(b"SMTP 220 hello\r\n\r\n"), id="a garbage status line"),
-        pytest.param(answering(b"HTTP/1.1 2xx OK\r\n\r\n"), id="a status that is no number"),
-        pytest.param(answering(b"\x00" * 70_000), id="a line without end"),
-        pytest.param(answering(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500), id="too many headers"),
-        pytest.param(answering(b"HTTP/1.1 200 OK\r\nConten"), id="cut in the headers"),
-        pytest.param(answering(GOOD[:-1]), id="body cut short"),
-        pytest.param(answering(http("422 No", body(error(406)))[:-1]), id="refusal cut short"),
-        pytest.param(answering(CHUNKED + b"400\r\n[{"), id="chunk cut short"),
-        pytest.param(
-            answering(CHUNKED + b"%x\r\n%s\r\n" % (len(RESULT), RESULT)), id="no last chunk"
-        ),
-        pytest.param(answering(CHUNKED + b"zz\r\n[]\r\n0\r\n\r\n"), id="a chunk of no length"),
-        pytest.param(
-            answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 9\r\n\r\n[1,2]"), id="two lengths"
-        ),
-        pytest.param(answering(http("200 OK", b"<html></html>")), id="a page"),
-        pytest.param(
-            answering(http("200 OK", RESULT, "Content-Encoding: gzip")), id="not what it says"
-        ),
+        close_unread,
+        close_after_reading,
+        reset_after_reading,
+        answering(b"SMTP 220 hello\r\n\r\n"),
+        answering(b"\x00" * 70_000),
+        answering(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500),
+        answering(b"HTTP/1.1 200 OK\r\nConten"),
+        answering(http("422 No", body(error(406)))[:-1]),
+        answering(CHUNKED + b"%x\r\n%s\r\n" % (len(RESULT), RESULT)),
+        answering(CHUNKED + b"zz\r\n[]\r\n0\r\n\r\n"),
+        answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 9\r\n\r\n[1,2]"),
+        answering(http("200 OK", RESULT, "Content-Encoding: gzip")),
     ],
 )
 def test_whatever_breaks_after_the_first_byte_leaves_the_call_unanswered(
@@ -213,18 +186,12 @@ def test_whatever_breaks_after_the_first_byte_leaves_the_call_unanswered(
     assert server.connections == 1
 
 
-def test_a_broken_connection_says_so(client: Client) -> None:
-    with ScriptedServer(close_after_reading) as server:
-        answer = send(client(server.url))
-    assert unanswered_because(answer) == (
-        "The connection broke before the answer (ConnectionError)."
-    )
-
-
 def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
     with ScriptedServer(close_after_reading, answering(GOOD)) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), CallUnanswered)
+        assert unanswered_because(send(sender)) == (
+            "The connection broke before the answer (ConnectionError)."
+        )
         assert isinstance(send(sender), Answered)
 
 
@@ -235,12 +202,6 @@ LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 def stall_before_the_answer(talk: Conversation) -> None:
     talk.read_request()
-    talk.stall()
-
-
-def stall_in_the_headers(talk: Conversation) -> None:
-    talk.read_request()
-    talk.write(b"HTTP/1.1 200 OK\r\nContent-")
     talk.stall()
 
 
@@ -255,12 +216,6 @@ def drip_the_status_line(talk: Conversation) -> None:
     talk.drip(b"H" * 1_000)
 
 
-def drip_headers(talk: Conversation) -> None:
-    talk.read_request()
-    talk.write(b"HTTP/1.1 200 OK\r\n")
-    talk.drip(b"X-Patience: a\r\n" * 100)
-
-
 def drip_a_body(talk: Conversation) -> None:
     talk.read_request()
     talk.write(LENGTH_OF_100_KB)
@@ -273,19 +228,13 @@ def drip_chunks(talk: Conversation) -> None:
     talk.drip(b"1\r\n \r\n" * 200)
 
 
-SLOW = [
-    stall_before_the_answer,
-    stall_in_the_headers,
-    stall_in_the_body,
-    drip_the_status_line,
-    drip_headers,
-    drip_a_body,
-    drip_chunks,
-]
+SLOW = [stall_before_the_answer, stall_in_the_body, drip_the_status_line, drip_a_body, drip_chunks]
 
 
-@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
-@pytest.mark.parametrize("script", SLOW, ids=lambda script: script.__name__.replace("_", " "))
+@pytest.mark.parametrize(
+    ("script", "secure"),
+    [*((script, False) for script in SLOW), (stall_before_the_answer, True), (drip_a_body, True)],
+)
 def test_the_deadline_ends_an_answer_that_does_not_end(
     client: Client, script: Callable[[Conversation], None], secure: bool
 ) -> None:
@@ -293,14 +242,8 @@ def test_the_deadline_ends_an_answer_that_does_not_end(
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
         # Not by our patience alone: the server meets a connection that is gone.
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert isinstance(answer, CallUnanswered)
-    assert len(server.requests) == 1
-
-
-def test_the_deadline_is_told_apart_from_a_broken_connection(client: Client) -> None:
-    with ScriptedServer(drip_a_body) as server:
-        answer = send(client(server.url), within_s=SHORT_S)
     assert unanswered_because(answer) == "No whole answer came before the deadline."
+    assert len(server.requests) == 1
 
 
 MORE_THAN_THE_BUFFERS_HOLD = b" " * (32 * 1024 * 1024)
@@ -423,10 +366,11 @@ def test_an_answer_may_come_before_the_request_was_read(client: Client) -> None:
     assert isinstance(answer, TooLarge)
 
 
-def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
+@pytest.mark.parametrize("head", [b"200 OK", b"302 Found\r\nLocation: /x"])
+def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client, head: bytes) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
-        talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
+        talk.write(b"HTTP/1.1 " + head + b"\r\n\r\n[")
         for _ in range(64):
             talk.write(b" " * 1024 * 1024)
 
@@ -465,7 +409,7 @@ def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) 
     assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
 
 
-@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Again", "308 For good"])
+@pytest.mark.parametrize("status", ["302 Found", "308 For good"])
 def test_a_redirect_is_not_followed(client: Client, status: str) -> None:
     with ScriptedServer() as elsewhere:
         moved = http(status, b"<html>", f"Location: {elsewhere.url}/email/batch")
@@ -476,28 +420,13 @@ def test_a_redirect_is_not_followed(client: Client, status: str) -> None:
     assert "POSTMARK_BASE_URL" in answer.fault.remedy
 
 
-@pytest.mark.parametrize("location", ["http://[bad", "//", "http://a:b:c/", "%%%", "http://"])
+@pytest.mark.parametrize("location", ["http://[bad", "//", "%%%"])
 def test_a_redirect_to_nonsense_is_an_answer_as_well(client: Client, location: str) -> None:
     with ScriptedServer(answering(http("302 Found", b"", f"Location: {location}"))) as server:
         assert isinstance(send(client(server.url)), CallFault)
 
 
-def test_the_body_of_a_redirect_is_bounded_as_any_other(client: Client) -> None:
-    def endless(talk: Conversation) -> None:
-        talk.read_request()
-        talk.write(b"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n")
-        for _ in range(64):
-            talk.write(b" " * 1024 * 1024)
-
-    with ScriptedServer(endless) as server:
-        answer = send(client(server.url))
-        assert server.was_cut_off.wait(PATIENCE_S)
-    assert isinstance(answer, CallUnanswered)
-
-
-@pytest.mark.parametrize(
-    "refusal", ["429 Slow", "500 Oops", "502 Gateway", "503 Down", "504 Late", "408 Late"]
-)
+@pytest.mark.parametrize("refusal", ["429 Slow", "500 Oops", "503 Down", "408 Late"])
 def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: str) -> None:
     with ScriptedServer(answering(http(refusal, b"", "Retry-After: 0"), GOOD)) as server:
         sender = client(server.url)
@@ -508,14 +437,6 @@ def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: s
 
 
 # --- Connections that are kept ------------------------------------------------------------------
-
-
-def test_calls_share_a_connection(client: Client) -> None:
-    with ScriptedServer(answering(GOOD, GOOD, GOOD)) as server:
-        sender = client(server.url)
-        for _ in range(3):
-            assert isinstance(send(sender), Answered)
-    assert server.connections == 1
 
 
 def test_after_anything_but_a_plain_200_the_next_call_has_a_connection_of_its_own(

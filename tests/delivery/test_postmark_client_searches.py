@@ -74,14 +74,6 @@ def test_a_search_names_the_stream_because_postmark_takes_another_by_itself(
     ]
 
 
-def test_a_search_has_no_date_because_postmarks_days_are_not_ours(
-    provider: responses.RequestsMock, client: Postmark
-) -> None:
-    answer_with(provider, 0, [])
-    search(client)
-    assert not any("date" in name for name in queries(provider)[0])
-
-
 def test_a_stream_with_odd_characters_is_quoted(
     provider: responses.RequestsMock, client: Postmark
 ) -> None:

@@ -18,11 +18,11 @@ from django.db.models.functions import Now
 from delivery.delivery_key import DeliveryKey
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
 from delivery.queue import control, identity
-from delivery.queue.claim import claim
 from delivery.queue.reconcile import editions_to_walk, end_reconciliation
 from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
 from publishing.publish import publish
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
 
@@ -91,8 +91,8 @@ def until_silence_counts(newsroom: Newsroom) -> None:
     let_time_pass(newsroom, LAST_LOOK_UP_S + CALL_S + 1)
 
 
-def accept_another_copy(provider: SandboxServer, edition: Edition, recipient: int) -> None:
-    """What must never happen: the provider has a second message under the same key."""
+def accept(provider: SandboxServer, edition: Edition, key: str) -> None:
+    """What must never happen: a message that nobody here sent, under the tag of an edition."""
     answer = requests.post(
         f"{provider.url}/email",
         json={
@@ -102,7 +102,7 @@ def accept_another_copy(provider: SandboxServer, edition: Edition, recipient: in
             "TextBody": "Swifts",
             "MessageStream": edition.stream,
             "Tag": f"issue-{edition.issue_id.hex}",
-            "Metadata": {"delivery": key_of(edition, recipient), "attempt": "0" * 32},
+            "Metadata": {"delivery": key, "attempt": "0" * 32},
         },
         headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
         timeout=10,
@@ -155,21 +155,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     newsroom.books(edition)
 
 
-def test_before_silence_counts_nothing_goes_on(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = newsroom.publish(3)
-    identity.declare_restored()
-    let_time_pass(newsroom, LAST_LOOK_UP_S)
-    assert reconcile("--no-wait")["reconciled"] == 0
-    assert not control.resume(edition.pk)
-    assert claim(newsroom.author.pk, lease_s=5) is None
-    let_time_pass(newsroom, CALL_S + 1)
-    assert reconcile("--no-wait")["reconciled"] == 1
-    assert newsroom.step()
-
-
-@pytest.mark.parametrize("outcome", ["withdrawn", "suppressed", "failed"])
+@pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
 def test_whoever_was_given_up_and_has_a_copy_all_the_same_is_recorded_as_sent(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, outcome: str
 ) -> None:
@@ -199,8 +185,7 @@ def test_what_a_worker_holds_is_left_to_it_and_not_sent_again(
     backup = KeptRows()
     newsroom.deliver_all()
     backup.put_back()
-    held = claim(newsroom.author.pk, lease_s=50)
-    assert held is not None
+    held = taken()
     answer = reconcile()
     assert (answer["found"], answer["recorded"]) == (3, 0)
     newsroom.dispatcher().deliver(held)
@@ -216,20 +201,7 @@ def test_a_hit_is_believed_by_its_key_and_not_by_its_tag(
 ) -> None:
     edition, other = newsroom.publish(2), newsroom.publish()
     stranger = DeliveryKey(other.issue_id, 1, rows(other)[0].recipient_id)
-    requests.post(
-        f"{provider.url}/email",
-        json={
-            "From": "letter@example.org",
-            "To": "reader0@example.net",
-            "Subject": "Swifts",
-            "TextBody": "Swifts",
-            "MessageStream": "broadcast",
-            "Tag": f"issue-{edition.issue_id.hex}",
-            "Metadata": {"delivery": str(stranger)},
-        },
-        headers={"X-Postmark-Server-Token": "sandbox", "Accept": "application/json"},
-        timeout=10,
-    )
+    accept(provider, edition, str(stranger))
     assert reconcile(str(edition.issue_id))["recorded"] == 0
     assert newsroom.outcomes(other) == ["waiting"] * 2
 
@@ -332,23 +304,6 @@ def test_mail_of_a_moment_ago_may_not_be_in_the_search_yet(
     assert reconcile()["missing"] == 0
 
 
-def test_mail_older_than_postmarks_memory_is_not_missed(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = forget_at_the_provider(newsroom, provider)
-    let_time_pass(newsroom, 46 * 86_400)
-    assert reconcile(str(edition.issue_id))["missing"] == 0
-
-
-def test_a_search_that_does_not_show_later_mail_says_nothing(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = forget_at_the_provider(newsroom, provider)
-    until_silence_counts(newsroom)
-    provider.sandbox.set_fault("search_delay", seconds=3600)
-    assert reconcile(str(edition.issue_id))["missing"] == 0
-
-
 def test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
 ) -> None:
@@ -378,32 +333,19 @@ def test_an_edition_whose_mail_postmark_has_forgotten_does_not_go_on(
 # --- Two copies -----------------------------------------------------------------------------------
 
 
-def test_two_copies_raise_an_alarm_and_stop_the_edition(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2
-    edition = newsroom.publish(4)
-    newsroom.step()
-    accept_another_copy(provider, edition, rows(edition)[0].recipient_id)
-    for _ in range(2):
-        assert reconcile()["twice"] == 1
-    edition.refresh_from_db()
-    assert edition.control == "stopped"
-    assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
-
-
 def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
     edition = newsroom.publish(4)
     newsroom.step()
-    accept_another_copy(provider, edition, rows(edition)[3].recipient_id)
-    accept_another_copy(provider, edition, rows(edition)[3].recipient_id)
+    for _ in range(2):
+        accept(provider, edition, key_of(edition, rows(edition)[3].recipient_id))
     identity.declare_restored()
     until_silence_counts(newsroom)
     answer = reconcile()
     assert (answer["twice"], answer["reconciled"], answer["recorded"]) == (1, 1, 1)
+    assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
     edition.refresh_from_db()
     assert edition.control == "stopped"
     assert "second copy" in edition.control_reason
@@ -459,16 +401,15 @@ def test_a_bare_time_without_a_copy_raises_an_alarm_is_asked_about_and_cleared(
 # --- A provider that does not answer --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", ["search_503", "search_429"])
 def test_a_search_that_fails_for_a_while_is_asked_again(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any, fault: str
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
     newsroom.publish(2)
     backup = KeptRows()
     newsroom.deliver_all()
     backup.put_back()
-    provider.sandbox.set_fault(fault, calls=3)
+    provider.sandbox.set_fault("search_503", calls=3)
     assert reconcile()["recorded"] == 2
 
 
@@ -530,42 +471,32 @@ def test_an_edition_whose_books_do_not_balance_is_said_and_the_others_are_reconc
 MANY = 10_400
 
 
-def sent_by_a_database_that_forgot_it(newsroom: Newsroom, settings: Any) -> Edition:
-    """An edition of which the provider has every copy and we have not one on record."""
+def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_one_by_one(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
     settings.DELIVERY_BATCH_SIZE = 500
     edition = newsroom.publish(MANY)
     backup = KeptRows()
     newsroom.deliver_all()
-    backup.put_back()
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    return edition
+    parcels = list(provider.sandbox.outbox.parcels_newest_first())
+    at_ns = min(parcel.at_ns for parcel in parcels)
+    for apart_ns in (7 * 10**9, 0):
+        # The provider has every copy, and none is on record here.
+        backup.put_back(keep=True)
+        identity.declare_restored()
+        until_silence_counts(newsroom)
+        provider.sandbox.calls.clear()
+        for number, parcel in enumerate(parcels):
+            parcel.at_ns = at_ns - number * apart_ns
 
+        answer = reconcile()
 
-def test_more_than_can_be_paged_through_is_cut_by_time(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
-) -> None:
-    edition = sent_by_a_database_that_forgot_it(newsroom, settings)
-    for number, parcel in enumerate(provider.sandbox.outbox.parcels_newest_first()):
-        parcel.at_ns -= number * 7 * 10**9
-    answer = reconcile()
-    assert (answer["found"], answer["recorded"]) == (MANY, MANY)
-    assert (answer["reconciled"], answer["exit"]) == (1, 0)
-    assert newsroom.books(edition).sent == MANY
-    # Pages and windows, and nothing one by one.
-    assert provider.sandbox.summary()["calls"]["by_path"]["/messages/outbound"] < 200
-
-
-def test_a_second_that_holds_too_many_is_asked_about_one_by_one(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
-) -> None:
-    edition = sent_by_a_database_that_forgot_it(newsroom, settings)
-    at_ns = min(parcel.at_ns for parcel in provider.sandbox.outbox.parcels_newest_first())
-    for parcel in provider.sandbox.outbox.parcels_newest_first():
-        parcel.at_ns = at_ns
-    answer = reconcile()
-    assert (answer["found"], answer["reconciled"]) == (MANY, 1)
-    assert newsroom.books(edition).sent == MANY
+        assert (answer["found"], answer["recorded"]) == (MANY, MANY)
+        assert (answer["reconciled"], answer["exit"]) == (1, 0)
+        assert newsroom.books(edition).sent == MANY
+        if apart_ns:
+            # Pages and windows, and nothing one by one.
+            assert len(provider.sandbox.calls.newest_first()) < 200
 
 
 # --- What it goes back to -------------------------------------------------------------------------

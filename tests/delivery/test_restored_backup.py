@@ -24,6 +24,7 @@ from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import server_user
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.copied_database import backup_of
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.manage import Installation
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.worker_process import WorkerProcess
@@ -196,8 +197,7 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(
 
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    held = claim(newsroom.author.pk, lease_s=50)
-    assert held is not None
+    held = taken()
     identity.notice()
     restored_identity()
     identity.notice()
@@ -441,11 +441,7 @@ def test_files_that_were_put_back_as_they_were_are_declared_to_be_restored(
 
 
 def test_a_dump_that_was_restored_on_another_server_is_noticed(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    database_url: str,
-    settings: object,
-    tmp_path: Path,
+    newsroom: Newsroom, provider: SandboxServer, database_url: str, settings: object, tmp_path: Path
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 5  # type: ignore[attr-defined]
     identity.notice()

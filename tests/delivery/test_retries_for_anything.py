@@ -60,11 +60,7 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
 @repeatable
 @given(st.lists(message_answers, min_size=1, max_size=6), counts, counts, jitters, policies)
 def test_each_recipient_gets_the_fate_of_their_own_message(
-    answers: list[outcomes.MessageAnswer],
-    tries: int,
-    setbacks: int,
-    jitter: float,
-    policy: Policy,
+    answers: list[outcomes.MessageAnswer], tries: int, setbacks: int, jitter: float, policy: Policy
 ) -> None:
     recipients = range(100, 100 + len(answers))
     settlement = after_call(
@@ -108,12 +104,7 @@ def test_a_call_without_answers_by_message_never_settles_anybody(
 ) -> None:
     recipients = set(range(count))
     settlement = after_call(
-        answer,
-        sorted(recipients),
-        tries=tries,
-        setbacks=setbacks,
-        jitter=jitter,
-        policy=policy,
+        answer, sorted(recipients), tries=tries, setbacks=setbacks, jitter=jitter, policy=policy
     )
     holds_for_every(settlement, recipients)
     assert not settlement.counts_as_try

@@ -7,9 +7,7 @@ from django.db import IntegrityError
 
 from delivery.models import Batch, Delivery
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    accepted,
-)
+from tests.delivery.hands_on_an_edition import accepted
 from tests.delivery.newsroom import Newsroom
 
 

@@ -8,10 +8,7 @@ from django.db.models.functions import Now
 from delivery.models import Delivery, Edition
 from delivery.queue import control
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    accepted,
-    states,
-)
+from tests.delivery.hands_on_an_edition import accepted, states
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 

@@ -9,12 +9,13 @@ import pytest
 from delivery import retries
 from delivery.models import Attempt, Delivery, Evidence
 from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
-from delivery.queue.claim import Claim, claim
+from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.settlement import Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 
@@ -24,9 +25,7 @@ POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 def a_started_call() -> tuple[Claim, uuid.UUID, tuple[int, ...]]:
     """A worker between the start of its call and its settling."""
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-    attempt = uuid.uuid4()
+    claimed, attempt = taken(), uuid.uuid4()
     started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
     assert isinstance(started, Started)
     return claimed, attempt, tuple(started.recipients)
@@ -71,23 +70,6 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     assert newsroom.books(edition).unknown == 3
 
 
-def test_what_a_stale_worker_was_told_was_accepted_is_in_doubt_no_longer(
-    newsroom: Newsroom,
-) -> None:
-    edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
-    newsroom.let_time_pass(11)
-    newsroom.sweep()
-
-    settled = settle_call(
-        claimed, attempt, decision(all_accepted(recipients), recipients), Attempt.Result.ANSWERED
-    )
-
-    assert not settled
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert newsroom.state(edition) == "succeeded"
-
-
 def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = a_started_call()
@@ -101,24 +83,6 @@ def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: New
     kept = Evidence.objects.filter(issue_id=edition.issue_id)
     assert sorted(fact.recipient_id for fact in kept) == sorted(recipients)
     assert {fact.attempt for fact in kept} == {attempt}
-
-
-def test_evidence_that_was_kept_settles_the_doubt_at_the_next_look_up(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
-    newsroom.let_time_pass(11)
-    newsroom.sweep()
-    settle_call(
-        claimed, attempt, decision(all_accepted(recipients), recipients), Attempt.Result.ANSWERED
-    )
-
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
-
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert provider.sandbox.summary()["accepted"] == 0
 
 
 def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> None:
@@ -186,21 +150,7 @@ def test_an_inactive_address_is_suppressed_and_the_others_are_sent(
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_acceptance_without_an_error_code_is_acceptance(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("success_without_error_code", calls=1)
-
-    newsroom.deliver_all()
-
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert provider.sandbox.summary()["accepted"] == 3
-
-
-@pytest.mark.parametrize(
-    "fault", ["refuse_429", "maintenance_503", "forbidden_403_html"], ids=lambda kind: kind
-)
+@pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
 def test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try(
     newsroom: Newsroom, provider: SandboxServer, fault: str
 ) -> None:
@@ -267,26 +217,6 @@ def test_a_call_that_is_too_large_goes_in_halves(
     assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
     assert newsroom.outcomes(edition) == ["sent"] * 5
     assert provider.sandbox.summary()["accepted"] == 5
-
-
-def test_one_answer_with_every_kind_of_result_settles_each_copy_by_its_own(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=6)
-    provider.sandbox.set_fault(
-        "item_error", code=300, text=NO_SUCH_ADDRESS, recipients=["reader1@example.net"]
-    )
-    newsroom.step()
-    assert newsroom.outcomes(edition).count("failed") == 1
-
-    another = newsroom.publish()
-    provider.sandbox.faults.clear()
-    provider.sandbox.set_fault("item_error", code=406, recipients=["reader2@example.net"])
-    newsroom.step()
-
-    # The refused reader is not in the second audience at all; the inactive one is suppressed.
-    assert newsroom.outcomes(another) == ["sent", "suppressed", "sent", "sent", "sent"]
-    assert newsroom.state(another) == "succeeded"
 
 
 def test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement(

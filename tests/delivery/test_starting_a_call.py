@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
+from tests.delivery.beside import Beside
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 
@@ -25,19 +26,13 @@ def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> 
     """A worker is in the middle of its call: the provider has it and does not answer yet."""
     provider.sandbox.set_fault("hold", moment=moment, calls=1)
 
-    def work() -> None:
-        newsroom.step()
-        connection.close()
-
-    worker = threading.Thread(target=work)
-    worker.start()
+    worker = Beside(newsroom.step)
     assert provider.sandbox.gate.wait_until(lambda: provider.sandbox.gate.held == 1, 30)
     try:
         yield
     finally:
         provider.sandbox.gate.release()
-        worker.join(timeout=30)
-        assert not worker.is_alive()
+        worker.end()
 
 
 def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
@@ -50,6 +45,8 @@ def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
         assert attempt.messages == 3
         assert attempt.finished_at is None
         assert newsroom.batch(edition).state == Batch.State.SENDING
+        books = newsroom.books(edition)
+        assert (books.waiting, books.sent) == (3, 0)
         assert provider.sandbox.summary()["accepted"] == 0
 
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
@@ -60,10 +57,7 @@ def test_no_transaction_is_open_while_a_call_is_in_the_air(
 ) -> None:
     newsroom.publish(readers=3)
 
-    with (
-        a_call_held_by(provider, newsroom, "after_accept"),
-        connection.cursor() as cursor,
-    ):
+    with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT count(*) FILTER (WHERE xact_start IS NOT NULL), count(*)
@@ -77,21 +71,9 @@ def test_no_transaction_is_open_while_a_call_is_in_the_air(
     assert in_transaction == 0
 
 
-def test_copies_in_a_call_count_as_waiting_and_the_books_balance(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-
-    with a_call_held_by(provider, newsroom, "after_accept"):
-        books = newsroom.books(edition)
-
-    assert (books.waiting, books.sent) == (3, 0)
-
-
 def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    late = claim(uuid.uuid4(), lease_s=30)
-    assert late is not None
+    late = taken()
     newsroom.let_time_pass(31)
 
     assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
@@ -100,8 +82,7 @@ def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> No
 
 def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
-    lost = claim(uuid.uuid4(), lease_s=30)
-    assert lost is not None
+    lost = taken()
     newsroom.let_time_pass(31)
     newsroom.sweep()
     assert claim(uuid.uuid4(), lease_s=30) is not None
@@ -111,8 +92,7 @@ def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Ne
 
 def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
 
     started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
 
@@ -243,12 +223,12 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
     def test_many_of_them_are_asked_about_one_by_one_and_none_waits_for_another(
         self, newsroom: Newsroom, provider: SandboxServer
     ) -> None:
-        edition = newsroom.publish(readers=30)
+        edition = newsroom.publish(readers=10)
         newsroom.deliver_all()
         Delivery.objects.filter(issue=edition.issue_id).update(
             outcome="waiting", provider_message_id=None, evidence=None
         )
-        Batch.objects.filter(edition=edition).update(state="ready", waiting=30, sent=0)
+        Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
         # Every other search fails: were they one look-up, none of them would ever end.
         provider.sandbox.set_fault("search_503", every=2)
 
@@ -256,8 +236,8 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
             newsroom.deliver_all()
             newsroom.let_time_pass(900)
 
-        assert newsroom.outcomes(edition) == ["sent"] * 30
-        assert provider.sandbox.summary()["accepted"] == 30
+        assert newsroom.outcomes(edition) == ["sent"] * 10
+        assert provider.sandbox.summary()["accepted"] == 10
 
     def test_an_acceptance_that_is_on_record_is_a_mark_too(
         self, newsroom: Newsroom, provider: SandboxServer
@@ -280,8 +260,7 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
 
 def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
 
     # The call would leave before the outer transaction commits its record, or undoes it.
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():

@@ -156,8 +156,7 @@ def _is_one_by_itself(value: Any) -> bool:
 
 @repeatable
 @given(
-    value=JSON | st.fixed_dictionaries({"Suppressions": st.lists(JSON)}),
-    size=st.integers(1, 40),
+    value=JSON | st.fixed_dictionaries({"Suppressions": st.lists(JSON)}), size=st.integers(1, 40)
 )
 def test_whatever_comes_it_is_a_list_or_it_is_not(value: Any, size: int) -> None:
     assert is_whole(json.dumps(value, allow_nan=False).encode(), size) == _is_one_by_itself(value)

@@ -7,16 +7,19 @@ import pytest
 from delivery.models import Batch
 from delivery.queue import control
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import (
-    accepted,
-)
+from tests.delivery.hands_on_an_edition import accepted
 from tests.delivery.newsroom import Newsroom
 
 
 @pytest.mark.usefixtures("small_batches")
 class TestTheHold:
-    def test_called_back_nobody_gets_it(self, newsroom: Newsroom, provider: SandboxServer) -> None:
+    @pytest.mark.parametrize("paused", [False, True])
+    def test_called_back_nobody_gets_it(
+        self, newsroom: Newsroom, provider: SandboxServer, paused: bool
+    ) -> None:
         edition = newsroom.publish(readers=5, hold_s=60)
+        if paused:
+            control.pause(edition.pk)
 
         assert control.call_back(edition.pk) == 5
 
@@ -25,11 +28,6 @@ class TestTheHold:
         assert newsroom.state(edition) == "cancelled"
         assert newsroom.outcomes(edition) == ["withdrawn"] * 5
         assert accepted(provider) == 0
-
-    def test_a_paused_one_can_be_called_back_as_well(self, newsroom: Newsroom) -> None:
-        edition = newsroom.publish(readers=2, hold_s=60)
-        control.pause(edition.pk)
-        assert control.call_back(edition.pk) == 2
 
     def test_once_the_hold_is_over_it_is_too_late_to_call_back(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 
 import pytest
@@ -15,28 +14,23 @@ from delivery.dispatch import postmark_from_settings
 from delivery.look_up import look_up
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.outcomes import Answered, NotNow, Unanswered
-from delivery.queue.claim import claim, claim_look_up
+from delivery.queue.claim import claim_look_up
 from delivery.queue.doubt import doubt_of
 from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.start import Started, start
 from delivery.settlement import Next, Settlement
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.beside import Beside, at_once
+from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.newsroom import Newsroom
 
 # How a call can be accepted without its worker learning of it.
-ACCEPTED_UNHEARD = [
-    "accept_then_close",
-    "accept_then_500",
-    "accept_then_truncate",
-    "accept_then_garble",
-    "accept_then_wrong_length",
-]
+ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
 
 
 def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
     """The attempt is on record, and nobody will ever settle it."""
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     attempt = uuid.uuid4()
     start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
     return attempt
@@ -63,12 +57,11 @@ def test_what_was_accepted_unheard_is_found_by_asking_and_never_sent_twice(
     assert newsroom.state(edition) == "succeeded"
 
 
-@pytest.mark.parametrize("fault", ["close_before_reading", "bad_gateway_502_html"])
 def test_what_was_surely_not_accepted_is_sent_again_after_the_last_look_up(
-    newsroom: Newsroom, provider: SandboxServer, fault: str
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault(fault, calls=1)
+    provider.sandbox.set_fault("bad_gateway_502_html", calls=1)
     newsroom.deliver_all()
 
     for elapsed, looked_up in ((61, 1), (240, 2)):
@@ -118,14 +111,13 @@ def test_of_a_call_that_was_accepted_in_part_the_rest_goes_again_and_only_the_re
     assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (5, 0)
 
 
-@pytest.mark.parametrize("fault", ["search_503", "search_429"])
 def test_a_look_up_that_fails_says_nothing_and_does_not_count(
-    newsroom: Newsroom, provider: SandboxServer, fault: str
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
-    provider.sandbox.set_fault(fault, calls=None)
+    provider.sandbox.set_fault("search_503", calls=None)
 
     for _ in range(6):
         newsroom.let_time_pass(900)
@@ -166,40 +158,6 @@ def test_while_the_search_does_not_show_later_mail_its_silence_does_not_count(
     assert provider.sandbox.summary()["accepted"] == 6
 
 
-def test_the_search_is_asked_on_the_stream_of_the_edition(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    # The provider's search looks at its transactional stream unless another is named: a look-up
-    # that forgot it would find nothing and send everything again.
-    edition = newsroom.publish(readers=3)
-    assert edition.stream == "broadcast"
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
-
-    newsroom.let_time_pass(61)
-    newsroom.step()
-
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-
-
-def test_by_the_policy_hold_a_person_decides_about_what_was_not_found(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
-    settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("close_before_reading", calls=1)
-    newsroom.deliver_all()
-
-    for _ in range(5):
-        newsroom.let_time_pass(900)
-        newsroom.deliver_all()
-
-    assert newsroom.batch(edition).state == "parked"
-    assert newsroom.state(edition) == "needs_attention"
-    assert newsroom.books(edition).unknown == 3
-    assert provider.sandbox.summary()["accepted"] == 0
-
-
 def test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -215,34 +173,6 @@ def test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on(
     assert batch.doubt_since == attempt.deadline_at
     assert (batch.due_at - attempt.deadline_at).total_seconds() == pytest.approx(60)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
-
-
-def test_the_same_doubt_is_not_looked_up_by_two_workers(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
-    newsroom.let_time_pass(61)
-
-    assert claim_look_up(uuid.uuid4(), lease_s=30) is not None
-    assert claim_look_up(uuid.uuid4(), lease_s=30) is None
-
-
-def test_a_second_try_is_the_same_mail_under_another_attempt(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
-    settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=1)
-    provider.sandbox.set_fault("bad_gateway_502_html", calls=1)
-    newsroom.deliver_all()
-    newsroom.let_time_pass(2)
-    newsroom.deliver_all()
-
-    first, second = newsroom.attempts(edition)
-    assert first.pk != second.pk
-    assert (first.result, second.result) == ("unknown", "answered")
-    assert newsroom.outcomes(edition) == ["sent"]
 
 
 def test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early(
@@ -269,8 +199,7 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
+    claimed = taken()
     attempt = uuid.uuid4()
     started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
     assert isinstance(started, Started)
@@ -327,23 +256,10 @@ def all_in_doubt(edition: Edition) -> None:
 def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     all_in_doubt(newsroom.publish(readers=10))
-    barrier = threading.Barrier(20, timeout=30)
-    claimed: list[int] = []
 
-    def a_worker() -> None:
-        connection.ensure_connection()
-        barrier.wait()
-        found = claim_look_up(uuid.uuid4(), lease_s=30)
-        if found:
-            claimed.append(found.batch)
-        connection.close()
+    found = at_once(20, lambda: claim_look_up(uuid.uuid4(), lease_s=30))
 
-    threads = [threading.Thread(target=a_worker) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-
+    claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
 
@@ -354,21 +270,14 @@ def test_doubt_that_another_transaction_is_claiming_is_passed_over(
     edition = newsroom.publish(readers=4)
     all_in_doubt(edition)
     lower, higher = newsroom.batches(edition)
-    claimed: list[int] = []
-
-    def another_worker() -> None:
-        found = claim_look_up(uuid.uuid4(), lease_s=30)
-        claimed.append(found.batch if found else 0)
-        connection.close()
 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        thread = threading.Thread(target=another_worker)
-        thread.start()
         # The lock is held until the other has its batch: were it waited for, this would not end.
-        thread.join(timeout=30)
+        claimed = Beside(lambda: claim_look_up(uuid.uuid4(), lease_s=30)).end()
 
-    assert claimed == [higher.pk]
+    assert claimed is not None
+    assert claimed.batch == higher.pk
 
 
 def test_a_look_up_that_lost_its_claim_changes_nothing(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-import random
 import threading
 import uuid
 from collections.abc import Iterator
@@ -16,12 +14,12 @@ from django.db import connection, transaction
 from django.test import Client
 
 from delivery import chores
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue import provider_event
 from delivery.queue.split import lock_edition
 from delivery.webhook import LONGEST_BODY
 from postmark_sandbox.server import SandboxServer
-from tests.browser.web_site import running_site
+from tests.delivery.beside import Beside, at_once
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, PATH, USER, WebSite, credentials, event, key_of, post
 
@@ -98,21 +96,11 @@ def test_a_post_needs_no_csrf_token_and_nothing_but_a_post_is_taken(newsroom: Ne
     client = Client(enforce_csrf_checks=True)
 
     assert post(b"{}", client=client) == 200
+    # An address without its last slash is no redirect: Postmark would not follow it.
+    assert post(b"{}", path=PATH.rstrip("/")) == 200
     for method in (client.get, client.put, client.delete, client.options):
         answer = method(PATH, secure=True, headers={"Authorization": credentials()})
         assert answer.status_code == 405
-
-
-def test_an_address_without_its_last_slash_is_no_redirect(newsroom: Newsroom) -> None:
-    answer = Client().post(
-        PATH.rstrip("/"),
-        b"{}",
-        content_type="application/json",
-        secure=True,
-        headers={"Authorization": credentials()},
-    )
-
-    assert answer.status_code == 200
 
 
 # --- What is kept ---------------------------------------------------------------------------------
@@ -122,17 +110,12 @@ def test_an_address_without_its_last_slash_is_no_redirect(newsroom: Newsroom) ->
     ("body", "kind"),
     [
         (b"", ""),
-        (b"not json", ""),
         (b"\xff\xfe\x00", ""),
-        (b"[]", ""),
-        (b"null", ""),
         (b"[" * 100_000, ""),
-        (b"{}", ""),
         (b'{"RecordType": null}', ""),
         (b'{"RecordType": "Bad\\u0000Type"}', ""),
         (b'{"RecordType": "' + b"x" * 500 + b'"}', "x" * 40),
         (b'{"RecordType": "NewInTwentyThirty", "MessageID": {}}', "NewInTwentyThirty"),
-        (b'{"FromFull": {"Email": "a@example.net"}}', ""),
     ],
 )
 def test_what_is_not_understood_is_kept_as_it_came_and_answered_200(
@@ -149,19 +132,13 @@ def test_what_is_not_understood_is_kept_as_it_came_and_answered_200(
     "changed",
     [
         {"MessageID": None},
-        {"MessageID": ""},
-        {"MessageID": 7},
         {"MessageID": "x" * 101},
         {"MessageID": "nul\x00"},
         {"Metadata": None},
-        {"Metadata": {}},
-        {"Metadata": []},
         {"Metadata": {"delivery": 1}},
-        {"Metadata": {"delivery": "of another system"}},
         {"Metadata": {"delivery": "0" * 32 + ".1.1"}},
         {"Metadata": {"delivery": "0" * 32 + ".999999999.999999999999999999"}},
         {"RecordType": "Inbound"},
-        {"RecordType": ["Delivery"]},
     ],
 )
 def test_what_says_nothing_about_our_mail_is_kept_and_changes_nothing(
@@ -198,9 +175,7 @@ def test_neither_bodies_nor_addresses_come_into_the_log(
 # --- What is made of it ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "record_type", ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
-)
+@pytest.mark.parametrize("record_type", ["Delivery", "Bounce", "SubscriptionChange", "Open"])
 def test_whatever_befell_a_message_proves_that_it_was_accepted(
     in_doubt: Edition, newsroom: Newsroom, record_type: str
 ) -> None:
@@ -242,35 +217,11 @@ def test_the_event_of_a_copy_that_is_settled_already_writes_nothing_more(
     # Not even the edition's lock is asked for, which somebody else holds here.
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        poster = threading.Thread(
-            target=_post_and_close,
-            args=(event(key_of(edition, row.recipient_id), row.provider_message_id),),
-        )
-        poster.start()
-        poster.join()
+        body = event(key_of(edition, row.recipient_id), row.provider_message_id)
+        assert Beside(lambda: post(body)).end() == 200
 
     assert applied() == [True]
     assert not Evidence.objects.exists()
-
-
-def _post_and_close(body: dict[str, object]) -> None:
-    try:
-        assert post(body) == 200
-    finally:
-        connection.close()
-
-
-def test_the_event_of_a_second_copy_stops_the_edition(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=1)
-    newsroom.deliver_all()
-    (recipient,) = recipients_of(edition)
-
-    post(event(key_of(edition, recipient), "another-message"))
-
-    assert [alarm.about for alarm in Alarm.objects.all()] == ["another-message"]
-    assert Edition.objects.get(pk=edition.pk).control == "stopped"
 
 
 # --- Again, at once, in any order -----------------------------------------------------------------
@@ -290,48 +241,11 @@ def test_ten_that_post_the_same_event_at_once_are_one_event(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     body = event(key_of(in_doubt, recipients_of(in_doubt)[0]), "m-1")
-    together = threading.Barrier(10)
-    answers: list[int] = []
 
-    def one_of_ten() -> None:
-        try:
-            together.wait(30)
-            answers.append(post(body))
-        finally:
-            connection.close()
-
-    posters = [threading.Thread(target=one_of_ten) for _ in range(10)]
-    for poster in posters:
-        poster.start()
-    for poster in posters:
-        poster.join()
-
-    assert answers == [200] * 10
+    assert at_once(10, lambda: post(body)) == [200] * 10
     assert applied() == [True]
     assert Evidence.objects.count() == 1
     assert newsroom.books(in_doubt).sent == 1
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_shuffled_and_doubled_events_end_the_same(
-    in_doubt: Edition, newsroom: Newsroom, seed: int
-) -> None:
-    recipients = recipients_of(in_doubt)
-    events = [
-        event(key_of(in_doubt, recipient), f"m-{recipient}", record_type=record_type)
-        for recipient, record_type in itertools.product(recipients, ["Delivery", "Bounce", "Open"])
-    ] * 2
-    random.Random(seed).shuffle(events)
-
-    for body in events:
-        assert post(body) == 200
-
-    assert newsroom.outcomes(in_doubt) == ["sent"] * 3
-    rows = Delivery.objects.filter(issue=in_doubt.issue_id)
-    assert {row.provider_message_id for row in rows} == {f"m-{one}" for one in recipients}
-    assert Evidence.objects.count() == 3
-    assert not Alarm.objects.exists()
-    assert newsroom.state(in_doubt) == "succeeded"
 
 
 # --- First kept, then applied ---------------------------------------------------------------------
@@ -405,9 +319,7 @@ def test_who_waits_too_long_for_a_lock_leaves_the_event_to_a_worker(
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, in_doubt.pk)
-        poster = threading.Thread(target=_post_and_close, args=(body,))
-        poster.start()
-        poster.join()
+        assert Beside(lambda: post(body)).end() == 200
         assert applied() == [False]
 
     chores.do_all()
@@ -419,18 +331,15 @@ def test_who_waits_too_long_for_a_lock_leaves_the_event_to_a_worker(
 
 
 def test_a_site_whose_database_is_down_asks_postmark_to_come_again(
-    newsroom: Newsroom, provider: SandboxServer
+    newsroom: Newsroom,
 ) -> None:
-    known = {"POSTMARK_WEBHOOK_USER": USER, "POSTMARK_WEBHOOK_PASSWORD": PASSWORD}
-    # Nothing answers at the discard port.
-    with running_site("postgres://nobody@127.0.0.1:9/nothing", provider.url, known) as site:
-        asked = HTTPConnection(site.url.removeprefix("http://"), timeout=60)
-        asked.request("POST", PATH, b"{}", {"Authorization": credentials()})
-        answer = asked.getresponse()
-        answer.read()
-        asked.close()
+    connection.close()
+    with pytest.MonkeyPatch.context() as patch:
+        # Nothing answers at the discard port.
+        patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+        patch.setitem(connection.settings_dict, "PORT", "9")
 
-    assert answer.status == 503
+        assert post(b"{}") == 503
 
 
 def test_a_line_to_the_database_that_is_cut_is_answered_503_and_the_next_event_is_kept(
@@ -485,22 +394,6 @@ def test_webhooks_of_a_real_provider_settle_a_call_whose_answer_was_lost(
     assert not Alarm.objects.exists()
 
 
-def test_webhooks_of_an_ordinary_edition_double_nothing(
-    newsroom: Newsroom, site: WebSite, settings: object
-) -> None:
-    with SandboxServer(webhook_url=site.webhook_url) as provider:
-        settings.POSTMARK_BASE_URL = provider.url  # type: ignore[attr-defined]
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"  # type: ignore[attr-defined]
-        edition = newsroom.publish(readers=20)
-        newsroom.deliver_all()
-        _wait_for_the_webhooks(provider)
-
-    assert newsroom.outcomes(edition) == ["sent"] * 20
-    assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 20
-    assert not Alarm.objects.exists()
-    assert Batch.objects.get(edition=edition).state == "done"
-
-
 def _wait_for_the_webhooks(provider: SandboxServer) -> None:
     told = threading.Event()
     for _ in range(600):
@@ -542,31 +435,15 @@ def test_a_body_of_untold_length_is_not_taken_for_an_empty_one(
     assert not ProviderEvent.objects.exists()
 
 
-@pytest.mark.parametrize("length", ["9" * 5000, "0" * 5000 + "9" * 30])
+@pytest.mark.parametrize(
+    ("length", "status", "kept"),
+    [("9" * 5000, 413, 0), ("0" * 5000 + "9" * 30, 413, 0), ("0" * 50 + "2", 200, 1)],
+)
 def test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read(
-    newsroom: Newsroom, length: str
+    newsroom: Newsroom, length: str, status: int, kept: int
 ) -> None:
-    assert _with_length(length) == 413
-    assert not ProviderEvent.objects.exists()
-
-
-def test_a_length_is_read_whatever_noughts_stand_before_it(newsroom: Newsroom) -> None:
-    assert _with_length("0" * 50 + "2") == 200
-    assert bytes(ProviderEvent.objects.get().body) == b"{}"
-
-
-def _with_length(length: str) -> int:
-    """An empty event, under a length as a server hands it to the site."""
-    answer = Client().generic(
-        "POST",
-        PATH,
-        b"{}",
-        content_type="application/json",
-        secure=True,
-        headers={"Authorization": credentials()},
-        CONTENT_LENGTH=length,
-    )
-    return int(answer.status_code)
+    assert post(b"{}", length=length) == status
+    assert ProviderEvent.objects.count() == kept
 
 
 def test_a_time_that_is_still_to_come_is_when_the_event_was_seen(

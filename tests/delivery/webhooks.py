@@ -25,14 +25,23 @@ def credentials(user: str = USER, password: str = PASSWORD) -> str:
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
-def post(body: bytes | dict[str, Any], *, client: Client | None = None, **headers: str) -> int:
+def post(
+    body: bytes | dict[str, Any],
+    *,
+    client: Client | None = None,
+    path: str = PATH,
+    length: str | None = None,
+    **headers: str,
+) -> int:
     """Post an event as Postmark does; the status of the answer."""
-    answer = (client or Client(enforce_csrf_checks=True)).post(
-        PATH,
+    answer = (client or Client(enforce_csrf_checks=True)).generic(
+        "POST",
+        path,
         body if isinstance(body, bytes) else orjson.dumps(body),
         content_type="application/json",
         secure=True,
         headers={"Authorization": credentials()} | headers,
+        **({} if length is None else {"CONTENT_LENGTH": length}),
     )
     return int(answer.status_code)
 

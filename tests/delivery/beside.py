@@ -1,0 +1,50 @@
+"""What goes on beside a test: in threads, each with a database connection of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from django.db import connection
+
+T = TypeVar("T")
+
+
+class Beside(Generic[T]):
+    """Something that begins at once in a thread."""
+
+    def __init__(self, do: Callable[[], T]) -> None:
+        self._do = do
+        self._results: list[T] = []
+        self._errors: list[Exception] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._results.append(self._do())
+        except Exception as error:  # noqa: BLE001 -- it is raised again where the end is awaited
+            self._errors.append(error)
+        finally:
+            connection.close()
+
+    def end(self) -> T:
+        """Wait for the end; what came of it, or the error that ended it."""
+        self._thread.join(timeout=60)
+        assert not self._thread.is_alive()
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0]
+
+
+def at_once(count: int, do: Callable[[], T]) -> list[T]:
+    """Do it in so many threads at the same moment; what came of each."""
+    barrier = threading.Barrier(count, timeout=30)
+
+    def one_of_them() -> T:
+        connection.ensure_connection()
+        barrier.wait()
+        return do()
+
+    return [each.end() for each in [Beside(one_of_them) for _ in range(count)]]
