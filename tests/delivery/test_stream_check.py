@@ -30,14 +30,7 @@ def stream(handling: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [
-        ("own", "Custom"),
-        ("own", "custom"),
-        ("own", "None"),
-        ("own", "none"),
-        ("postmark", "Postmark"),
-        ("postmark", "postmark"),
-    ],
+    [("own", "Custom"), ("own", "none"), ("postmark", "Postmark")],
 )
 def test_where_the_two_agree_nothing_is_said(settings: Any, ours: str, theirs: str) -> None:
     assert said(settings, ours, json=stream(theirs)) == ""

@@ -65,12 +65,8 @@ THREE = {"Suppressions": [entry(1), entry(2, EmailAddress="søren"), entry(3, Mo
 def test_an_entry_says_who_why_and_at_whose_word() -> None:
     dump = json.dumps({"Suppressions": [entry(1)]}).encode()
     [(fact, body)] = entries_in(BytesIO(dump), STREAM)
-    assert (fact.address, fact.reason, fact.origin, fact.stream) == (
-        "reader1@example.net",
-        "HardBounce",
-        "Recipient",
-        STREAM,
-    )
+    assert (fact.address, fact.stream) == ("reader1@example.net", STREAM)
+    assert (fact.reason, fact.origin) == ("HardBounce", "Recipient")
     assert json.loads(body) == {
         "RecordType": "SubscriptionChange",
         "MessageStream": STREAM,
@@ -109,22 +105,15 @@ def test_what_was_read_before_it_breaks_off_has_been_told() -> None:
     "content",
     [
         b"",
-        b"null",
         b"[]",
         b"{}",
-        b"<html>",
         b'{"Suppressions": null}',
-        b'{"Suppressions": {}}',
         b'{"Suppressions": [null]}',
-        b'{"Suppressions": [[]]}',
-        b'{"Suppressions": [,]}',
         b'{"Suppressions": [{},]}',
         b'{"Suppressions": [{} {}]}',
-        b'{"Suppressions": []}}',
         b'{"Suppressions": []} {}',
         b'{"Suppressions": [{"EmailAddress": "\xff"}]}',
         b'{"Suppressions": [{"EmailAddress": NaN}]}',
-        b'{"Suppressions": ' + b"[" * 100_000,
         b'{"Suppressions": [], "More": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"Suppressions": [{"EmailAddress": ' + b"9" * 10_000 + b"}]}",
     ],

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import F
 
-from delivery.models import Attempt, Batch, Worker
+from delivery.models import Batch, Pace, Worker
 from delivery.queue import presence
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
@@ -24,6 +28,8 @@ SHORT = {
     "DELIVERY_RETRY_BASE_S": "0.1",
     "DELIVERY_BATCH_SIZE": "50",
 }
+
+pytestmark = pytest.mark.process
 
 StartWorker = Callable[..., WorkerProcess]
 
@@ -53,34 +59,15 @@ def held(provider: SandboxServer, calls: int = 1) -> None:
 def test_until_empty_delivers_everything_prints_the_counts_and_ends_with_0(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
-    edition = newsroom.publish(readers=500)
+    edition = newsroom.publish(readers=500, hold_s=2)
 
     worker = start_worker("--until-empty")
 
     assert worker.end() == 0, worker.errors
-    assert worker.totals() == {
-        "editions": 1,
-        "audience": 500,
-        "sent": 500,
-        "suppressed": 0,
-        "withdrawn": 0,
-        "failed": 0,
-        "unknown": 0,
-        "waiting": 0,
-    }
+    totals = worker.totals()
+    assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
     assert newsroom.state(edition) == "succeeded"
     assert provider.sandbox.summary()["distinct_deliveries"] == 500
-
-
-def test_until_empty_waits_for_the_hold(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    newsroom.publish(readers=5, hold_s=2)
-
-    worker = start_worker("--until-empty")
-
-    assert worker.end() == 0, worker.errors
-    assert worker.totals()["sent"] == 5
 
 
 def test_until_empty_ends_with_3_if_something_waits_for_a_person(
@@ -96,39 +83,7 @@ def test_until_empty_ends_with_3_if_something_waits_for_a_person(
     assert "POSTMARK_SERVER_TOKEN" in worker.errors
 
 
-def test_until_empty_goes_on_saying_3_while_readers_were_missed(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    newsroom.publish(readers=3)
-    provider.sandbox.set_fault(
-        "item_error", code=429, recipients=["reader0@example.net"], calls=None
-    )
-    first = start_worker("--until-empty", DELIVERY_MAX_ATTEMPTS="1")
-    assert first.end() == 3
-
-    second = start_worker("--until-empty")
-
-    assert second.end() == 3
-    assert second.totals()["failed"] == 1
-
-
-def test_sigterm_lets_the_call_in_the_air_finish_and_ends_with_0(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=5)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    worker = start_worker(DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
-
-    worker.signal(signal.SIGTERM)
-    provider.sandbox.gate.release()
-
-    assert worker.end() == 0, worker.errors
-    assert newsroom.outcomes(edition) == ["sent"] * 5
-    assert not Worker.objects.exists()
-
-
-def test_sigterm_claims_nothing_more(
+def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_with_0(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     edition = newsroom.publish(readers=200)
@@ -140,9 +95,10 @@ def test_sigterm_claims_nothing_more(
     provider.sandbox.gate.release()
 
     assert worker.end() == 0, worker.errors
+    assert newsroom.outcomes(edition).count("sent") == 50
     assert len(newsroom.attempts(edition)) == 1
-    leased = Batch.objects.exclude(lease_until=None)
-    assert not leased.exists()
+    assert not Batch.objects.exclude(lease_until=None).exists()
+    assert not Worker.objects.exists()
 
 
 def test_a_second_sigterm_ends_at_once_and_what_was_in_the_air_is_looked_up(
@@ -165,66 +121,6 @@ def test_a_second_sigterm_ends_at_once_and_what_was_in_the_air_is_looked_up(
     assert start_worker("--until-empty").end() == 0
     assert newsroom.outcomes(edition) == ["sent"] * 5
     assert provider.sandbox.summary()["accepted"] == 5
-
-
-@pytest.mark.parametrize("moment", ["before_accept", "after_accept"])
-def test_kill_9_during_the_call_costs_nobody_a_copy_and_sends_nobody_two(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, moment: str
-) -> None:
-    edition = newsroom.publish(readers=120)
-    provider.sandbox.set_fault("hold", moment=moment, calls=1)
-    worker = start_worker("--concurrency", "1")
-    held(provider)
-
-    worker.kill()
-    provider.sandbox.gate.release("close")
-
-    rescuer = start_worker("--until-empty")
-    assert rescuer.end() == 0, rescuer.errors
-    assert newsroom.outcomes(edition) == ["sent"] * 120
-    summary = provider.sandbox.summary()
-    assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (120, 0)
-    assert newsroom.attempts(edition)[0].result == Attempt.Result.UNKNOWN
-
-
-def test_kill_9_between_the_claim_and_the_call_costs_nobody_a_copy(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=30)
-    # The subscribers' table is locked, so that the last look before the call has to wait there.
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
-        worker = start_worker("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
-        worker.kill()
-
-    rescuer = start_worker("--until-empty")
-    assert rescuer.end() == 0, rescuer.errors
-    assert newsroom.outcomes(edition) == ["sent"] * 30
-    assert provider.sandbox.summary()["accepted"] == 30
-    assert len(newsroom.attempts(edition)) == 1
-
-
-def test_kill_9_after_acceptance_and_in_the_middle_of_settling(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=30)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    worker = start_worker("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="20")
-    held(provider)
-    with transaction.atomic(), connection.cursor() as cursor:
-        # The answer is there; writing it down has to wait for one of the rows.
-        cursor.execute("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE")
-        provider.sandbox.gate.release()
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        worker.kill()
-    assert newsroom.outcomes(edition) == ["waiting"] * 30
-
-    newsroom.let_time_pass(30)
-    rescuer = start_worker("--until-empty")
-    assert rescuer.end() == 0, rescuer.errors
-    assert newsroom.outcomes(edition) == ["sent"] * 30
-    assert provider.sandbox.summary()["accepted"] == 30
 
 
 def test_a_worker_frozen_past_its_lease_wakes_up_and_sends_nothing(
@@ -269,15 +165,6 @@ def test_two_workers_share_one_edition_and_nobody_gets_two(
     assert (summary["accepted"], summary["distinct_deliveries"]) == (2000, 2000)
 
 
-def test_an_empty_queue_ends_at_once_with_0(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    worker = start_worker("--until-empty")
-
-    assert worker.end() == 0
-    assert worker.totals()["audience"] == 0
-
-
 def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
@@ -296,18 +183,6 @@ def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
     assert presence.warnings() == []
 
 
-@pytest.mark.parametrize("given", ["0", "65", "many"])
-def test_a_concurrency_out_of_range_is_refused_with_one_sentence(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, given: str
-) -> None:
-    worker = start_worker("--concurrency", given)
-
-    assert worker.end() == 1
-    assert worker.errors.strip().splitlines()[-1] == (
-        f"CommandError: --concurrency is '{given}'; expected a whole number from 1 to 64."
-    )
-
-
 def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
@@ -322,3 +197,41 @@ def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
     provider.sandbox.gate.release()
     assert worker.end() == 0, worker.errors
+
+
+@pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])
+def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
+    assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
+    code = (
+        "import os; from delivery.standing_back import stand_back; "
+        f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); stand_back(15); "
+        "print(os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+
+    assert int(printed) == stands_at
+
+
+def test_two_processes_share_one_ceiling(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, settings: object
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=200)
+    workers = [start_worker(DELIVERY_RATE_PER_S="0.01") for _ in range(2)]
+    for worker in workers:
+        worker.wait_for_line("is running")
+    for turn in range(1, 5):
+        assert provider.sandbox.gate.wait_until(
+            lambda turn=turn: provider.sandbox.summary()["accepted"] >= 10 * turn, 60
+        )
+        # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
+        # not wait for them. The next turn comes now.
+        if turn < 4:
+            Pace.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
+    for worker in workers:
+        worker.signal(signal.SIGTERM)
+    assert [worker.end() for worker in workers] == [0, 0]
+
+    assert len(newsroom.attempts(edition)) == 4
+    assert newsroom.books(edition).sent == 40
