@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from django.core.management import call_command
 from django.db.models.functions import Now
 
 from delivery.delivery_key import DeliveryKey
@@ -49,26 +46,6 @@ def test_a_cancel_that_finds_one_raises_an_alarm(newsroom: Newsroom) -> None:
 
     control.cancel(edition.pk)
 
-    assert alarms() == [("marked_unsettled", key)]
-
-
-def test_one_that_a_worker_has_found_is_not_told_again_by_whoever_finds_it_later(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=1)
-    key = mark(copies_of(edition)[0], sent_at=Now())
-    newsroom.deliver_all()
-    assert control.pause(edition.pk)
-    # Surely not accepted, it waits again; and the other hand is there once more.
-    for _ in range(3):
-        newsroom.let_time_pass(900)
-        newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["waiting"]
-    mark(copies_of(edition)[0], sent_at=Now())
-
-    call_command("reconcile", str(edition.issue_id), stdout=io.StringIO(), stderr=io.StringIO())
-
-    assert newsroom.outcomes(edition) == ["unknown"]
     assert alarms() == [("marked_unsettled", key)]
 
 

@@ -30,30 +30,19 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
     assert [each.id for each in advice] == (["delivery.W002"] if named else [])
 
 
-REFUSED = "every event of a webhook is refused."
-
-
 @pytest.mark.parametrize(
-    ("user", "password", "sentences"),
+    ("user", "password", "begins"),
     [
         ("", "", []),
         ("postmark", "long and random", []),
-        (
-            "postmark",
-            "",
-            [f"POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not: {REFUSED}"],
-        ),
-        (
-            "",
-            "long and random",
-            [f"POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not: {REFUSED}"],
-        ),
+        ("postmark", "", ["POSTMARK_WEBHOOK_USER is set and POSTMARK_WEBHOOK_PASSWORD is not"]),
+        ("", "long", ["POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not"]),
     ],
 )
 def test_a_webhook_with_half_of_its_credentials_is_advised_against(
-    settings: object, user: str, password: str, sentences: list[str]
+    settings: object, user: str, password: str, begins: list[str]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
 
-    assert [each.msg for each in webhooks_have_user_and_password()] == sentences
+    assert [each.msg.split(":")[0] for each in webhooks_have_user_and_password()] == begins

@@ -15,6 +15,8 @@ from delivery.edition_state import EditionState, reason_of, state_of
 from delivery.moment import Moment
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+COUNTS = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed")
+PLACES = ("in_work", "in_line", "parked", "paused")
 EMPTY = Books(
     edition=1,
     issue=uuid.UUID(int=1),
@@ -26,18 +28,6 @@ EMPTY = Books(
     unreconciled=False,
     published_at=NOW - timedelta(minutes=5),
     held_until=NOW - timedelta(minutes=4),
-    audience=0,
-    sent=0,
-    suppressed=0,
-    withdrawn=0,
-    failed=0,
-    unknown=0,
-    waiting=0,
-    missed=0,
-    in_work=0,
-    in_line=0,
-    parked=0,
-    paused=0,
     reason="",
     next_try_at=None,
     next_lookup_at=None,
@@ -47,6 +37,7 @@ EMPTY = Books(
     rate_per_s=0.0,
     now=NOW,
     slowed_to_per_s=None,
+    **dict.fromkeys(COUNTS + PLACES, 0),
 )
 IN_A_MINUTE = NOW + timedelta(minutes=1)
 
@@ -133,7 +124,6 @@ def test_a_state_is_shown_with_spaces() -> None:
 REASONS: list[tuple[dict[str, Any], str]] = [
     ({"sent": 9}, ""),
     ({"control": "cancelled"}, ""),
-    ({"control": "closed", "missed": 1}, ""),
     (
         {"waiting": 1, "held_until": datetime(2026, 5, 4, 12, 0, 30, tzinfo=UTC)},
         "The first copy leaves at 12:00:30 UTC. Until then nothing goes out.",
@@ -142,7 +132,6 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         {"control": "stopped", "control_reason": "The token is wrong. Set it right.", "missed": 3},
         "The token is wrong. Set it right.",
     ),
-    ({"missed": 1}, "1 reader was missed: all tries were used up, or a copy was parked."),
     ({"missed": 1234}, "1,234 readers were missed: all tries were used up, or a copy was parked."),
     (
         {"unknown": 2, "parked": 1, "reason": "No answer came: a person decides."},
@@ -174,7 +163,6 @@ REASONS: list[tuple[dict[str, Any], str]] = [
             "did not."
         ),
     ),
-    ({"control": "cancelled"}, ""),
     (
         {"control": "paused", "waiting": 2, "unknown": 1, "in_line": 1},
         "2 copies wait until you resume. 1 copy is being asked about.",
@@ -188,20 +176,11 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "2 copies wait until you resume. Calls that were in the air end first.",
     ),
     ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
-    ({"control": "paused", "waiting": 2_000}, "2,000 copies wait until you resume."),
     (
         {"control": "paused", "waiting": 1, "control_reason": "Too many complaints."},
         "Too many complaints.",
     ),
-    ({"waiting": 1, "in_work": 1}, "Sending, and nothing is stuck."),
     ({"waiting": 1, "in_line": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
-    (
-        {"waiting": 1, "in_line": 1, "worker_is_there": False},
-        (
-            "No worker is running. The last one was heard from at 12:00:00 UTC. "
-            "Start one with `./homing deliver`; nothing is lost meanwhile."
-        ),
-    ),
     (
         {"waiting": 1, "in_line": 1, "worker_is_there": False, "worker_heard_at": None},
         (
@@ -221,13 +200,8 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "1 copy is in doubt: Homing is asking Postmark about it.",
     ),
     (
-        {
-            "waiting": 1,
-            "in_line": 1,
-            "reason": "Postmark is under maintenance (503).",
-            "next_try_at": IN_A_MINUTE,
-        },
-        "Postmark is under maintenance (503). The next try is at 12:01:00 UTC.",
+        {"waiting": 1, "in_line": 1, "reason": "Maintenance (503).", "next_try_at": IN_A_MINUTE},
+        "Maintenance (503). The next try is at 12:01:00 UTC.",
     ),
     ({"waiting": 1, "in_line": 1, "next_try_at": IN_A_MINUTE}, "The next try is at 12:01:00 UTC."),
     (

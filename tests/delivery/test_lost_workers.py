@@ -8,12 +8,10 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery
-from delivery.queue.claim import claim, claim_look_up, release
-from delivery.queue.settle import settle_call
+from delivery.queue.claim import claim, release
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
 from delivery.queue.start import start
-from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import taken
@@ -40,23 +38,6 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(
     assert (batch.state, batch.crashes) == ("ready", 1)
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"] * 3
-
-
-def test_a_look_up_that_was_cut_off_is_done_again(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
-    newsroom.let_time_pass(61)
-    assert claim_look_up(uuid.uuid4(), lease_s=5) is not None
-    newsroom.let_time_pass(6)
-
-    assert newsroom.sweep() == 1
-    newsroom.deliver_all()
-
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert provider.sandbox.summary()["accepted"] == 3
 
 
 def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(
@@ -165,27 +146,6 @@ def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
     sweep = Beside(newsroom.sweep)
     newsroom.wait_for_a_backend_that_waits_for_a_lock()
     return sweep
-
-
-def test_a_worker_that_settles_while_the_sweep_looks_wins(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=1)
-    claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
-    assert claimed is not None
-    start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
-    recipient = Delivery.objects.get().recipient_id
-    accepted = Settlement(fates={recipient: Sent("m-1", None)}, next=Next.DONE)
-    newsroom.let_time_pass(11)
-
-    with transaction.atomic(), connection.cursor() as cursor:
-        lock_edition(cursor, edition.pk)
-        sweep = sweep_that_looks(newsroom)
-        assert Beside(
-            lambda: settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
-        ).end()
-
-    assert sweep.end() == 0
-    assert newsroom.batch(edition).state == "done"
-    assert newsroom.outcomes(edition) == ["sent"]
 
 
 def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: Newsroom) -> None:

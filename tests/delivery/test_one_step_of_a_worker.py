@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import uuid
 
+import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
@@ -84,3 +86,10 @@ def test_an_answer_is_not_lost_when_the_line_to_the_database_was_cut_during_the_
 
     assert newsroom.outcomes(edition) == ["sent"] * 2
     assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
+
+
+@pytest.mark.parametrize("given", ["0", "65", "many"])
+def test_a_concurrency_out_of_range_is_refused_with_one_sentence(given: str) -> None:
+    sentence = f"--concurrency is '{given}'; expected a whole number from 1 to 64."
+    with pytest.raises(CommandError, match=sentence):
+        call_command("deliver", "--concurrency", given)

@@ -7,8 +7,6 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Edition, Pace
 from delivery.queue.claim import Claim, claim
@@ -17,8 +15,6 @@ from tests.delivery.beside import Beside
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.scripted_server import Conversation, ScriptedServer
-
-CEILINGS = pytest.mark.parametrize("ceiling", [None, 1_000.0], ids=["no ceiling", "ceiling"])
 
 
 def take(rate_per_s: float | None = None) -> Claim | None:
@@ -109,11 +105,7 @@ def test_calls_that_were_in_the_air_together_halve_it_once(
     assert Pace.objects.get().slowed_to_per_s == 500
 
 
-@CEILINGS
-def test_it_grows_back_and_is_forgotten(
-    newsroom: Newsroom, provider: SandboxServer, settings: object, ceiling: float | None
-) -> None:
-    settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
+def test_it_grows_back_and_is_forgotten(newsroom: Newsroom, provider: SandboxServer) -> None:
     edition = newsroom.publish(readers=3)
     refused_once(newsroom, provider)
     seen = [newsroom.books(edition).slowed_to_per_s]
@@ -240,13 +232,3 @@ def test_a_look_up_is_not_paced(
     newsroom.deliver_all()
 
     assert newsroom.outcomes(edition) == ["sent"] * 2 + ["waiting"] * 2
-
-
-def test_while_nothing_slows_them_down_a_claim_is_one_statement(newsroom: Newsroom) -> None:
-    newsroom.publish(readers=1)
-    Pace.objects.get_or_create(pk=1)
-
-    with CaptureQueriesContext(connection) as statements:
-        assert take() is not None
-
-    assert len(statements) == 1

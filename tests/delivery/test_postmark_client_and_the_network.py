@@ -479,18 +479,6 @@ def test_a_kept_connection_that_breaks_under_a_call_leaves_it_unanswered(client:
     assert server.connections == 1
 
 
-def test_the_deadline_holds_on_a_kept_connection(client: Client) -> None:
-    def stall_on_the_second(talk: Conversation) -> None:
-        answering(GOOD)(talk)
-        drip_a_body(talk)
-
-    with ScriptedServer(stall_on_the_second) as server:
-        sender = client(server.url)
-        assert isinstance(send(sender), Answered)
-        assert isinstance(send(sender, within_s=SHORT_S), CallUnanswered)
-        assert server.was_cut_off.wait(PATIENCE_S)
-
-
 # --- Nothing but what it was told -----------------------------------------------------------------
 
 

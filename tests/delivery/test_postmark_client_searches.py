@@ -12,7 +12,7 @@ import responses
 from delivery.outcomes import LookedUp, LookUpAnswer, NoInformation
 from delivery.postmark import Postmark, now_s
 from tests.delivery.answers import body, error, listed
-from tests.delivery.http_answers import answering, http
+from tests.delivery.http_answers import http
 from tests.delivery.scripted_server import ScriptedServer
 
 URL = "https://postmark.example"
@@ -91,13 +91,6 @@ def test_a_search_goes_on_until_it_has_seen_all(
     assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
 
 
-def test_a_full_last_page_is_followed_by_an_empty_one(
-    provider: responses.RequestsMock, client: Postmark
-) -> None:
-    answer_with(provider, 500, numbers_on(1, 500), [])
-    assert len(keys(search(client))) == 500
-
-
 def test_pages_are_counted_by_what_they_list_and_not_by_what_was_found_there(
     provider: responses.RequestsMock, client: Postmark
 ) -> None:
@@ -131,14 +124,6 @@ def test_a_page_that_fails_makes_the_whole_search_no_information(
     answer = search(client)
     assert isinstance(answer, NoInformation)
     assert answer.retry_after_s == 17.0
-
-
-def test_a_search_that_nobody_answers_is_no_information() -> None:
-    with ScriptedServer(lambda talk: talk.read_request() and None) as server:
-        client = Postmark(server.url, "secret-token", deadline_s=20.0)
-        answer = client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
-        client.close()
-    assert answer == NoInformation("The connection broke before the answer (ConnectionError).")
 
 
 def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
@@ -207,10 +192,3 @@ def test_a_stream_that_does_not_tell_tells_nothing(
 ) -> None:
     provider.get(f"{URL}/message-streams/broadcast", **answer)
     assert client.unsubscribe_handling("broadcast") is None
-
-
-def test_a_provider_that_is_down_tells_nothing() -> None:
-    with ScriptedServer(answering(b"")) as server:
-        client = Postmark(server.url, "secret-token", deadline_s=20.0)
-        assert client.unsubscribe_handling("broadcast") is None
-        client.close()

@@ -22,7 +22,6 @@ from delivery.queue.reconcile import editions_to_walk, end_reconciliation
 from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
 from publishing.publish import publish
-from tests.delivery.hands_on_an_edition import taken
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
 
@@ -176,24 +175,6 @@ def test_whoever_was_given_up_and_has_a_copy_all_the_same_is_recorded_as_sent(
     assert newsroom.outcomes(edition) == ["sent"] * 4
     assert newsroom.books(edition).missed == 0
     assert rows(edition)[1].provider_message_id == given_up.provider_message_id
-
-
-def test_what_a_worker_holds_is_left_to_it_and_not_sent_again(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = newsroom.publish(3)
-    backup = KeptRows()
-    newsroom.deliver_all()
-    backup.put_back()
-    held = taken()
-    answer = reconcile()
-    assert (answer["found"], answer["recorded"]) == (3, 0)
-    newsroom.dispatcher().deliver(held)
-    assert len(copies(provider)) == 3
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert set(copies(provider).values()) == {1}
-    newsroom.books(edition)
 
 
 def test_a_hit_is_believed_by_its_key_and_not_by_its_tag(

@@ -182,17 +182,6 @@ def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -
     assert newsroom.batch(edition).epoch > held.epoch + 1000
 
 
-def test_the_log_says_which_database_was_known_and_which_it_is(
-    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
-) -> None:
-    identity.notice()
-    own = DatabaseIdentity.objects.get()
-    told = f"{own.system_identifier}/{own.timeline}"
-    restored_identity()
-    identity.notice()
-    assert f"({told}/1, now {told}/{own.database}): 0 open editions stop" in caplog.text
-
-
 @pytest.mark.parametrize("seen_by", [identity.notice, identity.declare_restored])
 def test_ids_of_readers_are_not_given_out_again_after_a_restore(
     newsroom: Newsroom, seen_by: Callable[[], object]

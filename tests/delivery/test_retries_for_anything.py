@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +40,9 @@ policies = st.builds(
     resend_when_absent=st.booleans(),
 )
 counts = st.integers(0, 12)
-jitters = st.floats(0, 1)
+situations = st.fixed_dictionaries(
+    {"tries": counts, "setbacks": counts, "jitter": st.floats(0, 1), "policy": policies}
+)
 
 EXPECTED = {
     outcomes.Accepted: Sent,
@@ -58,19 +62,13 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
 
 
 @repeatable
-@given(st.lists(message_answers, min_size=1, max_size=6), counts, counts, jitters, policies)
+@given(st.lists(message_answers, min_size=1, max_size=6), situations)
 def test_each_recipient_gets_the_fate_of_their_own_message(
-    answers: list[outcomes.MessageAnswer], tries: int, setbacks: int, jitter: float, policy: Policy
+    answers: list[outcomes.MessageAnswer], situation: dict[str, Any]
 ) -> None:
+    policy = situation["policy"]
     recipients = range(100, 100 + len(answers))
-    settlement = after_call(
-        outcomes.Answered(answers),
-        recipients,
-        tries=tries,
-        setbacks=setbacks,
-        jitter=jitter,
-        policy=policy,
-    )
+    settlement = after_call(outcomes.Answered(answers), recipients, **situation)
     holds_for_every(settlement, set(recipients))
     for recipient, answer in zip(recipients, answers, strict=True):
         fate = settlement.fates.get(recipient)
@@ -82,7 +80,7 @@ def test_each_recipient_gets_the_fate_of_their_own_message(
                 isinstance(answer, outcomes.NotNow)
                 and isinstance(fate, Failed)
                 and not fate.refused
-                and tries + 1 >= policy.max_tries
+                and situation["tries"] + 1 >= policy.max_tries
             )
     if any(isinstance(answer, outcomes.Unanswered) for answer in answers):
         assert settlement.next is Next.ASK
@@ -93,19 +91,12 @@ def test_each_recipient_gets_the_fate_of_their_own_message(
 
 
 @repeatable
-@given(refusals, st.integers(1, 6), counts, counts, jitters, policies)
+@given(refusals, st.integers(1, 6), situations)
 def test_a_call_without_answers_by_message_never_settles_anybody(
-    answer: outcomes.CallAnswer,
-    count: int,
-    tries: int,
-    setbacks: int,
-    jitter: float,
-    policy: Policy,
+    answer: outcomes.CallAnswer, count: int, situation: dict[str, Any]
 ) -> None:
     recipients = set(range(count))
-    settlement = after_call(
-        answer, sorted(recipients), tries=tries, setbacks=setbacks, jitter=jitter, policy=policy
-    )
+    settlement = after_call(answer, sorted(recipients), **situation)
     holds_for_every(settlement, recipients)
     assert not settlement.counts_as_try
     if isinstance(answer, outcomes.CallUnanswered):
@@ -115,7 +106,7 @@ def test_a_call_without_answers_by_message_never_settles_anybody(
         assert not settlement.fates
         assert settlement.next is not Next.DONE
     if settlement.next is Next.TRY_AGAIN:
-        assert settlement.new_setbacks == setbacks + 1
+        assert settlement.new_setbacks == situation["setbacks"] + 1
     if isinstance(answer, outcomes.PutOff) and answer.retry_after_s is not None:
         assert settlement.delay_s >= answer.retry_after_s
 
@@ -134,34 +125,21 @@ look_ups = st.one_of(
     st.sets(st.sampled_from(KEYS[:4]), min_size=1),
     st.booleans(),
     counts,
-    counts,
-    counts,
     st.integers(0, 4),
-    jitters,
-    policies,
+    situations,
 )
 def test_nobody_in_doubt_waits_again_before_the_last_convincing_silence(
     answer: outcomes.LookUpAnswer,
     keys: set[str],
     convincing: bool,
     lookups: int,
-    tries: int,
-    setbacks: int,
     crashes: int,
-    jitter: float,
-    policy: Policy,
+    situation: dict[str, Any],
 ) -> None:
+    policy = situation["policy"]
     in_doubt = {key: ord(key) for key in keys}
     settlement = after_look_up(
-        answer,
-        in_doubt,
-        convincing=convincing,
-        lookups=lookups,
-        tries=tries,
-        setbacks=setbacks,
-        crashes=crashes,
-        jitter=jitter,
-        policy=policy,
+        answer, in_doubt, convincing=convincing, lookups=lookups, crashes=crashes, **situation
     )
     holds_for_every(settlement, set(in_doubt.values()))
     listed = (

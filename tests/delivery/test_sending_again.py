@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition
 from delivery.queue import control
+from delivery.until_empty import Watch
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.hands_on_an_edition import accepted, states
 from tests.delivery.newsroom import Newsroom
@@ -18,6 +21,7 @@ class TestSendingToTheMissed:
         self, newsroom: Newsroom, provider: SandboxServer, with_missed: Edition
     ) -> None:
         assert newsroom.state(with_missed) == "needs_attention"
+        assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
 
         assert control.send_to_missed(with_missed.pk, most=500) == 2
         newsroom.deliver_all()

@@ -41,21 +41,6 @@ def all_accepted(recipients: tuple[int, ...]) -> Answered:
     return Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
 
 
-def test_an_accepted_copy_is_sent_with_the_providers_id_and_time(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-
-    newsroom.deliver_all()
-
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    for delivery in Delivery.objects.filter(issue=edition.issue_id):
-        assert delivery.provider_message_id
-        assert delivery.evidence == "reply"
-        assert delivery.sent_at
-    assert newsroom.state(edition) == "succeeded"
-
-
 def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = a_started_call()

@@ -137,21 +137,6 @@ def test_who_came_onto_the_suppression_list_gets_no_copy_and_is_counted_as_suppr
     assert provider.sandbox.summary()["accepted"] == 2
 
 
-def test_a_batch_that_everybody_left_is_settled_without_a_call(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=2)
-    Subscriber.objects.update(
-        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
-    )
-
-    newsroom.deliver_all()
-
-    assert newsroom.attempts(edition) == []
-    assert newsroom.state(edition) == "succeeded"
-    assert newsroom.books(edition).withdrawn == 2
-
-
 class TestADeliveryThatBearsAMarkOfHavingBeenSent:
     """The order is send, then mark. A mark without evidence is asked about, never sent first."""
 
@@ -170,41 +155,6 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
         assert newsroom.books(edition).unknown == 1
         assert provider.sandbox.summary()["accepted"] == 2
-
-    def test_found_at_the_provider_its_id_is_filled_in(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=1)
-        newsroom.deliver_all()
-        evidence = Delivery.objects.get(issue=edition.issue_id).provider_message_id
-        # As other code or a restored row could leave it: gone out, marked, the evidence lost.
-        Delivery.objects.filter(issue=edition.issue_id).update(
-            outcome="waiting", provider_message_id=None, evidence=None
-        )
-        Batch.objects.filter(edition=edition).update(state="ready", waiting=1, sent=0)
-
-        newsroom.deliver_all()
-
-        found = Delivery.objects.get(issue=edition.issue_id)
-        assert (found.outcome, found.provider_message_id) == ("sent", evidence)
-        assert found.evidence == "lookup"
-        assert provider.sandbox.summary()["accepted"] == 1
-        assert newsroom.state(edition) == "succeeded"
-
-    def test_surely_not_accepted_the_marks_are_cleared_and_it_is_sent(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=1)
-        Delivery.objects.filter(issue=edition.issue_id).update(sent_at=edition.published_at)
-
-        newsroom.deliver_all()
-        assert newsroom.outcomes(edition) == ["unknown"]
-        for _ in range(3):
-            newsroom.let_time_pass(900)
-            newsroom.deliver_all()
-
-        assert newsroom.outcomes(edition) == ["sent"]
-        assert provider.sandbox.summary()["accepted"] == 1
 
     def test_an_id_without_a_time_is_never_sent_again_by_itself(
         self, newsroom: Newsroom, provider: SandboxServer

@@ -11,13 +11,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
 from django.db.models import F
 
 from delivery.models import Batch, Pace, Worker
 from delivery.queue import presence
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
+from tests.delivery.newsroom import Newsroom
 from tests.delivery.worker_process import WorkerProcess
 
 # Short enough that a lost worker is noticed within the test, long enough for a call.
@@ -99,50 +98,6 @@ def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_wi
     assert len(newsroom.attempts(edition)) == 1
     assert not Batch.objects.exclude(lease_until=None).exists()
     assert not Worker.objects.exists()
-
-
-def test_a_second_sigterm_ends_at_once_and_what_was_in_the_air_is_looked_up(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=5)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    worker = start_worker(DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
-
-    worker.signal(signal.SIGTERM)
-    worker.signal(signal.SIGTERM)
-    # Signals of one number are not queued: the second is sent until it has been seen.
-    while worker.is_running():
-        worker.signal(signal.SIGTERM)
-    assert worker.end() != 0
-    provider.sandbox.gate.release("close")
-
-    newsroom.let_time_pass(70)
-    assert start_worker("--until-empty").end() == 0
-    assert newsroom.outcomes(edition) == ["sent"] * 5
-    assert provider.sandbox.summary()["accepted"] == 5
-
-
-def test_a_worker_frozen_past_its_lease_wakes_up_and_sends_nothing(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=30)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
-        frozen = start_worker("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
-        frozen.freeze()
-    # Its statement goes through now, and its transaction stays open for as long as the server
-    # has patience with a silent session. Then the lease is over and another worker takes over.
-    rescuer = start_worker("--until-empty")
-    assert rescuer.end() == 0, rescuer.errors
-
-    frozen.signal(signal.SIGCONT)
-    frozen.wait_for_line("a step failed")
-    frozen.signal(signal.SIGTERM)
-    assert frozen.end() == 0, frozen.errors
-    assert newsroom.outcomes(edition) == ["sent"] * 30
-    assert provider.sandbox.summary()["accepted"] == 30
 
 
 def test_two_workers_share_one_edition_and_nobody_gets_two(
