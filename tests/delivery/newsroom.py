@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import override_settings
 
 from delivery.books import Books
 from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
@@ -30,6 +33,14 @@ def steady_dice() -> float:
 
 # What the last look before a call asks of the list; chores look at it as well.
 THE_LAST_LOOK = "LEFT JOIN subscriber"
+
+
+STORED_TIMES = {
+    "batch": ("due_at", "lease_until", "doubt_since"),
+    "attempt": ("started_at", "deadline_at", "finished_at"),
+    "edition": ("published_at", "held_until"),
+    "pace": ("next_claim_at", "slowed_at"),
+}
 
 
 class Newsroom:
@@ -62,12 +73,15 @@ class Newsroom:
         html: str = "<p>Dear {{ name|reader }}</p>",
         hold_s: float = 0.0,
         key: str | None = None,
+        batch_size: int | None = None,
     ) -> Edition:
         """An edition, to `readers` new readers and those there were."""
         if readers:
             self.confirm(readers, start=Subscriber.objects.count())
         content = Content.written(title, html, "")
-        return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
+        size = batch_size or settings.DELIVERY_BATCH_SIZE
+        with override_settings(DELIVERY_BATCH_SIZE=size):
+            return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
 
     # --- One worker's hands ---------------------------------------------------------------------
 
@@ -100,38 +114,10 @@ class Newsroom:
 
         The database's clock is the only one that decides, and its past is in the rows.
         """
-        span = f"{seconds} seconds"
         with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                UPDATE batch SET due_at = due_at - %s::interval,
-                       lease_until = lease_until - %s::interval,
-                       doubt_since = doubt_since - %s::interval
-                """,
-                [span, span, span],
-            )
-            cursor.execute(
-                """
-                UPDATE attempt SET started_at = started_at - %s::interval,
-                       deadline_at = deadline_at - %s::interval,
-                       finished_at = finished_at - %s::interval
-                """,
-                [span, span, span],
-            )
-            cursor.execute(
-                """
-                UPDATE edition SET published_at = published_at - %s::interval,
-                       held_until = held_until - %s::interval
-                """,
-                [span, span],
-            )
-            cursor.execute(
-                """
-                UPDATE pace SET next_claim_at = next_claim_at - %s::interval,
-                       slowed_at = slowed_at - %s::interval
-                """,
-                [span, span],
-            )
+            for table, columns in STORED_TIMES.items():
+                moved = ", ".join(f"{column} = {column} - %(span)s" for column in columns)
+                cursor.execute(f"UPDATE {table} SET {moved}", {"span": timedelta(seconds=seconds)})
 
     def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1, doing: str = "") -> None:
         """

@@ -22,11 +22,10 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 @STEPS
 @pytest.mark.parametrize("when", [1, 2, 5])
 def test_a_step_at_any_stage_costs_nobody_a_copy_and_sends_nobody_two(
-    newsroom: Newsroom, provider: SandboxServer, settings: object, step: float, when: int
+    newsroom: Newsroom, provider: SandboxServer, step: float, when: int
 ) -> None:
     """A claim that is lost, a reply that is lost, a 429, a plain call: and a step before each."""
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=8, hold_s=60)
+    edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [
         lambda: newsroom.let_time_pass(61),
         lambda: claim(uuid.uuid4(), lease_s=5),

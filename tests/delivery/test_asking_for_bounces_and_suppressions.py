@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from delivery import polling
-from delivery.models import Delivery, Edition, Errand, ProviderEvent
+from delivery.models import Delivery, Edition, Errand
 from delivery.queue import errand
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
@@ -64,17 +64,6 @@ def test_what_no_webhook_told_is_found_by_asking(
     assert newsroom.batch(sent).bounced == newsroom.batch(sent).complained == 1
 
 
-def test_asking_again_keeps_nothing_twice(sent: Edition, provider: SandboxServer) -> None:
-    happens(provider)
-    polling.poll(never)
-    kept = ProviderEvent.objects.count()
-    due_again()
-    polling.poll(never)
-
-    assert ProviderEvent.objects.count() == kept
-    assert not ProviderEvent.objects.filter(applied_at=None).exists()
-
-
 def test_a_bounce_on_the_transactional_stream_is_found_too(
     sent: Edition, provider: SandboxServer, settings: Any
 ) -> None:
@@ -82,7 +71,6 @@ def test_a_bounce_on_the_transactional_stream_is_found_too(
         "outbound", "reader3@example.net", "HardBounce", "Recipient"
     )
     polling.poll(never)
-
     assert state(3) == "bounced"
 
 
@@ -114,7 +102,6 @@ def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: 
     assert lost is not None
     Errand.objects.update(lease_until="2000-01-01T00:00:00Z")
     assert errand.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
-
     assert not errand.hold_on(lost, lease_s=60)
     errand.done(lost, again_in_s=0)
     assert Errand.objects.get().lease_until is not None
@@ -139,14 +126,3 @@ def test_where_the_provider_does_not_say_it_is_asked_later(
     polling.poll(never)
     assert state(2) == "unsubscribed"
     assert [row.failures for row in Errand.objects.all()] == [0, 0]
-
-
-def test_a_worker_that_is_to_stop_leaves_it_to_another(
-    sent: Edition, provider: SandboxServer
-) -> None:
-    happens(provider)
-    polling.poll(lambda: True)
-    assert {row.owner for row in Errand.objects.all()} == {None}
-
-    polling.poll(never)
-    assert state(2) == "unsubscribed"

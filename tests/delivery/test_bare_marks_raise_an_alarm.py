@@ -33,9 +33,7 @@ def test_a_worker_that_finds_one_raises_an_alarm(
 ) -> None:
     edition = newsroom.publish(readers=3)
     key = mark(copies_of(edition)[1], **marks)
-
     newsroom.deliver_all()
-
     assert alarms() == [("marked_unsettled", key)]
     assert newsroom.outcomes(edition) == ["sent", "unknown", "sent"]
 
@@ -43,9 +41,7 @@ def test_a_worker_that_finds_one_raises_an_alarm(
 def test_a_cancel_that_finds_one_raises_an_alarm(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     key = mark(copies_of(edition)[0], sent_at=Now())
-
     control.cancel(edition.pk)
-
     assert alarms() == [("marked_unsettled", key)]
 
 
@@ -54,8 +50,6 @@ def test_an_acceptance_that_is_on_record_is_nobody_elses_mark(
 ) -> None:
     edition = newsroom.publish(readers=2)
     put_on_record(copies_of(edition)[0], "came-late", Evidence.Source.REPLY)
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert alarms() == []

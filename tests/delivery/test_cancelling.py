@@ -23,9 +23,7 @@ class TestCancelling:
     ) -> None:
         edition = newsroom.publish(readers=7)
         newsroom.step()
-
         assert control.cancel(edition.pk) == 5
-
         newsroom.deliver_all()
         books = newsroom.books(edition)
         assert (books.sent, books.withdrawn, books.waiting) == (2, 5, 0)
@@ -35,20 +33,16 @@ class TestCancelling:
     def test_a_batch_that_was_claimed_before_it_does_not_start(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)
         held = taken()
-
         assert control.cancel(edition.pk) == 2
-
         assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
         assert newsroom.outcomes(edition) == ["withdrawn"] * 2
 
     def test_a_call_in_the_air_ends_as_it_ends(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=3)
         in_the_air = Call()
-
         assert control.cancel(edition.pk) == 1
         assert newsroom.books(edition).waiting == 2
         in_the_air.ends(Answered([Accepted("m-1", None), Accepted("m-2", None)]))
-
         assert newsroom.outcomes(edition) == ["sent", "sent", "withdrawn"]
 
     @pytest.mark.parametrize("answer", [PutOff("Too fast."), NotSent("No way."), TooLarge("Half.")])
@@ -57,10 +51,8 @@ class TestCancelling:
     ) -> None:
         edition = newsroom.publish(readers=2)
         in_the_air = Call()
-
         control.cancel(edition.pk)
         in_the_air.ends(answer)
-
         assert newsroom.outcomes(edition) == ["withdrawn"] * 2
         assert states(newsroom, edition) == ["done"]
 
@@ -70,10 +62,8 @@ class TestCancelling:
         edition = newsroom.publish(readers=4)
         provider.sandbox.set_fault("accept_then_close")
         newsroom.step()
-
         assert control.cancel(edition.pk) == 2
         assert newsroom.books(edition).unknown == 2
-
         newsroom.let_time_pass(61)
         newsroom.deliver_all()
         books = newsroom.books(edition)
@@ -107,15 +97,12 @@ class TestCancelling:
         Delivery.objects.filter(
             issue=marked.issue_id, recipient=marked.recipient_id, version=1
         ).update(sent_at=edition.published_at)
-
         assert control.cancel(edition.pk) == 2
-
         assert newsroom.outcomes(edition) == ["unknown", "withdrawn", "withdrawn"]
 
     def test_it_is_for_good(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)
         control.cancel(edition.pk)
-
         assert control.cancel(edition.pk) is None
         assert not control.resume(edition.pk)
         assert control.send_to_missed(edition.pk, most=2) is None
@@ -129,19 +116,15 @@ class TestCancelling:
         in_the_air = Call()
         control.cancel(edition.pk)
         Delivery.objects.update(sent_at=edition.published_at)
-
         in_the_air.ends(PutOff("Too fast."))
-
         assert newsroom.outcomes(edition) == ["unknown"]
 
     def test_counts_that_differ_from_the_rows_undo_it(self, newsroom: Newsroom) -> None:
         edition = newsroom.publish(readers=2)
         first = Delivery.objects.order_by("recipient")[0]
         Delivery.objects.filter(recipient=first.recipient_id).update(outcome="suppressed")
-
         with pytest.raises(AssertionError, match="1 of 2"):
             control.cancel(edition.pk)
-
         assert newsroom.outcomes(edition) == ["suppressed", "waiting"]
         edition.refresh_from_db()
         assert edition.control == "running"

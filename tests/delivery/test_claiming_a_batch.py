@@ -15,47 +15,35 @@ from tests.delivery.newsroom import Newsroom
 
 def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
-
     first = claim(uuid.uuid4(), lease_s=30)
     second = claim(uuid.uuid4(), lease_s=30)
-
     assert first is not None
     assert second is None
 
 
 def test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for(
-    newsroom: Newsroom, settings: object
+    newsroom: Newsroom,
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=4)
+    edition = newsroom.publish(readers=4, batch_size=2)
     lower, higher = newsroom.batches(edition)
-
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other has its batch: were it waited for, this would not end.
         claimed = Beside(taken).end()
-
     assert claimed.batch == higher.pk
 
 
-def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(
-    newsroom: Newsroom, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    newsroom.publish(readers=10)
-
+def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=10, batch_size=1)
     found = at_once(20, lambda: claim(uuid.uuid4(), lease_s=30))
-
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
 
 def test_nothing_is_claimed_before_the_hold_is_over(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3, hold_s=600)
-
     assert claim(uuid.uuid4(), lease_s=30) is None
     assert newsroom.state(edition) == "held"
-
     newsroom.let_time_pass(601)
     assert claim(uuid.uuid4(), lease_s=30) is not None
     assert newsroom.state(edition) == "sending"
@@ -69,9 +57,7 @@ def test_a_small_edition_goes_one_for_one_with_a_large_one_that_came_first(
     for _ in range(5):
         assert claim(uuid.uuid4(), lease_s=30)
     small = newsroom.publish()
-
     turns = [claim(uuid.uuid4(), lease_s=30) for _ in range(10)]
-
     editions = [turn.edition for turn in turns if turn]
     assert editions.count(small.pk) == editions.count(large.pk) == 5
 
@@ -79,9 +65,7 @@ def test_a_small_edition_goes_one_for_one_with_a_large_one_that_came_first(
 def test_a_released_batch_waits_again_as_if_it_had_not_been_claimed(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     first = taken()
-
     assert release(first)
-
     again = taken()
     assert again.epoch == first.epoch + 1
     assert newsroom.batch(edition).crashes == 0
@@ -93,15 +77,11 @@ def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
     newsroom.let_time_pass(31)
     newsroom.sweep()
     assert claim(uuid.uuid4(), lease_s=30) is not None
-
     assert not release(lost)
 
 
-def test_the_ceiling_on_copies_per_second_holds_over_all_workers(
-    newsroom: Newsroom, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 100  # type: ignore[attr-defined]
-    newsroom.publish(readers=300)
+def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=300, batch_size=100)
 
     # One second's worth may go at once; the next has to wait for its turn, whoever asks.
     rate = 10.0
@@ -120,9 +100,7 @@ def test_the_ceiling_on_copies_per_second_holds_over_all_workers(
 
 def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Newsroom) -> None:
     assert next_due_at() is None
-
     edition = newsroom.publish(readers=1, hold_s=600)
-
     assert next_due_at() == edition.held_until
 
 
@@ -130,7 +108,5 @@ def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) 
     edition = newsroom.publish(readers=3)
     claimed = taken()
     start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
-
     assert not release(claimed)
-
     assert newsroom.batch(edition).state == "sending"

@@ -14,16 +14,6 @@ from delivery.deadlines import Deadlines
 LONG_S = 20.0
 
 
-class Clock:
-    """Shows what it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 @pytest.fixture
 def deadlines() -> Deadlines:
     return Deadlines(time.monotonic)
@@ -99,22 +89,3 @@ def test_a_forked_process_has_deadlines_of_its_own_and_no_others(deadlines: Dead
     os.close(tells)
     assert os.read(told, 100) == b""
     os.close(told)
-
-
-def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:
-    before = set(threading.enumerate())
-    for _ in range(50):
-        deadlines.take_back(deadlines.add(time.monotonic() + LONG_S, list))
-    new = set(threading.enumerate()) - before
-    assert [thread.name for thread in new] == ["deadlines"]
-    assert all(thread.daemon for thread in new)
-
-
-def test_it_goes_by_the_clock_it_was_given() -> None:
-    clock = Clock()
-    deadlines = Deadlines(clock)
-    ended = threading.Event()
-    deadlines.add(101.0, list)
-    clock.now_s = 1_000.0
-    deadlines.add(999.0, ended.set)
-    assert ended.wait(LONG_S)

@@ -38,6 +38,5 @@ def test_a_restored_edition_whose_missed_are_all_that_is_left_is_stopped_too(
 ) -> None:
     identity.notice()
     DatabaseIdentity.objects.update(database=1)
-
     assert identity.notice().stopped == (with_missed.pk,)
     assert control.send_to_missed(with_missed.pk, most=500) is None

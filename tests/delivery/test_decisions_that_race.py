@@ -39,9 +39,7 @@ def test_a_start_that_commits_first_is_left_alone_and_one_that_comes_second_find
     assert first is not None
     assert second is not None
     assert isinstance(start(first, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5), Started)
-
     assert control.cancel(edition.pk) == 2
-
     assert start(second, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
     assert states(newsroom, edition) == ["sending", "done"]
     assert Attempt.objects.filter(edition=edition).count() == 1
@@ -51,8 +49,6 @@ def test_nothing_left_behind_counts_twice_when_many_cancel_at_once(
     newsroom: Newsroom, small_batches: None
 ) -> None:
     edition = newsroom.publish(readers=6)
-
     withdrawn = at_once(4, lambda: control.cancel(edition.pk))
-
     assert sorted(withdrawn, key=str) == [6, None, None, None]
     assert newsroom.books(edition).withdrawn == 6

@@ -233,15 +233,12 @@ def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reas
     "facts",
     [
         {"waiting": 2, "in_line": 1, "next_try_at": IN_A_MINUTE, "reason": "Postmark is down."},
-        {"unknown": 2, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
-        {"waiting": 2, "in_line": 1, "worker_is_there": False, "worker_heard_at": IN_A_MINUTE},
         {"waiting": 2, "in_line": 1, "held_until": IN_A_MINUTE},
     ],
 )
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:
     looked_at = books(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
-
     assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in reason_of(looked_at)
     said = reason_of(looked_at, tokyo)
     assert f"{IN_A_MINUTE.astimezone(tokyo):%H:%M:%S}" in said

@@ -99,12 +99,3 @@ def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) ->
     leave_alone("poll broadcast", hours=0)
     assert told() == {"poll broadcast": 3}
     assert health().asked_in_vain == 3
-
-
-def test_without_workers_it_is_still_known_when_it_went_well(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    polling.poll(never)
-    for name in ("poll broadcast", "poll outbound"):
-        leave_alone(name, hours=20)
-    assert health().asked_at is not None

@@ -114,9 +114,7 @@ def test_the_acceptance_that_stands_on_its_delivery_needs_no_row(
     newsroom.deliver_all()
     first = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[0]
     assert first.provider_message_id
-
     assert seen(edition, (first.recipient_id, first.provider_message_id)) == 0
-
     assert not Evidence.objects.exists()
     assert not Alarm.objects.exists()
 
@@ -127,10 +125,8 @@ def test_an_acceptance_of_what_is_not_settled_is_kept_with_what_is_known_about_i
     edition = in_doubt(newsroom, readers=1)
     (recipient,) = recipients_of(edition)
     (attempt,) = newsroom.attempts(edition)
-
     for new in (1, 0):
         assert seen(edition, (recipient, "m-1"), attempt=attempt.pk) == new
-
     row = Evidence.objects.get()
     assert (row.provider_message_id, row.source) == ("m-1", "webhook")
     assert (row.attempt, row.accepted_at) == (attempt.pk, NOON)
@@ -144,10 +140,8 @@ def test_an_id_that_is_evidence_of_another_delivery_is_said_and_stops_nothing_el
     edition = in_doubt(newsroom, readers=3)
     one, two, three = recipients_of(edition)
     seen(edition, (one, "m-1"))
-
     with caplog.at_level(logging.CRITICAL):
         assert seen(edition, (two, "m-1"), (three, "m-3")) == 1
-
     assert "cannot be" in caplog.text
     assert newsroom.outcomes(edition) == ["sent", "unknown", "sent"]
     assert not Alarm.objects.exists()
@@ -157,9 +151,7 @@ def test_an_acceptance_for_a_reader_without_a_copy_changes_nothing(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
-
     assert seen(edition, (10**17, "m-1")) == 0
-
     assert "has no copy of edition" in caplog.text
     assert not Evidence.objects.exists()
 
@@ -188,21 +180,17 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
 def test_without_a_time_from_the_provider_the_time_of_seeing_it_stands(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=1)
     (recipient,) = recipients_of(edition)
-
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
         fact = [(recipient, Sent("m-1", None))]
         record_acceptances(cursor, edition.pk, None, fact, Evidence.Source.WEBHOOK)
         settle_by_evidence(cursor, edition.pk, [recipient])
-
     assert Delivery.objects.get(recipient=recipient).sent_at == Evidence.objects.get().seen_at
 
 
 def test_what_waits_beside_the_doubt_goes_on_once_the_doubt_is_over(newsroom: Newsroom) -> None:
     edition, one, two = call_of_two_with_one_in_doubt(newsroom)
-
     seen(edition, (one, "m-1"))
-
     batch = newsroom.batch(edition)
     assert (batch.state, batch.attempt, batch.waiting, batch.sent) == ("ready", None, 1, 1)
     assert list(begin_a_call()[2]) == [two]
@@ -213,9 +201,7 @@ def test_of_a_stopped_edition_what_waits_beside_the_doubt_waits_for_a_person(
 ) -> None:
     edition, one, _ = call_of_two_with_one_in_doubt(newsroom)
     stopped(edition)
-
     seen(edition, (one, "m-1"))
-
     assert newsroom.batch(edition).state == "paused"
 
 
@@ -224,9 +210,7 @@ def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(
 ) -> None:
     edition = newsroom.publish(readers=2)
     one, _ = recipients_of(edition)
-
     seen(edition, (one, "m-1"))
-
     assert newsroom.outcomes(edition) == ["sent", "waiting"]
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "sent"]
@@ -248,9 +232,7 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
     given_up = Settlement(fates={recipient: fate}, next=Next.DONE)
     assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == [outcome]
-
     seen(edition, (recipient, "m-1"))
-
     books = newsroom.books(edition)
     assert (books.sent, books.failed, books.suppressed, books.missed) == (1, 0, 0, 0)
     row = Delivery.objects.get(recipient=recipient)
@@ -287,9 +269,7 @@ def test_what_came_during_a_call_that_ends_in_doubt_is_heeded_when_it_is_settled
     claimed, attempt, (one, two) = begin_a_call()
     seen(edition, (one, "m-1"), (two, "m-2"))
     asks = Settlement(fates={one: Unknown(), two: Unknown()}, next=Next.ASK, lookup_after_s=60)
-
     assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
-
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert newsroom.batch(edition).state == "done"
     assert newsroom.state(edition) == "succeeded"
@@ -305,9 +285,7 @@ def test_what_came_during_a_call_counts_more_than_what_the_call_said(
     claimed, attempt, (one, two) = begin_a_call()
     seen(edition, (one, "m-of-an-earlier-attempt"))
     settlement = Settlement(fates={one: fate, two: Waiting()}, next=Next.TRY_AGAIN)
-
     assert settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
-
     assert newsroom.outcomes(edition) == ["sent", "waiting"]
     batch = newsroom.batch(edition)
     assert (batch.state, batch.waiting, batch.sent) == ("ready", 1, 1)
@@ -339,9 +317,7 @@ def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: News
     _, attempt, (one, _) = begin_a_call()
     seen(edition, (one, "m-1"), attempt=attempt)
     newsroom.let_time_pass(11)
-
     assert newsroom.sweep() == 1
-
     assert newsroom.outcomes(edition) == ["sent", "unknown"]
     assert newsroom.books(edition).unknown == 1
     assert Attempt.objects.get(pk=attempt).accepted == 1
@@ -372,39 +348,32 @@ def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom:
     claimed, attempt, (recipient,) = begin_a_call()
     seen(edition, (recipient, "m-1"))
     answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
-
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         assert Beside(
             lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
         ).end()
-
     assert not Alarm.objects.exists()
 
 
 def test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes(newsroom: Newsroom) -> None:
     edition, one, _ = call_of_two_with_one_in_doubt(newsroom)
     control.cancel(edition.pk)
-
     seen(edition, (one, "m-1"))
-
     assert newsroom.outcomes(edition) == ["sent", "withdrawn"]
     assert newsroom.batch(edition).state == "done"
     assert newsroom.state(edition) == "cancelled"
 
 
 def test_the_first_batch_after_a_fault_that_ends_by_evidence_passes_its_turn_on(
-    newsroom: Newsroom, settings: object
+    newsroom: Newsroom,
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=2)
+    edition = newsroom.publish(readers=2, batch_size=1)
     stopped(edition)
     control.resume(edition.pk)
     one, _ = recipients_of(edition)
     assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused"]
-
     seen(edition, (one, "m-1"))
-
     assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready"]
 
 
@@ -436,9 +405,7 @@ def test_seeing_a_second_copy_again_stops_nothing_that_a_person_resumed(
     edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
     control.resume(edition.pk)
-
     assert seen(edition, (recipient, "m-2")) == 0
-
     assert control_of(edition) == "running"
     assert Alarm.objects.count() == 1
 
@@ -447,9 +414,7 @@ def test_a_third_copy_is_another_alarm(newsroom: Newsroom, provider: SandboxServ
     edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
     control.resume(edition.pk)
-
     seen(edition, (recipient, "m-3"))
-
     assert set(Alarm.objects.values_list("about", flat=True)) == {"m-2", "m-3"}
     assert control_of(edition) == "stopped"
 
@@ -461,9 +426,7 @@ def test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays(
     newsroom.deliver_all()
     Edition.objects.filter(pk=edition.pk).update(control="closed")
     (recipient,) = recipients_of(edition)
-
     seen(edition, (recipient, "m-2"))
-
     assert Alarm.objects.count() == 1
     assert control_of(edition) == "closed"
 
@@ -476,9 +439,7 @@ def test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy(
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
     answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
-
     assert settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
-
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert [alarm.about for alarm in Alarm.objects.all()] == ["m-of-another-attempt"]
     assert control_of(edition) == "stopped"
@@ -490,10 +451,8 @@ def test_whatever_the_order_of_three_acceptances_there_are_two_alarms(
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
     (recipient,) = recipients_of(edition)
-
     for message_id in (*order, *order):
         seen(edition, (recipient, message_id))
-
     assert newsroom.outcomes(edition) == ["sent"]
     own = Delivery.objects.get(recipient=recipient).provider_message_id
     about = set(Alarm.objects.values_list("about", flat=True))
@@ -557,13 +516,11 @@ def test_an_alarm_is_raised_once_for_what_it_is_about(
 ) -> None:
     edition = newsroom.publish(readers=1)
     kind = Alarm.Kind.NOT_AT_PROVIDER
-
     with caplog.at_level(logging.CRITICAL), transaction.atomic(), connection.cursor() as cursor:
         raised = [
             raise_alarm(cursor, edition.pk, kind, about, "Something is missing.")
             for about in ("one", "one", "two")
         ]
-
     assert raised == [True, False, True]
     assert caplog.text.count("Something is missing.") == 2
     assert Alarm.objects.count() == 2
@@ -593,8 +550,6 @@ def test_of_two_proofs_the_id_that_the_delivery_bears_counts(
     edition = newsroom.publish(readers=1)
     (reader,) = recipients_of(edition)
     Delivery.objects.update(provider_message_id=borne)
-
     seen(edition, (reader, "m-1"), (reader, "m-2"))
-
     assert Delivery.objects.get().provider_message_id == borne
     assert newsroom.outcomes(edition) == ["sent"]

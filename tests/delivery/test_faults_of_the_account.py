@@ -33,17 +33,13 @@ FAULTS = [
 def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
     newsroom: Newsroom,
     provider: SandboxServer,
-    settings: object,
     fault: str,
     how: dict[str, int],
     word: str,
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=6)
+    edition = newsroom.publish(readers=6, batch_size=2)
     provider.sandbox.set_fault(fault, calls=None, **how)
-
     newsroom.deliver_all()
-
     assert newsroom.state(edition) == "needs_attention"
     stopped = Edition.objects.get(pk=edition.pk)
     assert word in stopped.control_reason
@@ -59,10 +55,8 @@ def test_other_editions_go_on_while_one_is_stopped(
     provider.sandbox.set_fault("item_error", code=411, calls=1)
     newsroom.deliver_all()
     assert newsroom.state(stopped) == "needs_attention"
-
     other = newsroom.publish()
     newsroom.deliver_all()
-
     assert newsroom.state(other) == "succeeded"
     assert newsroom.state(stopped) == "needs_attention"
 
@@ -72,9 +66,7 @@ def test_copies_of_the_same_call_that_were_accepted_stay_accepted(
 ) -> None:
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault("item_error", code=4711, recipients=["reader1@example.net"])
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent", "waiting", "sent"]
     resume(edition.pk)
     newsroom.deliver_all()
@@ -83,28 +75,23 @@ def test_copies_of_the_same_call_that_were_accepted_stay_accepted(
 
 
 def test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=4)
+    edition = newsroom.publish(readers=4, batch_size=2)
     claimed = taken()
     provider.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
-
     assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
 
 
 def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=6)
+    edition = newsroom.publish(readers=6, batch_size=2)
     provider.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
-
     assert resume(edition.pk)
-
     assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused", "paused"]
     newsroom.step()
     assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready", "ready"]
@@ -115,7 +102,6 @@ def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
 
 def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-
     assert not resume(edition.pk)
 
 
@@ -124,13 +110,11 @@ def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
 ) -> None:
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault("forbidden_403_html", calls=None)
-
     for _ in range(2):
         newsroom.deliver_all()
         assert newsroom.state(edition) == "sending"
         newsroom.let_time_pass(901)
     newsroom.deliver_all()
-
     assert newsroom.state(edition) == "needs_attention"
 
 
@@ -138,10 +122,9 @@ class TestTheFirstBatchAfterAFault:
     """It goes alone. If it comes to rest unjudged, the next goes; the rest never waits for ever."""
 
     @pytest.fixture
-    def resumed(self, newsroom: Newsroom, provider: SandboxServer, settings: object) -> Edition:
+    def resumed(self, newsroom: Newsroom, provider: SandboxServer) -> Edition:
         """Three batches of one copy, stopped by a fault that is gone, and resumed."""
-        settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-        edition = newsroom.publish(readers=3)
+        edition = newsroom.publish(readers=3, batch_size=1)
         provider.sandbox.set_fault("unauthorized_401", calls=1)
         newsroom.deliver_all()
         assert resume(edition.pk)
@@ -154,9 +137,7 @@ class TestTheFirstBatchAfterAFault:
             assert claim(uuid.uuid4(), lease_s=30)
             newsroom.let_time_pass(31)
             newsroom.sweep()
-
         newsroom.deliver_all()
-
         assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
 
     def test_readers_who_all_left_are_no_judgement(
@@ -165,9 +146,7 @@ class TestTheFirstBatchAfterAFault:
         Subscriber.objects.filter(email="reader0@example.net").update(
             state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
         )
-
         newsroom.step()
-
         assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
         newsroom.deliver_all()
         assert newsroom.state(resumed) == "succeeded"
@@ -179,9 +158,7 @@ class TestTheFirstBatchAfterAFault:
         provider.sandbox.set_fault("accept_then_close", calls=1)
         newsroom.step()
         newsroom.let_time_pass(61)
-
         newsroom.step()
-
         assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
         newsroom.deliver_all()
         assert newsroom.outcomes(resumed) == ["sent"] * 3
@@ -190,9 +167,7 @@ class TestTheFirstBatchAfterAFault:
         self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
     ) -> None:
         provider.sandbox.set_fault("maintenance_503", calls=1)
-
         newsroom.step()
-
         assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
 
     def test_judged_while_the_edition_is_paused_it_lets_nobody_go(
@@ -205,9 +180,7 @@ class TestTheFirstBatchAfterAFault:
         assert pause(resumed.pk)
         (reader,) = started.recipients
         accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
-
         assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
-
         assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
 
     def test_while_the_edition_is_paused_no_other_takes_its_turn(
@@ -218,17 +191,14 @@ class TestTheFirstBatchAfterAFault:
         start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
         assert pause(resumed.pk)
         put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
-
         assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
-
         assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
 
 
 def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
-    newsroom: Newsroom, settings: object
+    newsroom: Newsroom,
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=2)
+    edition = newsroom.publish(readers=2, batch_size=1)
     claimed = taken()
 
     def stop_it() -> str:

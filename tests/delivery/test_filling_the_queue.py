@@ -12,12 +12,10 @@ from tests.delivery.newsroom import Newsroom
 
 @pytest.mark.parametrize(("readers", "sizes"), [(0, []), (1, [1]), (4, [2, 2]), (5, [2, 2, 1])])
 def test_an_audience_is_cut_into_full_batches_and_a_rest(
-    newsroom: Newsroom, settings: object, readers: int, sizes: list[int]
+    newsroom: Newsroom, readers: int, sizes: list[int]
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
 
-    edition = newsroom.publish(readers=readers)
-
+    edition = newsroom.publish(readers=readers, batch_size=2)
     assert [batch.size for batch in newsroom.batches(edition)] == sizes
     assert newsroom.books(edition).waiting == edition.audience == readers
 
@@ -40,17 +38,13 @@ def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: News
 
 def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-
     newsroom.confirm(1, start=2)
-
     assert newsroom.books(edition).audience == 2
 
 
 def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
     letter = Edition(html_mail="x" * 1_000_000)
-
     size = batch_size_for(letter, 500)
-
     assert 1 <= size < 500
     assert size * 1_000_000 <= LARGEST_BATCH_BYTES
     assert batch_size_for(Edition(html_mail="short"), 500) == 500
@@ -58,6 +52,5 @@ def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
 
 def test_a_new_edition_to_nobody_is_there_and_has_succeeded(newsroom: Newsroom) -> None:
     edition = newsroom.publish()
-
     assert newsroom.batches(edition) == []
     assert newsroom.state(edition) == "succeeded"

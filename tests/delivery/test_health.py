@@ -213,9 +213,7 @@ def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wro
     presence.arrive(worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing.")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker")
-
     presence.heard_from(worker, host="letterbox", pid=1, warning="A stream is missing.")
-
     assert health().workers == 1
     assert presence.warnings() == ["A stream is missing."]
 

@@ -35,7 +35,6 @@ def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
 def test_the_line_of_a_call(newsroom: Newsroom, provider: SandboxServer, lines: Lines) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.step()
-
     (line,) = [line for line in lines() if line["logger"] == "delivery.dispatch"]
     assert ids_of(newsroom, edition).items() <= line.items()
     assert line["event"].endswith(": 2 copies, done")
@@ -50,7 +49,6 @@ def test_the_line_of_a_look_up_names_the_call_that_is_asked_about(
     log_ids.bind(**dict.fromkeys(log_ids.IDS))
     newsroom.let_time_pass(100)
     newsroom.deliver_all()
-
     (line,) = [line for line in lines() if line["logger"] == "delivery.look_up"]
     assert ids_of(newsroom, edition).items() <= line.items()
 

@@ -21,7 +21,6 @@ from tests.delivery.newsroom import Newsroom
 def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
-
     assert newsroom.sweep() == 0
 
 
@@ -31,9 +30,7 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(
     edition = newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
     newsroom.let_time_pass(31)
-
     assert newsroom.sweep() == 1
-
     batch = newsroom.batch(edition)
     assert (batch.state, batch.crashes) == ("ready", 1)
     newsroom.deliver_all()
@@ -69,12 +66,10 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(
 
 def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
-
     for _ in range(2):
         assert claim(uuid.uuid4(), lease_s=30)
         newsroom.let_time_pass(31)
         newsroom.sweep()
-
     assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
 
 
@@ -105,9 +100,7 @@ def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same
     start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
     Attempt.objects.all().delete()
     newsroom.let_time_pass(11)
-
     assert newsroom.sweep() == 1
-
     assert newsroom.outcomes(edition) == ["unknown"]
 
 
@@ -121,7 +114,6 @@ def test_a_cut_connection_is_no_crash_of_the_batch(
         cut_the_connection()
         with pytest.raises(OperationalError):
             worker.deliver(claimed)
-
     assert newsroom.batch(edition).crashes == 0
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"]
@@ -168,29 +160,24 @@ def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroo
     edition = newsroom.publish(readers=1)
     claimed = taken()
     newsroom.let_time_pass(31)
-
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         sweep = sweep_that_looks(newsroom)
         assert release(claimed)
-
     assert sweep.end() == 0
     assert newsroom.batch(edition).crashes == 0
 
 
 def test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back(
-    newsroom: Newsroom, settings: object
+    newsroom: Newsroom,
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=2)
+    edition = newsroom.publish(readers=2, batch_size=1)
     first = taken()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
     # One more than its column can count.
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
-
     assert newsroom.sweep() == 1
-
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
 
 

@@ -94,7 +94,6 @@ class TestAsking:
 
     def test_two_who_are_the_first_at_once_share_it_too(self, newsroom: Newsroom) -> None:
         first, second = sign_up(2)
-
         with transaction.atomic():
             request_mail(CONFIRMATION, 1, [(first.pk, first.email)], ahead=True)
             other = Beside(lambda: request([second]))
@@ -106,7 +105,6 @@ class TestAsking:
     def test_sign_ups_do_not_wait_for_one_another(self, newsroom: Newsroom) -> None:
         first, second, third = sign_up(3)
         request([first])
-
         with transaction.atomic():
             request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
             # It ends before this transaction does: it waited for nothing here.

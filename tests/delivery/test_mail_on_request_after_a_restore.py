@@ -89,7 +89,6 @@ def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_be
     newsroom.deliver_all()
     backup.restore()
     asking_for_record.ask(ADA, "")
-
     (jumped,) = versions(RECORD_ISSUE)
     assert jumped % REQUESTS_APART == 1
     assert jumped > REQUESTS_APART
@@ -102,7 +101,6 @@ def test_whoever_joins_after_a_restore_begins_with_number_one(
     Backup().restore()
     asks(newsroom, BEA)
     asks(newsroom, BEA)
-
     assert sorted(versions(CONFIRMATION_ISSUE)) == [1, 1, 2]
 
 
@@ -115,7 +113,6 @@ def test_after_the_jump_requests_are_counted_on_until_the_next_restore(
         identity.declare_restored()
     asks(newsroom, ADA)
     asks(newsroom, ADA)
-
     _, jumped, next_one = sorted(versions(CONFIRMATION_ISSUE))
     assert jumped % REQUESTS_APART == 1
     assert jumped > restores * REQUESTS_APART

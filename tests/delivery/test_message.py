@@ -119,12 +119,6 @@ def test_a_name_is_escaped_in_html_only() -> None:
     assert made["Subject"] == "Tides for <b>Rita & Co</b>"
 
 
-def test_a_name_that_looks_like_a_field_is_not_filled_again() -> None:
-    made = message(READER._replace(name="{{ unsubscribe_url }}"))
-    assert made["Subject"] == "Tides for {{ unsubscribe_url }}"
-    assert "Dear {{ unsubscribe_url }}" in made["HtmlBody"]
-
-
 # --- The subject --------------------------------------------------------------------------------
 
 

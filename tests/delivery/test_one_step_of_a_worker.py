@@ -45,11 +45,9 @@ def test_while_one_thread_looks_up_the_others_go_on_sending_and_leave_doubt_to_i
     doubtful, in_line = one_in_doubt_and_one_in_line(newsroom, provider)
     look_ups = threading.Lock()
     other_thread = dispatcher(look_ups)
-
     with look_ups:
         while other_thread.step():
             pass
-
     assert newsroom.outcomes(in_line) == ["sent"] * 2
     assert newsroom.outcomes(doubtful) == ["unknown"] * 2
     assert other_thread.step()
@@ -62,10 +60,8 @@ def test_calls_and_look_ups_take_turns(
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     doubtful, in_line = one_in_doubt_and_one_in_line(newsroom, provider)
     hands = dispatcher(threading.Lock())
-
     hands.step()
     hands.step()
-
     # Neither has to wait until there is nothing left of the other.
     assert "sent" in newsroom.outcomes(in_line)
     assert "unknown" not in newsroom.outcomes(doubtful)
@@ -76,14 +72,12 @@ def test_an_answer_is_not_lost_when_the_line_to_the_database_was_cut_during_the_
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=2)
-
     with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         assert cursor.fetchall() == [(True,)]
-
     assert newsroom.outcomes(edition) == ["sent"] * 2
     assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
 

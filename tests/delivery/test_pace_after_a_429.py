@@ -52,9 +52,7 @@ def test_under_a_ceiling_half_of_it_is_left(
     settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
     assert newsroom.books(edition).slowed_to_per_s is None
-
     refused_once(newsroom, provider)
-
     assert Pace.objects.get().slowed_to_per_s == 50
     slowed_to = newsroom.books(edition).slowed_to_per_s
     assert slowed_to is not None
@@ -132,15 +130,12 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom, provider: SandboxSer
 def test_however_often_it_is_refused_everybody_is_served_once_and_no_try_is_used_up(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
     settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=12)
+    edition = newsroom.publish(readers=12, batch_size=2)
     provider.sandbox.set_fault("refuse_429", calls=12)
-
     for _ in range(40):
         newsroom.deliver_all()
         newsroom.let_time_pass(30)
-
     results = [attempt.result for attempt in newsroom.attempts(edition)]
     assert (results.count("refused"), results.count("answered")) == (12, 6)
     assert newsroom.state(edition) == "succeeded"
@@ -152,9 +147,7 @@ def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(
 ) -> None:
     newsroom.publish(readers=3)
     provider.sandbox.set_fault("item_error", code=429, recipients=["reader1@example.net"])
-
     newsroom.deliver_all()
-
     assert Pace.objects.get().slowed_to_per_s == 100
 
 
@@ -164,9 +157,7 @@ def test_no_other_trouble_is_taken_for_a_question_of_pace(
 ) -> None:
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault(fault, calls=1)
-
     newsroom.deliver_all()
-
     assert len(newsroom.attempts(edition)) == 1
     assert newsroom.books(edition).slowed_to_per_s is None
 
@@ -197,38 +188,28 @@ def test_nobody_calls_in_the_first_second_after_it(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
-
     refused_once(newsroom, provider)
-
     refused_at = newsroom.attempts(edition)[0].finished_at
     assert refused_at is not None
     assert Pace.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
 
 
 def test_nobody_calls_before_the_time_that_the_provider_named(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    newsroom.publish(readers=3)
+    newsroom.publish(readers=3, batch_size=1)
     refused_once(newsroom, provider, retry_after=600)
-
     newsroom.let_time_pass(500)
     assert take() is None
-
     newsroom.let_time_pass(101)
     assert take() is not None
 
 
-def test_a_look_up_is_not_paced(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=4)
+def test_a_look_up_is_not_paced(newsroom: Newsroom, provider: SandboxServer) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
     provider.sandbox.set_fault("accept_then_close", calls=1)
     assert newsroom.step()
     refused_once(newsroom, provider, retry_after=3_600)
     newsroom.let_time_pass(61)
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent"] * 2 + ["waiting"] * 2

@@ -100,7 +100,6 @@ def test_it_is_never_above_the_ceiling(
     ceiling: float | None, measured: float, waits: list[float], age: float
 ) -> None:
     slowing = replace(refused(ceiling, measured, waits), for_s=age)
-
     assert limit(pace_of(slowing, ceiling)) <= limit(ceiling)
     # A worker that was started with a lower ceiling keeps to its own.
     assert limit(pace_of(slowing, 5.0)) <= 5.0
@@ -113,7 +112,6 @@ def test_it_only_grows_as_time_goes_by(
 ) -> None:
     slowing = refused(ceiling, measured, waits)
     earlier, later = sorted([one, other])
-
     assert limit(pace_of(replace(slowing, for_s=earlier), ceiling)) <= limit(
         pace_of(replace(slowing, for_s=later), ceiling)
     )
@@ -126,9 +124,7 @@ def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
 ) -> None:
     slowing = replace(refused(ceiling, measured, waits), for_s=age)
     pace = pace_of(slowing, ceiling) or max(measured, 2 * SLOWEST_PER_S)
-
     refused_again = after_too_fast(slowing, ceiling, measured_per_s=measured)
-
     assert pace / 2 <= refused_again.to_per_s <= pace
     assert refused_again.to_per_s < refused_again.too_fast_per_s
 
@@ -139,7 +135,6 @@ def test_it_never_falls_below_the_floor(
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
     slowing = refused(ceiling, measured, waits)
-
     assert slowing.to_per_s >= min(SLOWEST_PER_S, slowing.too_fast_per_s / 2)
     assert slowing.to_per_s >= slowing.too_fast_per_s / SLOWED_TO_A
 
@@ -150,7 +145,6 @@ def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_the
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
     slowing = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
-
     assert is_over(slowing, ceiling)
     assert pace_of(slowing, ceiling) == ceiling
 

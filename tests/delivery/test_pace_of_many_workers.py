@@ -32,9 +32,8 @@ def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
 def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
     newsroom: Newsroom, provider: SandboxServer, settings: object, ceiling: float | None
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 200  # type: ignore[attr-defined]
     settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
-    newsroom.publish(readers=2_000)
+    newsroom.publish(readers=2_000, batch_size=200)
     provider.sandbox.set_fault("refuse_429", calls=1, retry_after=30)
     assert newsroom.step()
 
@@ -48,10 +47,9 @@ def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
 
 
 def test_refusals_that_are_written_down_at_the_same_moment_halve_it_once(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=2)
+    edition = newsroom.publish(readers=2, batch_size=1)
     newsroom.deliver_all()
     have_a_row()
     one, other = newsroom.attempts(edition)
@@ -77,7 +75,6 @@ def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> 
         assert take_turn(cursor, ceiling_per_s=1_000.0) is not None
         # The turn is held until the other has its answer: were it waited for, this would not end.
         assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
-
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
 

@@ -25,11 +25,9 @@ class TestPausing:
     ) -> None:
         edition = newsroom.publish(readers=6)
         newsroom.step()
-
         assert control.pause(edition.pk)
         newsroom.deliver_all()
         assert (newsroom.state(edition), accepted(provider)) == ("paused", 2)
-
         assert control.resume(edition.pk)
         newsroom.deliver_all()
         assert (newsroom.state(edition), accepted(provider)) == ("succeeded", 6)
@@ -39,9 +37,7 @@ class TestPausing:
     ) -> None:
         edition = newsroom.publish(readers=2)
         held = taken()
-
         control.pause(edition.pk)
-
         assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
         assert not newsroom.attempts(edition)
 
@@ -50,10 +46,8 @@ class TestPausing:
     ) -> None:
         edition = newsroom.publish(readers=2)
         in_the_air = Call()
-
         control.pause(edition.pk)
         in_the_air.ends(PutOff("Too fast."))
-
         assert states(newsroom, edition) == ["paused"]
         assert newsroom.state(edition) == "paused"
 
@@ -63,7 +57,6 @@ class TestPausing:
         edition = newsroom.publish(readers=2, hold_s=60)
         assert control.pause(edition.pk)
         assert control.resume(edition.pk)
-
         assert newsroom.state(edition) == "held"
         newsroom.deliver_all()
         assert accepted(provider) == 0
@@ -75,10 +68,8 @@ class TestPausing:
         provider.sandbox.set_fault("unauthorized_401")
         newsroom.step()
         control.resume(edition.pk)
-
         control.pause(edition.pk)
         control.resume(edition.pk)
-
         assert states(newsroom, edition) == ["ready", "paused", "paused"]
 
     def test_only_what_runs_can_be_paused_and_only_once(self, newsroom: Newsroom) -> None:
@@ -91,10 +82,8 @@ class TestPausing:
     ) -> None:
         edition = newsroom.publish(readers=4)
         in_the_air = Call()
-
         control.pause(edition.pk)
         in_the_air.ends(CallFault(Fault("The token is refused.", "Set it right.")))
-
         assert newsroom.state(edition) == "needs_attention"
         assert "The token is refused." in newsroom.books(edition).control_reason
 
@@ -143,8 +132,6 @@ def test_a_batch_that_was_claimed_before_the_stop_and_has_nobody_left_passes_the
     Edition.objects.filter(pk=edition.pk).update(probing=True)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     leave_all_of(Batch.objects.get(pk=held.batch))
-
     newsroom.dispatcher().deliver(held)
     newsroom.deliver_all()
-
     assert newsroom.state(edition) == "succeeded"

@@ -31,7 +31,6 @@ def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom, provider: San
     for number in range(120):
         ask_provider(f"reader{number}@example.net", "suppress")
     push()
-
     assert len(listed(provider)) == 120
     assert set(SuppressionChange.objects.values_list("state", flat=True)) == {"done"}
 
@@ -44,7 +43,6 @@ def test_only_the_last_wish_about_an_address_is_sent(
     ask_provider("b@example.net", "reactivate")
     ask_provider("b@example.net", "suppress")
     push()
-
     assert listed(provider) == {"b@example.net"}
     assert states("a@example.net") == ["done", "superseded"]
     assert states("b@example.net") == ["done", "superseded"]
@@ -55,7 +53,6 @@ def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom, provider: Sandb
     push()
     ask_provider("a@example.net", "reactivate")
     push()
-
     assert listed(provider) == set()
     assert states("a@example.net") == ["done", "done"]
 
@@ -69,7 +66,6 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(
     ask_provider("a@example.net", "reactivate")
     ask_provider("b@example.net", "reactivate")
     push()
-
     (refused,) = changes_of("a@example.net")
     assert refused.state == "refused"
     assert "authority" in refused.said
@@ -131,6 +127,5 @@ def test_what_was_done_before_we_asked_is_not_our_own(
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(1)
     ask_provider("reader0@example.net", "suppress")
-
     assert post(echo(ChangedAt="2026-01-01T00:00:00Z")) == 200
     assert Suppression.objects.count() == 1

@@ -22,10 +22,8 @@ class TestSendingToTheMissed:
     ) -> None:
         assert newsroom.state(with_missed) == "needs_attention"
         assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
-
         assert control.send_to_missed(with_missed.pk, most=500) == 2
         newsroom.deliver_all()
-
         assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
         assert newsroom.state(with_missed) == "succeeded"
         assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
@@ -51,7 +49,6 @@ class TestSendingToTheMissed:
         before = accepted(provider)
         control.send_to_missed(with_missed.pk, most=500)
         newsroom.deliver_all()
-
         assert accepted(provider) == before + 1
         assert newsroom.state(with_missed) == "succeeded"
 
@@ -104,10 +101,8 @@ class TestDoubtThatIsLeftToAPerson:
         edition = newsroom.publish(readers=2)
         provider.sandbox.set_fault("reset")
         newsroom.step()
-
         assert control.ask_again(edition.pk, silences=2) == 0
         assert control.send_doubtful(edition.pk) == 0
-
         assert newsroom.outcomes(edition) == ["unknown"] * 2
         assert newsroom.batch(edition).reason != "A person had Postmark asked again."
 

@@ -46,10 +46,8 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     claimed, attempt, recipients = a_started_call()
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
-
     refused = PutOff("Too fast.")
     settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
-
     assert not settled
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     assert newsroom.books(edition).unknown == 3
@@ -61,10 +59,8 @@ def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: New
     newsroom.let_time_pass(11)
     newsroom.sweep()
     settlement = decision(all_accepted(recipients), recipients)
-
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
-
     kept = Evidence.objects.filter(issue_id=edition.issue_id)
     assert sorted(fact.recipient_id for fact in kept) == sorted(recipients)
     assert {fact.attempt for fact in kept} == {attempt}
@@ -76,10 +72,8 @@ def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> Non
     first = decision(all_accepted(recipients), recipients)
     assert settle_call(claimed, attempt, first, Attempt.Result.ANSWERED)
     ids = list(Delivery.objects.values_list("provider_message_id", flat=True))
-
     again = decision(CallUnanswered("The line was cut."), recipients)
     assert not settle_call(claimed, attempt, again, Attempt.Result.UNKNOWN)
-
     assert list(Delivery.objects.values_list("provider_message_id", flat=True)) == ids
     assert newsroom.outcomes(edition) == ["sent"] * 3
 
@@ -123,27 +117,13 @@ def test_a_refused_address_fails_with_its_reason_and_its_reader_is_marked_bounce
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_an_inactive_address_is_suppressed_and_the_others_are_sent(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("item_error", code=406, recipients=["reader2@example.net"])
-
-    newsroom.deliver_all()
-
-    assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
-    assert newsroom.state(edition) == "succeeded"
-
-
 @pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
 def test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try(
     newsroom: Newsroom, provider: SandboxServer, fault: str
 ) -> None:
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault(fault, calls=1)
-
     newsroom.deliver_all()
-
     waiting = newsroom.batch(edition)
     assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
     assert newsroom.books(edition).waiting == 3
@@ -159,11 +139,9 @@ def test_a_provider_that_cannot_be_reached_uses_up_no_try_however_long_it_lasts(
     settings.POSTMARK_BASE_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
     settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
-
     for _ in range(5):
         newsroom.deliver_all()
         newsroom.let_time_pass(901)
-
     assert newsroom.batch(edition).tries == 0
     assert {attempt.result for attempt in newsroom.attempts(edition)} == {"not_sent"}
     assert newsroom.outcomes(edition) == ["waiting"] * 3
@@ -194,11 +172,9 @@ def test_a_call_that_is_too_large_goes_in_halves(
 ) -> None:
     edition = newsroom.publish(readers=5)
     provider.sandbox.set_fault("payload_too_large_413", calls=1)
-
     newsroom.deliver_all()
     newsroom.let_time_pass(1)
     newsroom.deliver_all()
-
     assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
     assert newsroom.outcomes(edition) == ["sent"] * 5
     assert provider.sandbox.summary()["accepted"] == 5
@@ -231,9 +207,7 @@ def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
     lost = decision(CallUnanswered("The line was cut."), recipients)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
     put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
-
     newsroom.let_time_pass(61)
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent"]
     assert provider.sandbox.summary()["accepted"] == 0

@@ -39,7 +39,6 @@ def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
-
     with a_call_held_by(provider, newsroom, "before_accept"):
         (attempt,) = newsroom.attempts(edition)
         assert attempt.messages == 3
@@ -48,7 +47,6 @@ def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
         books = newsroom.books(edition)
         assert (books.waiting, books.sent) == (3, 0)
         assert provider.sandbox.summary()["accepted"] == 0
-
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
 
 
@@ -75,7 +73,6 @@ def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> No
     edition = newsroom.publish(readers=3)
     late = taken()
     newsroom.let_time_pass(31)
-
     assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
     assert newsroom.attempts(edition) == []
 
@@ -86,16 +83,13 @@ def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Ne
     newsroom.let_time_pass(31)
     newsroom.sweep()
     assert claim(uuid.uuid4(), lease_s=30) is not None
-
     assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
 
 
 def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed = taken()
-
     started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
-
     assert isinstance(started, Started)
     (attempt,) = newsroom.attempts(edition)
     lease_until = newsroom.batch(edition).lease_until
@@ -111,9 +105,7 @@ def test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn(
     Subscriber.objects.filter(email="reader1@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
     )
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
     assert newsroom.books(edition).withdrawn == 1
     assert provider.sandbox.summary()["accepted"] == 2
@@ -129,9 +121,7 @@ def test_who_came_onto_the_suppression_list_gets_no_copy_and_is_counted_as_suppr
         reason=Suppression.Reason.COMPLAINT,
         origin=Suppression.Origin.PROVIDER,
     )
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
     assert newsroom.books(edition).suppressed == 1
     assert provider.sandbox.summary()["accepted"] == 2
@@ -149,9 +139,7 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         Delivery.objects.filter(issue=edition.issue_id, recipient=marked.recipient_id).update(
             sent_at=edition.published_at
         )
-
         newsroom.deliver_all()
-
         assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
         assert newsroom.books(edition).unknown == 1
         assert provider.sandbox.summary()["accepted"] == 2
@@ -161,11 +149,9 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
     ) -> None:
         edition = newsroom.publish(readers=1)
         Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
-
         for _ in range(5):
             newsroom.deliver_all()
             newsroom.let_time_pass(900)
-
         assert newsroom.outcomes(edition) == ["unknown"]
         assert newsroom.state(edition) == "needs_attention"
         assert provider.sandbox.summary()["accepted"] == 0
@@ -196,9 +182,7 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         late = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
         assert late is not None
         put_on_record(late, "came-late", Evidence.Source.REPLY)
-
         newsroom.deliver_all()
-
         assert newsroom.outcomes(edition) == ["sent", "sent"]
         kept = Delivery.objects.get(issue=edition.issue_id, recipient=late.recipient_id)
         assert kept.provider_message_id == "came-late"
@@ -211,7 +195,6 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
 def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     claimed = taken()
-
     # The call would leave before the outer transaction commits its record, or undoes it.
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)

@@ -20,9 +20,7 @@ class TestTheHold:
         edition = newsroom.publish(readers=5, hold_s=60)
         if paused:
             control.pause(edition.pk)
-
         assert control.call_back(edition.pk) == 5
-
         newsroom.let_time_pass(120)
         newsroom.deliver_all()
         assert newsroom.state(edition) == "cancelled"
@@ -41,7 +39,6 @@ class TestTheHold:
         # A batch that is due before its edition's hold is over; then the hold comes back.
         Batch.objects.filter(pk=newsroom.batches(edition)[0].pk).update(due_at=edition.published_at)
         newsroom.step()
-
         assert control.call_back(edition.pk) is None
         assert sorted(newsroom.outcomes(edition)) == ["sent", "sent", "waiting", "waiting"]
 
@@ -49,9 +46,7 @@ class TestTheHold:
         self, newsroom: Newsroom, provider: SandboxServer
     ) -> None:
         edition = newsroom.publish(readers=4, hold_s=3600)
-
         assert control.send_now(edition.pk)
-
         newsroom.deliver_all()
         assert newsroom.state(edition) == "succeeded"
 

@@ -68,7 +68,6 @@ def test_an_address_that_postmark_made_inactive_is_dead_whatever_the_type(kind: 
 
 def test_a_bounce_is_read_whole() -> None:
     fact = fact_in(BOUNCE)
-
     assert isinstance(fact, Bounced)
     assert (fact.address, fact.address_key) == ("Ann@Example.net", "ann@example.net")
     assert (fact.bounce, fact.kind, fact.inactive) == ("4323372036854775807", "HardBounce", True)

@@ -84,10 +84,8 @@ def test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent(
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
     calls = provider.sandbox.summary()["calls"]["total"]
-
     newsroom.let_time_pass(59)
     newsroom.deliver_all()
-
     assert provider.sandbox.summary()["calls"]["total"] == calls
     assert newsroom.outcomes(edition) == ["unknown"] * 3
 
@@ -133,11 +131,10 @@ def test_a_look_up_that_fails_says_nothing_and_does_not_count(
 
 
 def test_while_the_search_does_not_show_later_mail_its_silence_does_not_count(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
     provider.sandbox.set_fault("search_delay", seconds=3600)
-    edition = newsroom.publish(readers=6)
+    edition = newsroom.publish(readers=6, batch_size=3)
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     # The deadline of the first call passes, and only then the second batch is accepted.
@@ -164,9 +161,7 @@ def test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on(
     edition = newsroom.publish(readers=3)
     a_call_whose_worker_is_lost(newsroom)
     newsroom.let_time_pass(11)
-
     assert newsroom.sweep() == 1
-
     (attempt,) = newsroom.attempts(edition)
     batch = newsroom.batch(edition)
     assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
@@ -178,9 +173,8 @@ def test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on(
 def test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
-    newsroom.publish(readers=6)
+    newsroom.publish(readers=6, batch_size=3)
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     newsroom.let_time_pass(30)
@@ -253,29 +247,21 @@ def all_in_doubt(edition: Edition) -> None:
     )
 
 
-def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom, settings: object) -> None:
-    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    all_in_doubt(newsroom.publish(readers=10))
-
+def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom) -> None:
+    all_in_doubt(newsroom.publish(readers=10, batch_size=1))
     found = at_once(20, lambda: claim_look_up(uuid.uuid4(), lease_s=30))
-
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed)) == 10
 
 
-def test_doubt_that_another_transaction_is_claiming_is_passed_over(
-    newsroom: Newsroom, settings: object
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=4)
+def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, batch_size=2)
     all_in_doubt(edition)
     lower, higher = newsroom.batches(edition)
-
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other has its batch: were it waited for, this would not end.
         claimed = Beside(lambda: claim_look_up(uuid.uuid4(), lease_s=30)).end()
-
     assert claimed is not None
     assert claimed.batch == higher.pk
 
@@ -325,9 +311,8 @@ def test_every_look_up_of_the_schedule_counts_from_the_beginning(
 def test_a_question_for_later_mail_that_fails_confirms_no_silence(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0,)  # type: ignore[attr-defined]
-    edition = newsroom.publish(readers=6)
+    edition = newsroom.publish(readers=6, batch_size=3)
     provider.sandbox.set_fault("close_before_reading", calls=1)
     newsroom.step()
     newsroom.let_time_pass(30)
@@ -342,10 +327,9 @@ def test_a_question_for_later_mail_that_fails_confirms_no_silence(
 
 
 def test_earlier_mail_that_is_shown_confirms_no_silence(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    settings.DELIVERY_BATCH_SIZE = 3  # type: ignore[attr-defined]
-    newsroom.publish(readers=6)
+    newsroom.publish(readers=6, batch_size=3)
     newsroom.step()
     newsroom.let_time_pass(30)
     provider.sandbox.set_fault("accept_then_close", calls=1)
@@ -353,7 +337,6 @@ def test_earlier_mail_that_is_shown_confirms_no_silence(
     newsroom.let_time_pass(61)
     doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
     assert doubtful is not None
-
     assert doubt_of(doubtful).witness is None
 
 
@@ -364,9 +347,7 @@ def test_a_search_by_key_that_fails_is_no_information(
     Delivery.objects.update(sent_at=edition.published_at)
     newsroom.step()
     assert newsroom.outcomes(edition) == ["unknown"]
-
     provider.sandbox.set_fault("search_503", calls=1)
     newsroom.step()
-
     (asked,) = [batch for batch in newsroom.batches(edition) if batch.unknown]
     assert (asked.lookups, asked.setbacks) == (0, 1)

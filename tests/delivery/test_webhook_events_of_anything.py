@@ -50,7 +50,6 @@ def test_any_bytes_can_be_read(body: bytes) -> None:
 @given(events)
 def test_any_event_can_be_read_and_what_it_says_fits_the_tables(event: dict[str, object]) -> None:
     found = read(orjson.dumps(event))
-
     assert len(found.kind) <= LONGEST_KIND
     assert "\x00" not in found.kind
     if found.accepted is not None:

@@ -73,7 +73,6 @@ def test_who_does_not_know_the_password_is_refused_and_nothing_is_kept(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture, authorization: str
 ) -> None:
     assert post(b"{}", Authorization=authorization) == 401
-
     assert not ProviderEvent.objects.exists()
     # The event is lost, so the mistake is told; the password is not.
     assert "is lost" in caplog.text
@@ -86,7 +85,6 @@ def test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none(
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
-
     # Postmark tries again after a 503; after a 401 or 403 it would never come back.
     assert post(b"{}", Authorization=credentials(user, password)) == 503
     assert not ProviderEvent.objects.exists()
@@ -94,7 +92,6 @@ def test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none(
 
 def test_a_post_needs_no_csrf_token_and_nothing_but_a_post_is_taken(newsroom: Newsroom) -> None:
     client = Client(enforce_csrf_checks=True)
-
     assert post(b"{}", client=client) == 200
     # An address without its last slash is no redirect: Postmark would not follow it.
     assert post(b"{}", path=PATH.rstrip("/")) == 200
@@ -122,7 +119,6 @@ def test_what_is_not_understood_is_kept_as_it_came_and_answered_200(
     newsroom: Newsroom, body: bytes, kind: str
 ) -> None:
     assert post(body) == 200
-
     kept = ProviderEvent.objects.get()
     assert (bytes(kept.body), kept.kind) == (body, kind)
     assert kept.applied_at is not None
@@ -145,9 +141,7 @@ def test_what_says_nothing_about_our_mail_is_kept_and_changes_nothing(
     in_doubt: Edition, newsroom: Newsroom, changed: dict[str, object]
 ) -> None:
     key = key_of(in_doubt, recipients_of(in_doubt)[0])
-
     assert post(event(key, "m-1") | changed) == 200
-
     assert applied() == [True]
     assert not Evidence.objects.exists()
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
@@ -156,7 +150,6 @@ def test_what_says_nothing_about_our_mail_is_kept_and_changes_nothing(
 def test_a_body_larger_than_any_event_is_refused(newsroom: Newsroom) -> None:
     assert post(b" " * (LONGEST_BODY + 1)) == 413
     assert not ProviderEvent.objects.exists()
-
     assert post(b" " * LONGEST_BODY) == 200
 
 
@@ -168,7 +161,6 @@ def test_neither_bodies_nor_addresses_come_into_the_log(
         post(event(key, "m-1", Recipient="private@example.net"))
         post(event(key, "m-2", Recipient="private@example.net"))
         post(b"private@example.net is not JSON")
-
     assert "private@example.net" not in caplog.text
 
 
@@ -180,9 +172,7 @@ def test_whatever_befell_a_message_proves_that_it_was_accepted(
 ) -> None:
     one, *_ = recipients_of(in_doubt)
     (attempt,) = newsroom.attempts(in_doubt)
-
     assert post(event(key_of(in_doubt, one), "m-1", record_type="Bounce", attempt=attempt.pk))
-
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
     row = Delivery.objects.get(recipient=one)
     assert (row.provider_message_id, row.evidence) == ("m-1", "webhook")
@@ -198,11 +188,9 @@ def test_doubt_that_a_webhook_ends_is_not_asked_about_and_not_sent_again(
     for recipient in recipients_of(in_doubt):
         post(event(key_of(in_doubt, recipient), f"m-{recipient}"))
     calls = provider.sandbox.summary()["calls"]["total"]
-
     assert newsroom.state(in_doubt) == "succeeded"
     newsroom.let_time_pass(10_000)
     newsroom.deliver_all()
-
     assert provider.sandbox.summary()["calls"]["total"] == calls
 
 
@@ -212,13 +200,11 @@ def test_the_event_of_a_copy_that_is_settled_already_writes_nothing_more(
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
     row = Delivery.objects.get(issue=edition.issue_id)
-
     # Not even the edition's lock is asked for, which somebody else holds here.
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         body = event(key_of(edition, row.recipient_id), row.provider_message_id)
         assert Beside(lambda: post(body)).end() == 200
-
     assert applied() == [True]
     assert not Evidence.objects.exists()
 
@@ -228,9 +214,7 @@ def test_the_event_of_a_copy_that_is_settled_already_writes_nothing_more(
 
 def test_the_same_event_again_is_the_same_event(in_doubt: Edition, newsroom: Newsroom) -> None:
     body = event(key_of(in_doubt, recipients_of(in_doubt)[0]), "m-1")
-
     assert [post(body) for _ in range(3)] == [200] * 3
-
     assert applied() == [True]
     assert Evidence.objects.count() == 1
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
@@ -240,7 +224,6 @@ def test_ten_that_post_the_same_event_at_once_are_one_event(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     body = event(key_of(in_doubt, recipients_of(in_doubt)[0]), "m-1")
-
     assert at_once(10, lambda: post(body)) == [200] * 10
     assert applied() == [True]
     assert Evidence.objects.count() == 1
@@ -257,9 +240,7 @@ def test_what_was_kept_and_not_applied_is_applied_by_a_worker(
     # As a web process leaves it that is killed in between.
     provider_event.keep(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
-
     chores.do_all()
-
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 
@@ -315,12 +296,10 @@ def test_who_waits_too_long_for_a_lock_leaves_the_event_to_a_worker(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     body = event(key_of(in_doubt, recipients_of(in_doubt)[0]), "m-1")
-
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, in_doubt.pk)
         assert Beside(lambda: post(body)).end() == 200
         assert applied() == [False]
-
     chores.do_all()
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
@@ -337,7 +316,6 @@ def test_a_site_whose_database_is_down_asks_postmark_to_come_again(
         # Nothing answers at the discard port.
         patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
         patch.setitem(connection.settings_dict, "PORT", "9")
-
         assert post(b"{}") == 503
 
 
@@ -429,7 +407,6 @@ def test_a_body_of_untold_length_is_not_taken_for_an_empty_one(
     answer = line.getresponse()
     answer.read()
     line.close()
-
     assert answer.status == 503
     assert not ProviderEvent.objects.exists()
 
@@ -449,9 +426,7 @@ def test_a_time_that_is_still_to_come_is_when_the_event_was_seen(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     one, *_ = recipients_of(in_doubt)
-
     post(event(key_of(in_doubt, one), "m-1", DeliveredAt="2999-01-01T00:00:00Z"))
-
     row = Delivery.objects.get(issue=in_doubt.issue_id, recipient=one)
     assert row.sent_at == ProviderEvent.objects.get().received_at
 
@@ -460,8 +435,6 @@ def test_an_attempt_that_no_uuid_spells_is_left_out(in_doubt: Edition, newsroom:
     one, *_ = recipients_of(in_doubt)
     body = event(key_of(in_doubt, one), "m-1", attempt=uuid.uuid4())
     body["Metadata"]["attempt"] = "no uuid"
-
     assert post(body) == 200
-
     assert Evidence.objects.get().attempt is None
     assert newsroom.outcomes(in_doubt)[0] == "sent"

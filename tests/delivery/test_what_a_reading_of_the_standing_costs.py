@@ -101,11 +101,8 @@ def test_a_mail_on_request_that_was_given_up_has_the_others_read_no_more_either(
     assert rows_read() < 100
 
 
-def test_the_books_of_a_newsletter_under_way_are_told_whole(
-    newsroom: Newsroom, settings: Any
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2
-    edition = newsroom.publish(3)
+def test_the_books_of_a_newsletter_under_way_are_told_whole(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]
     Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
     [books] = now_standing().letters

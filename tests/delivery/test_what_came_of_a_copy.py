@@ -59,22 +59,15 @@ def test_a_delivery_is_written_beside_the_copy_with_the_earliest_time(sent: Edit
     copy = copies(sent)[0]
     for at in (AT, AT - timedelta(hours=1), AT + timedelta(hours=1)):
         tell(copy, "Delivery", at)
-
     assert copies(sent)[0].delivered_at == AT - timedelta(hours=1)
     assert [row.delivered_at for row in copies(sent)[1:]] == [None, None]
 
 
 def test_a_delivery_is_an_update_within_its_page(sent: Edition) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT count(*) FROM pg_index JOIN pg_attribute
-                ON attrelid = indrelid AND attnum = ANY(indkey)
-            WHERE indrelid = 'delivery'::regclass
-              AND attname IN ('delivered_at', 'bounced_at', 'complained_at')
-            """
-        )
-        assert cursor.fetchone() == (0,)
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'delivery'")
+        indexes = str(cursor.fetchall())
+    assert not any(name in indexes for name in ("delivered_at", "bounced_at", "complained_at"))
 
 
 def test_a_bounce_is_counted_once_by_whichever_ways_it_is_told(
@@ -103,7 +96,6 @@ def test_a_copy_that_bounced_and_was_complained_about_is_counted_as_both(
     copy = copies(sent)[0]
     tell(copy, "SpamComplaint", ID=1)
     tell(copy, "Bounce", ID=2)
-
     batch = newsroom.batch(sent)
     assert (batch.bounced, batch.complained) == (1, 1)
 
@@ -113,7 +105,6 @@ def test_what_says_nothing_about_the_address_is_not_counted(
 ) -> None:
     for number, kind in enumerate(("Transient", "AutoResponder", "Unsubscribe")):
         tell(copies(sent)[0], "Bounce", ID=number + 1, Type=kind, Inactive=False)
-
     assert newsroom.batch(sent).bounced == 0
     assert copies(sent)[0].bounced_at is None
 
@@ -121,7 +112,6 @@ def test_what_says_nothing_about_the_address_is_not_counted(
 def test_a_bounce_without_our_metadata_is_found_by_tag_address_and_id(sent: Edition) -> None:
     copy = copies(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}")
-
     assert [row.bounced_at for row in copies(sent)] == [None, AT, None]
 
 
@@ -129,7 +119,6 @@ def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> Non
     copy = copies(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}", MessageID="other")
     tell(copy, "Bounce", ID=2, Metadata={}, Tag="issue-of-others")
-
     assert [row.bounced_at for row in copies(sent)] == [None] * 3
 
 
@@ -139,11 +128,10 @@ def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> Non
 @pytest.fixture
 def halfway(newsroom: Newsroom, provider: SandboxServer, settings: Any) -> Edition:
     """Four batches of five; two of them have left."""
-    settings.DELIVERY_BATCH_SIZE = 5
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 20.0
     settings.DELIVERY_SURGE_BOUNCES_LEAST = 2
     settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 1
-    edition = newsroom.publish(readers=20)
+    edition = newsroom.publish(readers=20, batch_size=5)
     assert newsroom.step()
     assert newsroom.step()
     return edition
@@ -159,7 +147,6 @@ def test_too_many_bounces_pause_the_edition_and_say_so(
     tell(gone(halfway)[0], "Bounce", ID=1)
     assert newsroom.state(halfway) is EditionState.SENDING
     tell(gone(halfway)[1], "Bounce", ID=2)
-
     assert newsroom.state(halfway) is EditionState.PAUSED
     assert reason_of(newsroom.books(halfway)).startswith(
         "Homing paused this by itself: 2 of 10 copies were sent back (20.0 %; the limit is 20 %)."
@@ -170,7 +157,6 @@ def test_too_many_bounces_pause_the_edition_and_say_so(
 
 def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "SpamComplaint", ID=1)
-
     assert "called spam" in reason_of(newsroom.books(halfway))
 
 
@@ -200,7 +186,6 @@ def test_bounces_that_are_told_before_the_reply_are_of_copies_that_have_left(
     Batch.objects.filter(pk=first.pk).update(sent=0, unknown=5, state="unknown", doubt_since=AT)
     for number, copy in enumerate(gone(halfway)[:2]):
         tell(copy, "Bounce", ID=number + 1)
-
     halfway.refresh_from_db()
     assert halfway.control == "running"
 
@@ -211,7 +196,6 @@ def test_once_everything_has_left_there_is_nothing_to_pause(
     newsroom.deliver_all()
     for number, copy in enumerate(gone(halfway)):
         tell(copy, "Bounce", ID=number + 1)
-
     assert newsroom.state(halfway) is EditionState.SUCCEEDED
     assert not Alarm.objects.exists()
 
@@ -239,7 +223,6 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     mine, other = copies(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
-
     (shown,) = kept_events.events_about(mine.address)
     assert mine.address.upper() in shown["body"]
     kept_events.forget([mine.address])
@@ -254,7 +237,6 @@ def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> N
         headers = {"X-PM-Webhook-Trace-Id": "trace-1"}
         assert post(body | {"ServerID": number}, **headers) == 200
     assert post(body | {"ServerID": 0}, **{"X-PM-Webhook-Trace-Id": "trace-2"}) == 200
-
     assert ProviderEvent.objects.count() == 1
 
 
@@ -262,5 +244,4 @@ def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> N
 def test_a_trace_that_cannot_be_kept_loses_no_event(sent: Edition, trace: str) -> None:
     for number in range(2):
         assert post({"RecordType": "Open", "n": number}, **{"X-PM-Webhook-Trace-Id": trace}) == 200
-
     assert [event.trace for event in ProviderEvent.objects.all()] == [None, None]

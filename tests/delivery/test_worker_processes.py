@@ -59,9 +59,7 @@ def test_until_empty_delivers_everything_prints_the_counts_and_ends_with_0(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     edition = newsroom.publish(readers=500, hold_s=2)
-
     worker = start_worker("--until-empty")
-
     assert worker.end() == 0, worker.errors
     totals = worker.totals()
     assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
@@ -74,9 +72,7 @@ def test_until_empty_ends_with_3_if_something_waits_for_a_person(
 ) -> None:
     newsroom.publish(readers=5)
     provider.sandbox.set_fault("unauthorized_401", calls=None)
-
     worker = start_worker("--until-empty")
-
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
     assert "POSTMARK_SERVER_TOKEN" in worker.errors
@@ -98,26 +94,6 @@ def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_wi
     assert len(newsroom.attempts(edition)) == 1
     assert not Batch.objects.exclude(lease_until=None).exists()
     assert not Worker.objects.exists()
-
-
-def test_two_workers_share_one_edition_and_nobody_gets_two(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=2000)
-    # Neither gets far before the other has come: the first call of each is held.
-    provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
-
-    workers = [
-        start_worker("--until-empty", "--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
-        for _ in range(2)
-    ]
-    held(provider, calls=2)
-    provider.sandbox.gate.release()
-
-    assert [worker.end() for worker in workers] == [0, 0]
-    assert len({attempt.worker for attempt in newsroom.attempts(edition)}) == 2
-    summary = provider.sandbox.summary()
-    assert (summary["accepted"], summary["distinct_deliveries"]) == (2000, 2000)
 
 
 def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
@@ -145,9 +121,7 @@ def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
     worker = start_worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60", DELIVERY_NICENESS="15")
     held(provider)
-
     threads = [int(thread.name) for thread in Path(f"/proc/{worker.pid}/task").iterdir()]
-
     assert len(threads) > 1
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
     provider.sandbox.gate.release()
@@ -162,9 +136,7 @@ def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at
         f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); stand_back(15); "
         "print(os.getpriority(os.PRIO_PROCESS, 0))"
     )
-
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
-
     assert int(printed) == stands_at
 
 

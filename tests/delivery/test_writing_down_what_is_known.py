@@ -107,7 +107,6 @@ def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
 @pytest.mark.django_db
 def test_the_last_error_is_raised_when_the_time_is_over() -> None:
     last = OperationalError("the last")
-
     with pytest.raises(OperationalError, match="the last"):
         write_down(
             failing(CUT, last, "never reached"),
