@@ -61,19 +61,6 @@ def test_other_editions_go_on_while_one_is_stopped(
     assert newsroom.state(stopped) == "needs_attention"
 
 
-def test_copies_of_the_same_call_that_were_accepted_stay_accepted(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("item_error", code=4711, recipients=["reader1@example.net"])
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent", "waiting", "sent"]
-    resume(edition.pk)
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
-
-
 def test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery
 from delivery.queue.claim import claim, release
@@ -102,32 +102,6 @@ def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
     assert newsroom.outcomes(edition) == ["unknown"]
-
-
-def test_a_cut_connection_is_no_crash_of_the_batch(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=1)
-    worker = newsroom.dispatcher()
-    for _ in range(3):
-        claimed = taken()
-        cut_the_connection()
-        with pytest.raises(OperationalError):
-            worker.deliver(claimed)
-    assert newsroom.batch(edition).crashes == 0
-    newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["sent"]
-
-
-def cut_the_connection() -> None:
-    """As a restarted server or a broken line would: from the other side."""
-    other = connection.copy()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        (pid,) = cursor.fetchone()
-    with other.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
-    other.close()
 
 
 # --- What happens while the sweep looks -----------------------------------------------------------

@@ -100,20 +100,15 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
 
 def opt_in(reader: Subscriber) -> None:
     """This reader asked for the letter and confirmed it themselves, just now."""
+    act = """
+        INSERT INTO consent_record (subscriber_id, act, how, request)
+        VALUES (%(id)s, '{}', '{}', 1)
+    """
     with connection.cursor() as cursor:
+        cursor.execute(act.format("asked", "form"), {"id": reader.pk})
         cursor.execute(
-            """
-            INSERT INTO consent_record (subscriber_id, act, how, request)
-            VALUES (%s, 'asked', 'form', 1)
-            """,
-            [reader.pk],
-        )
-        cursor.execute(
-            """
-            WITH confirmed AS (
-                INSERT INTO consent_record (subscriber_id, act, how, request)
-                VALUES (%(id)s, 'confirmed', 'link', 1) RETURNING id, at
-            )
+            f"""
+            WITH confirmed AS ({act.format("confirmed", "link")} RETURNING id, at)
             UPDATE subscriber SET opt_in_id = confirmed.id, confirmed_at = at
             FROM confirmed WHERE subscriber.id = %(id)s
             """,
@@ -243,21 +238,12 @@ def _makers(
         nobody = {"Recipient": email, "Metadata": {}, "MessageID": None, "Tag": None}
         return [event | nobody | {"ChangedAt": when(0)}]
 
-    kinds: list[tuple[Callable[[int, Edition], list[dict[str, Any]]], float]] = [
-        (delivered, 60),
-        (soft, 8),
-        (chronic, 0.4),
-        (hard, 1.2),
-        (complaint, 0.5),
-        (leaves, 1.5),
-        (shut_out, 1),
-        (reactivated, 2),
-        (other, 4),
-        (stranger, 1),
-    ]
-    makers, weights = zip(*kinds, strict=True)
+    kinds: dict[Callable[[int, Edition], list[dict[str, Any]]], float] = {
+        delivered: 60, soft: 8, chronic: 0.4, hard: 1.2, complaint: 0.5, leaves: 1.5, shut_out: 1,
+        reactivated: 2, other: 4, stranger: 1,
+    }  # fmt: skip
     while True:
-        (maker,) = dice.choices(makers, weights)
+        (maker,) = dice.choices([*kinds], [*kinds.values()])
         yield maker(dice.randrange(1, READERS + 1), dice.choice(editions))
 
 
@@ -277,10 +263,9 @@ def tell(event: dict[str, Any]) -> None:
 
 # --- What is left ---------------------------------------------------------------------------------
 
+OF_BATCHES = "id, state, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed"
 LEFT = {
-    "readers": """
-        SELECT email, state, {since}(unsubscribed_at) FROM subscriber ORDER BY id
-    """,
+    "readers": "SELECT email, state, {since}(unsubscribed_at) FROM subscriber ORDER BY id",
     "suppressions": """
         SELECT address_key, reason, origin, {since}(suppression.at), lifted_at IS NULL
         FROM suppression LEFT JOIN subscriber ON email_key = address_key ORDER BY address_key
@@ -291,20 +276,14 @@ LEFT = {
         FROM bounce JOIN subscriber ON subscriber.id = subscriber_id
              LEFT JOIN edition USING (issue_id, version) ORDER BY provider_id
     """,
-    "acts": """
-        SELECT subscriber_id, act, how FROM consent_record ORDER BY subscriber_id, act, how
-    """,
+    "acts": "SELECT subscriber_id, act, how FROM consent_record ORDER BY subscriber_id, act, how",
     "copies": """
         SELECT title, recipient_id, outcome, sent_at, provider_message_id, evidence,
                {since}(delivered_at), {since}(bounced_at), {since}(complained_at)
         FROM delivery JOIN edition USING (issue_id, version)
              JOIN subscriber ON subscriber.id = recipient_id ORDER BY title, recipient_id
     """,
-    "batches": """
-        SELECT id, state, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed,
-               bounced, complained
-        FROM batch ORDER BY id
-    """,
+    "batches": f"SELECT {OF_BATCHES}, bounced, complained FROM batch ORDER BY id",
     "editions": "SELECT title, control, control_reason FROM edition ORDER BY title",
     "last words": """
         SELECT address_key, stream, refuses, reason, origin, {since}(provider_suppression.at)

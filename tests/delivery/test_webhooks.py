@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import uuid
 from collections.abc import Iterator
@@ -151,17 +150,6 @@ def test_a_body_larger_than_any_event_is_refused(newsroom: Newsroom) -> None:
     assert post(b" " * (LONGEST_BODY + 1)) == 413
     assert not ProviderEvent.objects.exists()
     assert post(b" " * LONGEST_BODY) == 200
-
-
-def test_neither_bodies_nor_addresses_come_into_the_log(
-    in_doubt: Edition, caplog: pytest.LogCaptureFixture
-) -> None:
-    key = key_of(in_doubt, recipients_of(in_doubt)[0])
-    with caplog.at_level(logging.DEBUG, logger="delivery"):
-        post(event(key, "m-1", Recipient="private@example.net"))
-        post(event(key, "m-2", Recipient="private@example.net"))
-        post(b"private@example.net is not JSON")
-    assert "private@example.net" not in caplog.text
 
 
 # --- What is made of it ---------------------------------------------------------------------------
@@ -317,24 +305,6 @@ def test_a_site_whose_database_is_down_asks_postmark_to_come_again(
         patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
         patch.setitem(connection.settings_dict, "PORT", "9")
         assert post(b"{}") == 503
-
-
-def test_a_line_to_the_database_that_is_cut_is_answered_503_and_the_next_event_is_kept(
-    newsroom: Newsroom,
-) -> None:
-    assert post(b'{"first": true}') == 200
-    other = connection.copy()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        (pid,) = cursor.fetchone()
-    with other.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
-    other.close()
-
-    assert post(b'{"second": true}') == 503
-    connection.close()  # As Django does at a request's end; its test client does not.
-    assert post(b'{"second": true}') == 200
-    assert ProviderEvent.objects.count() == 2
 
 
 # --- The whole way --------------------------------------------------------------------------------

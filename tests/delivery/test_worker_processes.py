@@ -14,7 +14,6 @@ import pytest
 from django.db.models import F
 
 from delivery.models import Batch, Pace, Worker
-from delivery.queue import presence
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.worker_process import WorkerProcess
@@ -94,24 +93,6 @@ def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_wi
     assert len(newsroom.attempts(edition)) == 1
     assert not Batch.objects.exclude(lease_until=None).exists()
     assert not Worker.objects.exists()
-
-
-def test_a_stream_that_handles_unsubscribes_in_another_way_is_said_at_the_start(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    newsroom.publish(readers=1)
-    provider.sandbox.set_fault("hold", moment="before_accept", calls=1)
-    worker = start_worker("--until-empty", UNSUBSCRIBE_HANDLING="postmark")
-    held(provider)
-
-    # While it runs, authors are told as well.
-    (warning,) = presence.warnings()
-    provider.sandbox.gate.release()
-
-    assert worker.end() == 0
-    assert warning in worker.errors
-    assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
-    assert presence.warnings() == []
 
 
 def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
