@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from django.db import connection
 
 from delivery.dispatch import policy_from_settings, result_of
 from delivery.models import Batch, Delivery, Edition
 from delivery.outcomes import CallAnswer
-from delivery.queue.claim import Claim, claim
+from delivery.queue.claim import Claim, claim, claim_look_up
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.retries import after_call
@@ -25,14 +26,35 @@ def accepted(provider: SandboxServer) -> int:
     return int(provider.sandbox.summary()["accepted"])
 
 
+def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
+    """The next batch in line, its attempt and its readers: its call has begun."""
+    claimed, attempt = taken(), uuid.uuid4()
+    started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
+    assert isinstance(started, Started)
+    return claimed, attempt, started.recipients
+
+
+def asked() -> Claim:
+    """The next doubt whose look-up is due, claimed."""
+    claimed = claim_look_up(WORKER, lease_s=30)
+    assert claimed is not None
+    return claimed
+
+
+def unheard(newsroom: Newsroom, provider: SandboxServer, readers: int = 3) -> Edition:
+    """An edition whose only call was accepted, and whose answer was lost."""
+    edition = newsroom.publish(readers=readers)
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown"] * readers
+    return edition
+
+
 class Call:
     """A call of the next batch that is in the air, to be ended as the test will have it."""
 
     def __init__(self) -> None:
-        self._claim, self._attempt = taken(), uuid.uuid4()
-        started = start(self._claim, self._attempt, WORKER, deadline_s=5, lease_s=5)
-        assert isinstance(started, Started)
-        self._recipients = started.recipients
+        self._claim, self._attempt, self._recipients = begun()
 
     def ends(self, answer: CallAnswer) -> None:
         """The provider answers, and the worker settles."""

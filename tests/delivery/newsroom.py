@@ -104,6 +104,11 @@ class Newsroom:
         while self.step():
             pass
 
+    def deliver_after(self, seconds: float) -> None:
+        """Do everything that is due after so much time."""
+        self.let_time_pass(seconds)
+        self.deliver_all()
+
     def sweep(self) -> int:
         """What every worker does now and then."""
         return sweep(first_lookup_after_s=policy_from_settings().lookup_after_s[0])

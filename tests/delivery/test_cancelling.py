@@ -64,8 +64,7 @@ class TestCancelling:
         newsroom.step()
         assert control.cancel(edition.pk) == 2
         assert newsroom.books(edition).unknown == 2
-        newsroom.let_time_pass(61)
-        newsroom.deliver_all()
+        newsroom.deliver_after(61)
         books = newsroom.books(edition)
         assert (books.sent, books.withdrawn, books.unknown) == (2, 2, 0)
 
@@ -81,8 +80,7 @@ class TestCancelling:
         control.cancel(edition.pk)
 
         for _ in range(3):
-            newsroom.let_time_pass(1000)
-            newsroom.deliver_all()
+            newsroom.deliver_after(1000)
 
         assert newsroom.outcomes(edition) == ["withdrawn"] * 2
         assert accepted(provider) == 0

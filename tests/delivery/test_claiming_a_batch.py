@@ -7,9 +7,8 @@ import uuid
 from django.db import connection, transaction
 
 from delivery.queue.claim import claim, next_due_at, release
-from delivery.queue.start import start
 from tests.delivery.beside import Beside, at_once
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -106,7 +105,6 @@ def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Ne
 
 def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = taken()
-    start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+    claimed, _, _ = begun()
     assert not release(claimed)
     assert newsroom.batch(edition).state == "sending"

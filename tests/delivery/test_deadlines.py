@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
@@ -69,23 +68,3 @@ def test_one_that_does_not_let_itself_be_ended_keeps_none_of_the_others_alive(
     deadlines.add(time.monotonic(), ended.release)
     assert ended.acquire(timeout=LONG_S)
     assert "did not let itself be ended" in caplog.text
-
-
-def test_a_forked_process_has_deadlines_of_its_own_and_no_others(deadlines: Deadlines) -> None:
-    told, tells = os.pipe()
-    due_s = time.monotonic() + 0.2
-    number = deadlines.add(due_s, lambda: os.write(tells, b"the parent's"))
-    child = os.fork()
-    if not child:
-        # Nothing of the test's own may happen in here, whatever comes.
-        try:
-            ended = threading.Event()
-            deadlines.add(due_s + 0.2, ended.set)
-            os._exit(0 if ended.wait(LONG_S) else 1)
-        finally:
-            os._exit(2)
-    deadlines.take_back(number)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    os.close(tells)
-    assert os.read(told, 100) == b""
-    os.close(told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import uuid
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -14,16 +13,15 @@ from django.db import connection, transaction
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue import control
 from delivery.queue.alarms import raise_alarm
-from delivery.queue.claim import Claim, claim, claim_look_up
+from delivery.queue.claim import claim, claim_look_up
 from delivery.queue.evidence import record_acceptances, settle_by_evidence, unheeded_in
 from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
-from delivery.queue.start import Started, start
 from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import asked, begun
 from tests.delivery.newsroom import Newsroom
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -53,18 +51,10 @@ def seen(
     return new
 
 
-def begin_a_call() -> tuple[Claim, uuid.UUID, Sequence[int]]:
-    """A batch whose call has started."""
-    claimed, attempt = taken(), uuid.uuid4()
-    started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
-    assert isinstance(started, Started)
-    return claimed, attempt, started.recipients
-
-
 def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int]:
     """An edition, the reader in doubt, and the one who waits beside it."""
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call()
+    claimed, attempt, (one, two) = begun()
     mixed = Settlement(fates={one: Unknown()}, next=Next.ASK, lookup_after_s=60)
     assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
     return edition, one, two
@@ -78,13 +68,6 @@ def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
     return edition, recipient
 
 
-def looked_up() -> Claim:
-    """The next doubt that is due, claimed."""
-    claimed = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-    return claimed
-
-
 def stopped(edition: Edition) -> None:
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
@@ -94,7 +77,7 @@ def stopped(edition: Edition) -> None:
 def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
     """An edition whose only call ended without an answer."""
     edition = newsroom.publish(readers=readers)
-    claimed, attempt, recipients = begin_a_call()
+    claimed, attempt, recipients = begun()
     asks = Settlement(fates=dict.fromkeys(recipients, Unknown()), next=Next.ASK, lookup_after_s=60)
     assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
     return edition
@@ -193,7 +176,7 @@ def test_what_waits_beside_the_doubt_goes_on_once_the_doubt_is_over(newsroom: Ne
     seen(edition, (one, "m-1"))
     batch = newsroom.batch(edition)
     assert (batch.state, batch.attempt, batch.waiting, batch.sent) == ("ready", None, 1, 1)
-    assert list(begin_a_call()[2]) == [two]
+    assert list(begun()[2]) == [two]
 
 
 def test_of_a_stopped_edition_what_waits_beside_the_doubt_waits_for_a_person(
@@ -228,7 +211,7 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
     newsroom: Newsroom, fate: Failed | Suppressed, outcome: str
 ) -> None:
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (recipient,) = begin_a_call()
+    claimed, attempt, (recipient,) = begun()
     given_up = Settlement(fates={recipient: fate}, next=Next.DONE)
     assert settle_call(claimed, attempt, given_up, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == [outcome]
@@ -248,7 +231,7 @@ def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> No
     else:
         edition = newsroom.publish(readers=1)
         if state == "sending":
-            begin_a_call()
+            begun()
         else:
             assert claim(uuid.uuid4(), lease_s=30) is not None
     before = Batch.objects.values().get(edition=edition)
@@ -266,7 +249,7 @@ def test_what_came_during_a_call_that_ends_in_doubt_is_heeded_when_it_is_settled
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call()
+    claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-1"), (two, "m-2"))
     asks = Settlement(fates={one: Unknown(), two: Unknown()}, next=Next.ASK, lookup_after_s=60)
     assert settle_call(claimed, attempt, asks, Attempt.Result.UNKNOWN)
@@ -282,7 +265,7 @@ def test_what_came_during_a_call_counts_more_than_what_the_call_said(
     newsroom: Newsroom, fate: Waiting | Failed | Suppressed
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call()
+    claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-an-earlier-attempt"))
     settlement = Settlement(fates={one: fate, two: Waiting()}, next=Next.TRY_AGAIN)
     assert settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
@@ -297,7 +280,7 @@ def test_what_came_during_a_look_up_counts_more_than_its_silence(
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
-    claimed = looked_up()
+    claimed = asked()
     (recipient,) = recipients_of(edition)
     seen(edition, (recipient, "m-1"))
     absent = (
@@ -314,7 +297,7 @@ def test_what_came_during_a_look_up_counts_more_than_its_silence(
 
 def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    _, attempt, (one, _) = begin_a_call()
+    _, attempt, (one, _) = begun()
     seen(edition, (one, "m-1"), attempt=attempt)
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
@@ -327,7 +310,7 @@ def test_an_answer_that_comes_after_its_claim_was_lost_ends_the_doubt_at_once(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call()
+    claimed, attempt, (one, two) = begun()
     newsroom.let_time_pass(11)
     newsroom.sweep()
     assert newsroom.outcomes(edition) == ["unknown", "unknown"]
@@ -345,7 +328,7 @@ def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom:
     # A webhook that came early and names the same message is no reason to stand in line for the
     # edition, which somebody else holds here.
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (recipient,) = begin_a_call()
+    claimed, attempt, (recipient,) = begun()
     seen(edition, (recipient, "m-1"))
     answered = Settlement(fates={recipient: Sent("m-1", NOON)}, next=Next.DONE)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -435,7 +418,7 @@ def test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed, attempt, (one, two) = begin_a_call()
+    claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
     answered = Settlement(fates={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
@@ -464,7 +447,7 @@ def test_a_copy_with_an_alarm_that_comes_to_stand_on_its_delivery_raises_none_fo
 ) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
-    claimed = looked_up()
+    claimed = asked()
     (recipient,) = recipients_of(edition)
     seen(edition, (recipient, "m-1"))
     seen(edition, (recipient, "m-2"))
@@ -484,7 +467,7 @@ def test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another(
 ) -> None:
     # The settling worker holds the batch and not the edition. What comes meanwhile has to wait.
     edition = newsroom.publish(readers=1)
-    claimed, _, (recipient,) = begin_a_call()
+    claimed, _, (recipient,) = begun()
 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -528,10 +511,10 @@ def test_an_alarm_is_raised_once_for_what_it_is_about(
 
 def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    claimed, attempt, (reader,) = begin_a_call()
+    claimed, attempt, (reader,) = begun()
     lost = Settlement(fates={reader: Unknown()}, next=Next.ASK)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
-    doubtful = looked_up()
+    doubtful = asked()
 
     found = Settlement(
         fates={reader: Sent("m-1", NOON)}, next=Next.DONE, duplicates={reader: [Sent("m-2", NOON)]}

@@ -17,7 +17,7 @@ from delivery.settlement import Next, Sent, Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.beside import Beside
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
 
 # Each with a word that its sentence must hold, so that a person knows what to set right.
@@ -31,11 +31,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "how", "word"), FAULTS)
 def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    fault: str,
-    how: dict[str, int],
-    word: str,
+    newsroom: Newsroom, provider: SandboxServer, fault: str, how: dict[str, int], word: str
 ) -> None:
     edition = newsroom.publish(readers=6, batch_size=2)
     provider.sandbox.set_fault(fault, calls=None, **how)
@@ -100,8 +96,7 @@ def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
     for _ in range(2):
         newsroom.deliver_all()
         assert newsroom.state(edition) == "sending"
-        newsroom.let_time_pass(901)
-    newsroom.deliver_all()
+        newsroom.deliver_after(901)
     assert newsroom.state(edition) == "needs_attention"
 
 
@@ -160,12 +155,8 @@ class TestTheFirstBatchAfterAFault:
     def test_judged_while_the_edition_is_paused_it_lets_nobody_go(
         self, newsroom: Newsroom, resumed: Edition
     ) -> None:
-        claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
-        assert claimed is not None
-        started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
-        assert isinstance(started, Started)
+        claimed, attempt, (reader,) = begun()
         assert pause(resumed.pk)
-        (reader,) = started.recipients
         accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
         assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
         assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
@@ -173,9 +164,7 @@ class TestTheFirstBatchAfterAFault:
     def test_while_the_edition_is_paused_no_other_takes_its_turn(
         self, newsroom: Newsroom, resumed: Edition
     ) -> None:
-        claimed, attempt = claim(uuid.uuid4(), lease_s=30), uuid.uuid4()
-        assert claimed is not None
-        start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
+        claimed, attempt, _ = begun()
         assert pause(resumed.pk)
         put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
         assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)

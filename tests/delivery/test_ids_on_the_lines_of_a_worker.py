@@ -47,8 +47,7 @@ def test_the_line_of_a_look_up_names_the_call_that_is_asked_about(
     provider.sandbox.set_fault("accept_then_close")
     newsroom.step()
     log_ids.bind(**dict.fromkeys(log_ids.IDS))
-    newsroom.let_time_pass(100)
-    newsroom.deliver_all()
+    newsroom.deliver_after(100)
     (line,) = [line for line in lines() if line["logger"] == "delivery.look_up"]
     assert ids_of(newsroom, edition).items() <= line.items()
 

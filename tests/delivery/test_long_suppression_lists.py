@@ -103,8 +103,8 @@ def whole(talk: Conversation) -> None:
 
 
 def broken_off(talk: Conversation) -> None:
-    """Most of it, and then the line is cut."""
-    chunked(talk, islice(pieces(), KNOWN // 1000))
+    """Some of it, and then the line is cut."""
+    chunked(talk, islice(pieces(), 3))
 
 
 def endless(talk: Conversation) -> None:
@@ -136,21 +136,19 @@ def test_a_list_longer_than_any_other_answer_is_taken_in_and_never_held_whole(
     assert (broadcast().failures, broadcast().through_at, broadcast().owner) == (1, None, None)
     assert "broke" in broadcast().said
 
-    # It is asked for again, from its beginning.
-    for _ in range(2):
-        as_never_asked()
-        with provider(settings, whole, walks=1):
-            tracemalloc.start()
-            try:
-                polling.poll(never)
-                _, peak = tracemalloc.get_traced_memory()
-            finally:
-                tracemalloc.stop()
-        assert peak < MEMORY_BYTES
-        assert shut_out() == ALL_NEW
-        assert broadcast().through_at is not None
-        assert broadcast().failures == 0
-    assert ProviderEvent.objects.count() == len(NEW)
+    # It is asked for again, from its beginning, and nothing of it is kept twice.
+    as_never_asked()
+    with provider(settings, whole, walks=1):
+        tracemalloc.start()
+        try:
+            polling.poll(never)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < MEMORY_BYTES
+    assert shut_out() == ALL_NEW
+    assert broadcast().through_at is not None
+    assert (broadcast().failures, ProviderEvent.objects.count()) == (0, len(NEW))
 
 
 def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(

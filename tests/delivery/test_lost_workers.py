@@ -11,10 +11,9 @@ from delivery.models import Attempt, Batch, Delivery
 from delivery.queue.claim import claim, release
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
-from delivery.queue.start import start
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
 
 
@@ -80,8 +79,7 @@ def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
     edition = newsroom.publish(readers=1)
 
     for _ in range(2):
-        claimed = taken()
-        start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+        begun()
         newsroom.let_time_pass(11)
         newsroom.sweep()
         newsroom.let_time_pass(2)
@@ -96,8 +94,7 @@ def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=1)
-    claimed = taken()
-    start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+    begun()
     Attempt.objects.all().delete()
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1

@@ -12,6 +12,7 @@ from django.db import connection
 from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom, steady_dice
 from tests.delivery.test_starting_a_call import a_call_held_by
 
@@ -20,9 +21,7 @@ def one_in_doubt_and_one_in_line(
     newsroom: Newsroom, provider: SandboxServer
 ) -> tuple[Edition, Edition]:
     """An edition whose look-up is due, and another whose call is."""
-    doubtful = newsroom.publish(readers=2)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
+    doubtful = unheard(newsroom, provider, 2)
     newsroom.let_time_pass(61)
     return doubtful, newsroom.publish()
 

@@ -210,6 +210,5 @@ def test_a_look_up_is_not_paced(newsroom: Newsroom, provider: SandboxServer) -> 
     provider.sandbox.set_fault("accept_then_close", calls=1)
     assert newsroom.step()
     refused_once(newsroom, provider, retry_after=3_600)
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
+    newsroom.deliver_after(61)
     assert newsroom.outcomes(edition) == ["sent"] * 2 + ["waiting"] * 2

@@ -27,8 +27,7 @@ def test_doubt_that_other_hands_put_into_a_batch_in_line_is_asked_about_and_the_
     newsroom.deliver_all()
     assert newsroom.books(edition).sent == 1
     for _ in range(4):
-        newsroom.let_time_pass(1000)
-        newsroom.deliver_all()
+        newsroom.deliver_after(1000)
 
     assert newsroom.state(edition) == "succeeded"
     assert accepted(provider) == 2

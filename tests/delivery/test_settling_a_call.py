@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 import pytest
 
 from delivery import retries
 from delivery.models import Attempt, Delivery, Evidence
 from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
-from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_call
-from delivery.queue.start import Started, start
 from delivery.settlement import Settlement
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import begun
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 
@@ -23,27 +22,20 @@ NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
 POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
-def a_started_call() -> tuple[Claim, uuid.UUID, tuple[int, ...]]:
-    """A worker between the start of its call and its settling."""
-    claimed, attempt = taken(), uuid.uuid4()
-    started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
-    assert isinstance(started, Started)
-    return claimed, attempt, tuple(started.recipients)
-
-
-def decision(answer: CallAnswer, recipients: tuple[int, ...]) -> Settlement:
+def decision(answer: CallAnswer, recipients: Sequence[int]) -> Settlement:
     """What a worker would do about an answer."""
     return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
 
 
-def all_accepted(recipients: tuple[int, ...]) -> Answered:
-    """Postmark took every one of them."""
-    return Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
+def all_accepted(recipients: Sequence[int]) -> Settlement:
+    """What a worker does when Postmark took every one of them."""
+    answer = Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
+    return decision(answer, recipients)
 
 
 def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
+    claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
     assert newsroom.sweep() == 1
     refused = PutOff("Too fast.")
@@ -55,10 +47,10 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
 
 def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
+    claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
     newsroom.sweep()
-    settlement = decision(all_accepted(recipients), recipients)
+    settlement = all_accepted(recipients)
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
     settle_call(claimed, attempt, settlement, Attempt.Result.ANSWERED)
     kept = Evidence.objects.filter(issue_id=edition.issue_id)
@@ -68,8 +60,8 @@ def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: New
 
 def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
-    first = decision(all_accepted(recipients), recipients)
+    claimed, attempt, recipients = begun()
+    first = all_accepted(recipients)
     assert settle_call(claimed, attempt, first, Attempt.Result.ANSWERED)
     ids = list(Delivery.objects.values_list("provider_message_id", flat=True))
     again = decision(CallUnanswered("The line was cut."), recipients)
@@ -83,15 +75,15 @@ def test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one(
 ) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
-    stale, stale_attempt, recipients = a_started_call()
+    stale, stale_attempt, recipients = begun()
     newsroom.let_time_pass(11)
     newsroom.sweep()
     newsroom.let_time_pass(2)
     newsroom.step()
-    current, _, _ = a_started_call()
+    current, _, _ = begun()
     assert current.batch == stale.batch
 
-    late = decision(all_accepted(recipients), recipients)
+    late = all_accepted(recipients)
     assert not settle_call(stale, stale_attempt, late, Attempt.Result.ANSWERED)
 
     assert newsroom.batch(edition).state == "sending"
@@ -127,8 +119,7 @@ def test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try(
     waiting = newsroom.batch(edition)
     assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
     assert newsroom.books(edition).waiting == 3
-    newsroom.let_time_pass(60)
-    newsroom.deliver_all()
+    newsroom.deliver_after(60)
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert provider.sandbox.summary()["accepted"] == 3
 
@@ -173,8 +164,7 @@ def test_a_call_that_is_too_large_goes_in_halves(
     edition = newsroom.publish(readers=5)
     provider.sandbox.set_fault("payload_too_large_413", calls=1)
     newsroom.deliver_all()
-    newsroom.let_time_pass(1)
-    newsroom.deliver_all()
+    newsroom.deliver_after(1)
     assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
     assert newsroom.outcomes(edition) == ["sent"] * 5
     assert provider.sandbox.summary()["accepted"] == 5
@@ -184,16 +174,11 @@ def test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(readers=3)
-    claimed, attempt, recipients = a_started_call()
+    claimed, attempt, recipients = begun()
     Delivery.objects.filter(recipient=recipients[0]).update(outcome="withdrawn")
 
     with pytest.raises(AssertionError, match="2 of 3"):
-        settle_call(
-            claimed,
-            attempt,
-            decision(all_accepted(recipients), recipients),
-            Attempt.Result.ANSWERED,
-        )
+        settle_call(claimed, attempt, all_accepted(recipients), Attempt.Result.ANSWERED)
 
     assert newsroom.outcomes(edition) == ["withdrawn", "waiting", "waiting"]
     assert newsroom.batch(edition).state == "sending"
@@ -203,11 +188,10 @@ def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=1)
-    claimed, attempt, recipients = a_started_call()
+    claimed, attempt, recipients = begun()
     lost = decision(CallUnanswered("The line was cut."), recipients)
     assert settle_call(claimed, attempt, lost, Attempt.Result.UNKNOWN)
     put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
+    newsroom.deliver_after(61)
     assert newsroom.outcomes(edition) == ["sent"]
     assert provider.sandbox.summary()["accepted"] == 0

@@ -29,8 +29,7 @@ def stream(handling: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [("own", "Custom"), ("own", "none"), ("postmark", "Postmark")],
+    ("ours", "theirs"), [("own", "Custom"), ("own", "none"), ("postmark", "Postmark")]
 )
 def test_where_the_two_agree_nothing_is_said(settings: Any, ours: str, theirs: str) -> None:
     assert said(settings, ours, json=stream(theirs)) == ""

@@ -21,8 +21,7 @@ class TestTheHold:
         if paused:
             control.pause(edition.pk)
         assert control.call_back(edition.pk) == 5
-        newsroom.let_time_pass(120)
-        newsroom.deliver_all()
+        newsroom.deliver_after(120)
         assert newsroom.state(edition) == "cancelled"
         assert newsroom.outcomes(edition) == ["withdrawn"] * 5
         assert accepted(provider) == 0

@@ -17,11 +17,11 @@ from delivery.outcomes import Answered, NotNow, Unanswered
 from delivery.queue.claim import claim_look_up
 from delivery.queue.doubt import doubt_of
 from delivery.queue.settle import settle_call, settle_look_up
-from delivery.queue.start import Started, start
+from delivery.queue.start import start
 from delivery.settlement import Next, Settlement
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside, at_once
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import asked, begun, taken, unheard
 from tests.delivery.newsroom import Newsroom
 
 # How a call can be accepted without its worker learning of it.
@@ -48,8 +48,7 @@ def test_what_was_accepted_unheard_is_found_by_asking_and_never_sent_twice(
     assert newsroom.books(edition).unknown == 3
     assert provider.sandbox.summary()["accepted"] == 3
 
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
+    newsroom.deliver_after(61)
 
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert set(Delivery.objects.values_list("evidence", flat=True)) == {"lookup"}
@@ -65,12 +64,10 @@ def test_what_was_surely_not_accepted_is_sent_again_after_the_last_look_up(
     newsroom.deliver_all()
 
     for elapsed, looked_up in ((61, 1), (240, 2)):
-        newsroom.let_time_pass(elapsed)
-        newsroom.deliver_all()
+        newsroom.deliver_after(elapsed)
         assert newsroom.batch(edition).lookups == looked_up
         assert newsroom.outcomes(edition) == ["unknown"] * 3
-    newsroom.let_time_pass(600)
-    newsroom.deliver_all()
+    newsroom.deliver_after(600)
 
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert provider.sandbox.summary()["accepted"] == 3
@@ -80,12 +77,9 @@ def test_what_was_surely_not_accepted_is_sent_again_after_the_last_look_up(
 def test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
+    edition = unheard(newsroom, provider)
     calls = provider.sandbox.summary()["calls"]["total"]
-    newsroom.let_time_pass(59)
-    newsroom.deliver_all()
+    newsroom.deliver_after(59)
     assert provider.sandbox.summary()["calls"]["total"] == calls
     assert newsroom.outcomes(edition) == ["unknown"] * 3
 
@@ -97,12 +91,10 @@ def test_of_a_call_that_was_accepted_in_part_the_rest_goes_again_and_only_the_re
     provider.sandbox.set_fault("accept_first_k_then_close", k=2, calls=1)
     newsroom.deliver_all()
 
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
+    newsroom.deliver_after(61)
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 2 + ["unknown"] * 3
     for _ in range(2):
-        newsroom.let_time_pass(900)
-        newsroom.deliver_all()
+        newsroom.deliver_after(900)
 
     assert newsroom.outcomes(edition) == ["sent"] * 5
     summary = provider.sandbox.summary()
@@ -112,20 +104,16 @@ def test_of_a_call_that_was_accepted_in_part_the_rest_goes_again_and_only_the_re
 def test_a_look_up_that_fails_says_nothing_and_does_not_count(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
+    edition = unheard(newsroom, provider)
     provider.sandbox.set_fault("search_503", calls=None)
 
     for _ in range(6):
-        newsroom.let_time_pass(900)
-        newsroom.deliver_all()
+        newsroom.deliver_after(900)
 
     assert newsroom.batch(edition).lookups == 0
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     provider.sandbox.faults.clear()
-    newsroom.let_time_pass(900)
-    newsroom.deliver_all()
+    newsroom.deliver_after(900)
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert provider.sandbox.summary()["accepted"] == 3
 
@@ -138,19 +126,16 @@ def test_while_the_search_does_not_show_later_mail_its_silence_does_not_count(
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     # The deadline of the first call passes, and only then the second batch is accepted.
-    newsroom.let_time_pass(30)
-    newsroom.deliver_all()
+    newsroom.deliver_after(30)
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
 
     for _ in range(6):
-        newsroom.let_time_pass(900)
-        newsroom.deliver_all()
+        newsroom.deliver_after(900)
 
     assert newsroom.outcomes(edition).count("unknown") == 3
     assert provider.sandbox.summary()["accepted"] == 6
     provider.sandbox.faults.clear()
-    newsroom.let_time_pass(900)
-    newsroom.deliver_all()
+    newsroom.deliver_after(900)
     assert newsroom.outcomes(edition) == ["sent"] * 6
     assert provider.sandbox.summary()["accepted"] == 6
 
@@ -182,8 +167,7 @@ def test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early
 
     # The first question of the look-up still meets the old index, the second meets the new one.
     provider.sandbox.set_fault("search_delay", seconds=3600, calls=1)
-    newsroom.let_time_pass(31)
-    newsroom.deliver_all()
+    newsroom.deliver_after(31)
 
     assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
     assert provider.sandbox.summary()["accepted"] == 6
@@ -193,14 +177,11 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=2)
-    claimed = taken()
-    attempt = uuid.uuid4()
-    started = start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
-    assert isinstance(started, Started)
+    claimed, attempt, readers = begun()
     policy = retries.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
     mixed = retries.after_call(
         Answered([Unanswered("Neither id nor error."), NotNow("Slower.")]),
-        started.recipients,
+        readers,
         tries=0,
         setbacks=0,
         jitter=0.5,
@@ -208,8 +189,7 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(
     )
     assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
     newsroom.let_time_pass(61)
-    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert doubtful is not None
+    doubtful = asked()
 
     look_up(doubtful, postmark_from_settings(), policy, jitter=0.5)
     newsroom.deliver_all()
@@ -269,9 +249,7 @@ def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: New
 def test_a_look_up_that_lost_its_claim_changes_nothing(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
+    edition = unheard(newsroom, provider)
     newsroom.let_time_pass(61)
     stale = claim_look_up(uuid.uuid4(), lease_s=5)
     newsroom.let_time_pass(6)
@@ -296,8 +274,7 @@ def test_every_look_up_of_the_schedule_counts_from_the_beginning(
     edition = newsroom.publish(readers=3)
     provider.sandbox.set_fault("close_before_reading", calls=1)
     newsroom.deliver_all()
-    newsroom.let_time_pass(61)
-    newsroom.deliver_all()
+    newsroom.deliver_after(61)
 
     batch = newsroom.batch(edition)
     (attempt,) = newsroom.attempts(edition)
@@ -335,8 +312,7 @@ def test_earlier_mail_that_is_shown_confirms_no_silence(
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     newsroom.let_time_pass(61)
-    doubtful = claim_look_up(uuid.uuid4(), lease_s=30)
-    assert doubtful is not None
+    doubtful = asked()
     assert doubt_of(doubtful).witness is None
 
 

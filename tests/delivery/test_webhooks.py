@@ -19,6 +19,7 @@ from delivery.queue.split import lock_edition
 from delivery.webhook import LONGEST_BODY
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside, at_once
+from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, PATH, USER, WebSite, credentials, event, key_of, post
 
@@ -33,9 +34,7 @@ def credentials_are_set(settings: object) -> None:
 @pytest.fixture
 def in_doubt(newsroom: Newsroom, provider: SandboxServer) -> Edition:
     """Three copies were accepted and the answer was lost."""
-    edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    newsroom.deliver_all()
+    edition = unheard(newsroom, provider)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     return edition
 
@@ -177,8 +176,7 @@ def test_doubt_that_a_webhook_ends_is_not_asked_about_and_not_sent_again(
         post(event(key_of(in_doubt, recipient), f"m-{recipient}"))
     calls = provider.sandbox.summary()["calls"]["total"]
     assert newsroom.state(in_doubt) == "succeeded"
-    newsroom.let_time_pass(10_000)
-    newsroom.deliver_all()
+    newsroom.deliver_after(10_000)
     assert provider.sandbox.summary()["calls"]["total"] == calls
 
 
@@ -296,9 +294,7 @@ def test_who_waits_too_long_for_a_lock_leaves_the_event_to_a_worker(
 # --- Without a database ---------------------------------------------------------------------------
 
 
-def test_a_site_whose_database_is_down_asks_postmark_to_come_again(
-    newsroom: Newsroom,
-) -> None:
+def test_a_site_whose_database_is_down_asks_postmark_to_come_again(newsroom: Newsroom) -> None:
     connection.close()
     with pytest.MonkeyPatch.context() as patch:
         # Nothing answers at the discard port.

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 from django.db.models import F
 
+from delivery.deadlines import Deadlines
 from delivery.models import Batch, Pace, Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
@@ -143,3 +146,24 @@ def test_two_processes_share_one_ceiling(
 
     assert len(newsroom.attempts(edition)) == 4
     assert newsroom.books(edition).sent == 40
+
+
+def test_a_forked_process_has_deadlines_of_its_own_and_no_others() -> None:
+    deadlines = Deadlines(time.monotonic)
+    told, tells = os.pipe()
+    due_s = time.monotonic() + 0.2
+    number = deadlines.add(due_s, lambda: os.write(tells, b"the parent's"))
+    child = os.fork()
+    if not child:
+        # Nothing of the test's own may happen in here, whatever comes.
+        try:
+            ended = threading.Event()
+            deadlines.add(due_s + 0.2, ended.set)
+            os._exit(0 if ended.wait(20) else 1)
+        finally:
+            os._exit(2)
+    deadlines.take_back(number)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(tells)
+    assert os.read(told, 100) == b""
+    os.close(told)
