@@ -49,8 +49,6 @@ class Newsroom:
     def __init__(self) -> None:
         self.author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex}")
 
-    # --- The list and what is published to it ---------------------------------------------------
-
     def confirm(
         self, count: int, *, start: int = 0, addresses: Mapping[int, str] = MappingProxyType({})
     ) -> list[Subscriber]:
@@ -82,8 +80,6 @@ class Newsroom:
         size = batch_size or settings.DELIVERY_BATCH_SIZE
         with override_settings(DELIVERY_BATCH_SIZE=size):
             return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
-
-    # --- One worker's hands ---------------------------------------------------------------------
 
     def dispatcher(self) -> Dispatcher:
         """A worker's step, with the settings of this moment."""
@@ -147,8 +143,6 @@ class Newsroom:
         finally:
             onlooker.close()
         raise AssertionError("nobody waited for the lock")
-
-    # --- Looking --------------------------------------------------------------------------------
 
     def books(self, edition: Edition) -> Books:
         """The books of an edition; fails the test if they break any promise."""

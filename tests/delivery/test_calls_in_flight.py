@@ -36,9 +36,6 @@ def comes(place: Place, *, within_s: float = LONG_S) -> bool:
     return place.comes(until_s=now_s() + within_s, is_stopping=goes_on)
 
 
-# --- The places ---------------------------------------------------------------------------------
-
-
 def test_there_are_as_many_places_as_were_wanted() -> None:
     calls = CallsInFlight(2)
     first, second, third = (Place(calls) for _ in range(3))
@@ -94,9 +91,6 @@ def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
 @pytest.mark.parametrize(("calls", "threads"), [(1, 1), (2, 3), (4, 6), (8, 12)])
 def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, threads: int) -> None:
     assert threads_for(calls) == threads
-
-
-# --- The turn to claim --------------------------------------------------------------------------
 
 
 def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
@@ -188,9 +182,6 @@ def waits_for(
     assert waits.wait(LONG_S)
     yield got
     waiting.join(LONG_S)
-
-
-# --- A worker -----------------------------------------------------------------------------------
 
 
 @pytest.fixture

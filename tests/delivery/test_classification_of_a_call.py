@@ -35,9 +35,6 @@ def remedy_of(answer: CallAnswer) -> str:
     return answer.fault.remedy
 
 
-# --- 200 --------------------------------------------------------------------------------------
-
-
 def test_every_message_gets_its_own_answer_in_the_order_sent() -> None:
     items = [accepted(1), error(406), error(300, RECIPIENT_TEXT), error(400), accepted(5)]
     answer = answer_to(200, body(items), count=5)
@@ -73,9 +70,6 @@ def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) 
     assert isinstance(answer_to(200, content), CallUnanswered)
 
 
-# --- Put off ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
     assert answer_to(429, content) == PutOff(
@@ -101,9 +95,6 @@ def test_maintenance_puts_the_call_off() -> None:
     assert answer == PutOff("Postmark is under maintenance (503).", 60.0)
 
 
-# --- Unanswered -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
 @pytest.mark.parametrize("content", [b"", HTML, body(error(101)), body(error(429))])
 def test_a_server_error_leaves_open_what_was_accepted(status: int, content: bytes) -> None:
@@ -119,9 +110,6 @@ def test_another_success_than_200_leaves_open_what_was_accepted(status: int) -> 
 
 def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
     assert isinstance(answer_to(422, body(error(101))), CallUnanswered)
-
-
-# --- Answers to the call as a whole ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,6 @@ def remedy_for(code: int, text: str = "Something is wrong.") -> str:
     return fault.remedy
 
 
-# --- Accepted ---------------------------------------------------------------------------------
-
-
 def test_code_0_with_an_id_is_accepted_at_the_providers_time() -> None:
     assert answer_to(accepted()) == ACCEPTED
 
@@ -76,9 +73,6 @@ def test_a_time_is_kept_in_utc_because_no_database_stores_every_offset() -> None
     assert answer.at.isoformat() == "2026-05-03T14:15:22+00:00"
 
 
-# --- Neither accepted nor refused -------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "provider_id", [None, "", 17, ["x"], "x" * 101, "two\nlines", "nul\x00", "bell\x07"], ids=repr
 )
@@ -101,9 +95,6 @@ OTHERS_ADDRESSES += ["reader1@example.net <other@example.org>"]
 )
 def test_what_is_no_result_of_this_message_leaves_it_unanswered(item: object) -> None:
     assert isinstance(answer_to(item), Unanswered)
-
-
-# --- The table of codes -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [100, 429])
@@ -139,9 +130,6 @@ def test_a_fault_of_the_account_says_what_to_set_right(code: int, names: str) ->
     assert names in remedy_for(code)
 
 
-# --- What only the text of code 300 tells -----------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -170,9 +158,6 @@ def test_300_about_the_recipient_refuses_this_reader_alone(text: str) -> None:
 )
 def test_300_about_anything_else_stops_everything(text: str, names: str) -> None:
     assert names in remedy_for(300, text)
-
-
-# --- The provider's words ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,6 @@ def books(**facts: Any) -> Books:
     return replace(EMPTY, **facts)
 
 
-# --- The books themselves -----------------------------------------------------------------------
-
-
 def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
     paused = books(control="paused", waiting=2, unreconciled=True)
     assert state_of(paused) == "needs_attention"
@@ -62,8 +59,6 @@ def test_the_books_balance_when_every_reader_is_counted_once() -> None:
     for name in counts:
         assert not books(audience=21, **counts | {name: counts[name] - 1}).balanced
 
-
-# --- States ---------------------------------------------------------------------------------------
 
 STATES: list[tuple[str, dict[str, Any], str]] = [
     ("nobody to send to", {}, "succeeded"),
@@ -118,8 +113,6 @@ def test_a_state_is_shown_with_spaces() -> None:
     assert EditionState.NEEDS_ATTENTION.words == "needs attention"
     assert EditionState.SENDING.words == "sending"
 
-
-# --- Reasons --------------------------------------------------------------------------------------
 
 REASONS: list[tuple[dict[str, Any], str]] = [
     ({"sent": 9}, ""),

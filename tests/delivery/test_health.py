@@ -41,9 +41,6 @@ def ago(seconds: float) -> datetime:
     return NOW - timedelta(seconds=seconds)
 
 
-# --- What is said ---------------------------------------------------------------------------------
-
-
 LAST = {"last_result": "answered", "last_call_at": ago(3)}
 
 
@@ -75,9 +72,6 @@ def test_each_line_says_how_its_part_does(
     found_line = line(name, **found)
     assert found_line.tone == tone
     assert said in f"{found_line.state} {found_line.more}"
-
-
-# --- What is read ---------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -101,9 +101,6 @@ def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same
     assert newsroom.outcomes(edition) == ["unknown"]
 
 
-# --- What happens while the sweep looks -----------------------------------------------------------
-
-
 def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
     """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
     sweep = Beside(newsroom.sweep)

@@ -25,9 +25,6 @@ def as_html(text: str, **values: str) -> str:
     return Template(text, html=True).fill(VALUES | values)
 
 
-# --- Filling ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
@@ -82,8 +79,6 @@ def test_values_cannot_join_with_the_text_around_them_to_a_new_field() -> None:
     assert as_text("{ {{ name }} }", name="{ email }") == "{ { email } }"
 
 
-# --- What is no field -------------------------------------------------------------------------
-
 NO_FIELDS = [
     "{{{ pm:unsubscribe }}}",
     '<a href="{{{ pm:unsubscribe }}}">',
@@ -127,8 +122,6 @@ def test_a_long_run_of_blanks_after_two_braces_is_read_at_once() -> None:
     assert as_text(text) == text
     assert unknown_fields(text) == []
 
-
-# --- Unknown fields -----------------------------------------------------------------------------
 
 THERE_ARE = "There are name, email, unsubscribe_url and archive_url."
 

@@ -100,9 +100,6 @@ def test_to_is_exactly_the_address_so_that_a_name_cannot_add_a_recipient() -> No
     assert made["To"] == "Reader+x@example.net"
 
 
-# --- Parts --------------------------------------------------------------------------------------
-
-
 def test_a_part_that_was_not_written_is_not_sent() -> None:
     assert "HtmlBody" not in message(html="")
     assert "TextBody" not in message(text="")
@@ -117,9 +114,6 @@ def test_a_name_is_escaped_in_html_only() -> None:
     assert "Dear &lt;b&gt;Rita &amp; Co&lt;/b&gt;" in made["HtmlBody"]
     assert "Dear <b>Rita & Co</b>" in made["TextBody"]
     assert made["Subject"] == "Tides for <b>Rita & Co</b>"
-
-
-# --- The subject --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -139,17 +133,11 @@ def test_a_subject_is_no_longer_than_postmark_takes() -> None:
     )
 
 
-# --- Unsubscribing ------------------------------------------------------------------------------
-
-
 def test_where_postmark_handles_unsubscribes_its_placeholder_stands_and_no_header_of_ours() -> None:
     made = message(handles_unsubscribes=False)
     assert f'<a href="{POSTMARK_UNSUBSCRIBE}">' in made["HtmlBody"]
     assert POSTMARK_UNSUBSCRIBE in made["TextBody"]
     assert set(headers(made)) == {"Message-ID", "X-PM-KeepID", "List-Id"}
-
-
-# --- Limits and headers ---------------------------------------------------------------------------
 
 
 def test_metadata_keeps_to_postmarks_limits_for_the_largest_numbers() -> None:

@@ -43,9 +43,6 @@ def without_growth(**facts: float) -> None:
     Pace.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
-# --- How far --------------------------------------------------------------------------------------
-
-
 def test_under_a_ceiling_half_of_it_is_left(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
@@ -124,9 +121,6 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom, provider: SandboxSer
     one_copy_each(newsroom, provider, edition)
 
 
-# --- What it costs --------------------------------------------------------------------------------
-
-
 def test_however_often_it_is_refused_everybody_is_served_once_and_no_try_is_used_up(
     newsroom: Newsroom, provider: SandboxServer, settings: object
 ) -> None:
@@ -160,9 +154,6 @@ def test_no_other_trouble_is_taken_for_a_question_of_pace(
     newsroom.deliver_all()
     assert len(newsroom.attempts(edition)) == 1
     assert newsroom.books(edition).slowed_to_per_s is None
-
-
-# --- Who waits ------------------------------------------------------------------------------------
 
 
 def test_after_it_no_batch_of_any_edition_goes_before_its_turn(

@@ -65,9 +65,6 @@ def test_refusals_that_are_written_down_at_the_same_moment_halve_it_once(
     assert Pace.objects.get().slowed_to_per_s == 500
 
 
-# --- Whoever freezes ------------------------------------------------------------------------------
-
-
 def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     have_a_row()

@@ -95,9 +95,6 @@ class TestPausing:
         assert "The token is refused." in newsroom.books(edition).control_reason
 
 
-# --- One batch goes first, and others were on their way ---------------------------------------
-
-
 @pytest.mark.parametrize("stage", ["in a call", "asked about"])
 def test_a_batch_that_was_on_its_way_when_the_edition_was_resumed_passes_the_turn_on(
     newsroom: Newsroom, provider: SandboxServer, small_batches: None, stage: str

@@ -161,9 +161,6 @@ def page_of(*, total: int, count: int) -> bytes:
     return body({"TotalCount": total, "Messages": numbers_on(1, count)})
 
 
-# --- The stream's own setting -------------------------------------------------------------------
-
-
 def stream(handling: object) -> dict[str, object]:
     return {"ID": "broadcast", "SubscriptionManagementConfiguration": handling}
 

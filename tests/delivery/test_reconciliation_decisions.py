@@ -42,9 +42,6 @@ def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its
     assert [recipient for recipient, _ in comparison.strangers] == [5]
 
 
-# --- Silence --------------------------------------------------------------------------------------
-
-
 def silence(**changes: Any) -> Silence:
     facts: dict[str, Any] = {
         "last_lookup_after_s": 900.0,
@@ -78,8 +75,6 @@ def test_a_newer_message_that_is_shown_makes_silence_count_for_older_ones() -> N
 def test_without_any_later_mail_time_alone_makes_silence_count() -> None:
     assert silence(shows_later_mail=False, last_accepted_at=None).counts_for(NOW - 16 * MINUTE)
 
-
-# --- An edition of a restored database ------------------------------------------------------------
 
 UNRECONCILED_SINCE = NOW - 30 * MINUTE
 
@@ -124,9 +119,6 @@ def test_what_stands_in_the_way_is_named(
 def test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups() -> None:
     at = may_be_reconciled_at(NOW, deadline_s=120, last_lookup_after_s=900)
     assert at - NOW == timedelta(seconds=1020)
-
-
-# --- Seen -----------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(1, 10**12)), st.lists(st.integers(1, 10**12)))

@@ -29,9 +29,6 @@ def restored_identity() -> None:
     DatabaseIdentity.objects.update(database=1)
 
 
-# --- Noticing -------------------------------------------------------------------------------------
-
-
 def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     assert identity.notice().is_new

@@ -53,8 +53,6 @@ def settle(
     )
 
 
-# --- Every message answered by itself -----------------------------------------------------------
-
 AGAIN = "try again in 2.5 s"
 FOR_A_PERSON = "wait for a person, the edition stops"
 ASK = "ask the provider 60 s into the doubt"
@@ -77,8 +75,6 @@ def test_messages_answered_one_by_one(answers: list[MessageAnswer], decision: st
     settlement = settle(Answered(answers), len(answers))
     assert in_words(settlement, range(1, len(answers) + 1)) == decision
 
-
-# --- The call answered, or not, as a whole --------------------------------------------------------
 
 AS_A_WHOLE: list[tuple[CallAnswer, int, int, str]] = [
     # answer, messages, setbacks before, decision
@@ -131,9 +127,6 @@ def test_what_waits_says_why(answer: CallAnswer) -> None:
     assert settle(answer, 2).reason == "Why."
 
 
-# --- Tries ----------------------------------------------------------------------------------------
-
-
 def test_the_last_try_that_is_put_off_is_missed_and_says_so() -> None:
     settlement = settle(Answered([SENT, LATER]), 2, tries=9)
     assert in_words(settlement, [1, 2]) == "sent, missed: done"
@@ -154,9 +147,6 @@ def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: 
     settlement = settle(answer, 2, tries=9_999)
     assert not settlement.counts_as_try
     assert not any(isinstance(fate, Failed) for fate in settlement.fates.values())
-
-
-# --- Pauses ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,6 @@ def decision(answer: LookUpAnswer, count: int, **given: object) -> str:
     return in_words(settle(answer, count, **given), range(1, count + 1))  # type: ignore[arg-type]
 
 
-# --- What was found ---------------------------------------------------------------------------
-
-
 def test_what_is_found_was_sent_with_the_providers_id_and_time() -> None:
     settlement = settle(found(1, 2), 2)
     assert settlement.fates == {1: Sent("id-1", AT), 2: Sent("id-2", AT)}
@@ -61,9 +58,6 @@ def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
     settlement = settle(found(1, 77), 1)
     assert settlement.fates == {1: Sent("id-1", AT)}
     assert in_words(settlement, [1]) == "sent: done"
-
-
-# --- What was not found -------------------------------------------------------------------------
 
 
 def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
@@ -102,9 +96,6 @@ def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> No
     assert fate.reason.startswith("All 10 tries are used up.")
 
 
-# --- What says nothing --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lookups", [0, 2, 50])
 def test_a_silence_that_does_not_convince_is_none_at_any_point_of_the_schedule(
     lookups: int,
@@ -131,8 +122,6 @@ def test_a_search_that_asks_for_patience_gets_it() -> None:
 def test_a_silence_that_counts_ends_the_setbacks() -> None:
     assert settle(found(), 1, setbacks=7).new_setbacks == 0
 
-
-# --- Two copies -----------------------------------------------------------------------------------
 
 TWICE = LookedUp(
     [Found("key.1", "id-1", AT), Found("key.1", "id-1-again", AT), Found("key.2", "id-2", AT)]
@@ -162,9 +151,6 @@ def test_a_second_copy_is_handed_on_also_while_others_are_in_doubt(
     assert words.split(": ")[1] == then
 
 
-# --- Workers that were lost ---------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("crashes", "count", "answer", "words"),
     [
@@ -183,9 +169,6 @@ def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_park
     crashes: int, count: int, answer: LookedUp, words: str
 ) -> None:
     assert decision(answer, count, lookups=2, crashes=crashes) == words
-
-
-# --- Older than what the provider remembers ---------------------------------------------------
 
 
 @pytest.mark.parametrize("lookups", [0, 2])

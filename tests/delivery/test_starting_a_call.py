@@ -189,9 +189,6 @@ class TestADeliveryThatBearsAMarkOfHavingBeenSent:
         assert provider.sandbox.summary()["accepted"] == 1
 
 
-# --- The transaction of a start -------------------------------------------------------------------
-
-
 def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     claimed = taken()

@@ -122,9 +122,6 @@ def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> Non
     assert [row.bounced_at for row in copies(sent)] == [None] * 3
 
 
-# --- A surge --------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def halfway(newsroom: Newsroom, provider: SandboxServer, settings: Any) -> Edition:
     """Four batches of five; two of them have left."""
@@ -198,9 +195,6 @@ def test_once_everything_has_left_there_is_nothing_to_pause(
         tell(copy, "Bounce", ID=number + 1)
     assert newsroom.state(halfway) is EditionState.SUCCEEDED
     assert not Alarm.objects.exists()
-
-
-# --- How long it is kept --------------------------------------------------------------------------
 
 
 def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) -> None:
