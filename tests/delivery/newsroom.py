@@ -31,6 +31,11 @@ def steady_dice() -> float:
     return 0.5
 
 
+def never() -> bool:
+    """Nobody wants the worker to stop."""
+    return False
+
+
 # What the last look before a call asks of the list; chores look at it as well.
 THE_LAST_LOOK = "LEFT JOIN subscriber"
 

@@ -13,17 +13,11 @@ from delivery.queue import errand
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.beside import at_once
-from tests.delivery.newsroom import Newsroom
-
-
-def never() -> bool:
-    """Nobody wants the worker to stop."""
-    return False
+from tests.delivery.newsroom import Newsroom, never
 
 
 @pytest.fixture
 def sent(newsroom: Newsroom, provider: SandboxServer) -> Edition:
-    """Four copies that were accepted; whatever came of them, no webhook tells."""
     edition = newsroom.publish(readers=4)
     newsroom.deliver_all()
     return edition

@@ -18,7 +18,6 @@ def copies_of(edition: Edition) -> list[Delivery]:
 
 
 def mark(copy: Delivery, **marks: object) -> str:
-    """As other code could; the copy's key."""
     Delivery.objects.filter(issue=copy.issue_id, recipient=copy.recipient_id).update(**marks)
     return str(DeliveryKey(copy.issue_id, copy.version, copy.recipient_id))
 

@@ -186,7 +186,6 @@ def waits_for(
 
 @pytest.fixture
 def worker(newsroom: Newsroom, settings: Any) -> Worker:
-    """Two calls at a time; ten batches wait."""
     settings.DELIVERY_HTTP_DEADLINE_S = LONG_S
     settings.DELIVERY_LEASE_S = LONG_S
     newsroom.publish(readers=20, batch_size=2)

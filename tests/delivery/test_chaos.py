@@ -44,7 +44,6 @@ def slow_provider(settings: object) -> Iterator[SandboxServer]:
 
 
 def one_copy_each(newsroom: Newsroom, provider: SandboxServer, edition: object) -> None:
-    """What the storm must not have changed."""
     books = newsroom.books(edition)  # type: ignore[arg-type]
     assert (books.audience, books.sent) == (READERS, READERS)
     summary = provider.sandbox.summary()

@@ -38,7 +38,6 @@ class _Reader(HTMLParser):
 
 
 def read(html: str) -> _Reader:
-    """The HTML as a program reads it."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

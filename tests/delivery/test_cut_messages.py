@@ -33,7 +33,6 @@ def url_of(recipient: int) -> str:
 
 
 def written_whole(copy: Copy, title: str, html: str, text: str) -> bytes:
-    """The message as it is written without any cutting."""
     values = {
         "name": copy.name,
         "email": copy.address,
@@ -142,7 +141,3 @@ def test_a_value_is_escaped_for_where_it_stands(in_html: bool) -> None:
     value = 'Q & "A" <b>\\'
     shown = escape(value) if in_html else value
     assert cut.filled({"name": value}) == orjson.dumps({"a": shown, "b": "100 %"})
-
-
-def test_a_message_without_places_is_the_same_for_everybody() -> None:
-    assert Marks().cut({"a": "100 %"}).filled({}) == b'{"a":"100 %"}'

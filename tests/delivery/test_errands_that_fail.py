@@ -17,12 +17,7 @@ from delivery.queue.health import health
 from delivery.queue.standing import standing
 from newsletter_site.logs.lines import LineFormatter
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
-
-
-def never() -> bool:
-    """Nobody wants the worker to stop."""
-    return False
+from tests.delivery.newsroom import Newsroom, never
 
 
 def listed() -> list[str]:
@@ -37,7 +32,6 @@ def told() -> dict[str, int]:
 
 
 def leave_alone(name: str, hours: int) -> None:
-    """Nobody has gone on it for so long."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE errand SET due_at = clock_timestamp() - make_interval(hours => %s) "

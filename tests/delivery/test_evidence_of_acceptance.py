@@ -28,7 +28,6 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 def recipients_of(edition: Edition) -> list[int]:
-    """In their order."""
     return list(
         Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
         .order_by("recipient")
@@ -61,7 +60,6 @@ def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int
 
 
 def sent_to_one(newsroom: Newsroom) -> tuple[Edition, int]:
-    """An edition that went out to its only reader."""
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
     (recipient,) = recipients_of(edition)
@@ -75,7 +73,6 @@ def stopped(edition: Edition) -> None:
 
 
 def in_doubt(newsroom: Newsroom, readers: int) -> Edition:
-    """An edition whose only call ended without an answer."""
     edition = newsroom.publish(readers=readers)
     claimed, attempt, recipients = begun()
     asks = Settlement(fates=dict.fromkeys(recipients, Unknown()), next=Next.ASK, lookup_after_s=60)

@@ -36,7 +36,6 @@ def write(batch: int, fates: dict[int, Fate], *, was: str = "waiting") -> None:
 
 
 def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
-    """A batch of so many, and what is in it."""
     edition = newsroom.publish(number)
     batch = Batch.objects.get(edition=edition).pk
     return batch, list(Delivery.objects.filter(batch_id=batch).order_by("recipient"))

@@ -96,7 +96,8 @@ def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
     for _ in range(2):
         newsroom.deliver_all()
         assert newsroom.state(edition) == "sending"
-        newsroom.deliver_after(901)
+        newsroom.let_time_pass(901)
+    newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
 
 

@@ -76,7 +76,6 @@ def test_each_line_says_how_its_part_does(
 
 @pytest.fixture
 def edition(transactional_db: None, settings: Any, django_user_model: Any) -> Edition:
-    """A letter to 60 readers in three batches."""
     settings.DELIVERY_BATCH_SIZE = 20
     Subscriber.objects.bulk_create(SubscriberFactory.build_batch(60))
     author = django_user_model.objects.create_user("edith")

@@ -17,7 +17,7 @@ from delivery.models import Errand, ProviderEvent
 from delivery.postmark import LONGEST_ANSWER_BYTES
 from subscribers.models import Suppression
 from tests.delivery.http_answers import http
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import Newsroom, never
 from tests.delivery.scripted_server import Conversation, Script, ScriptedServer
 
 KNOWN = 55_000
@@ -28,14 +28,8 @@ NEW = (0, KNOWN // 2, KNOWN + 2)
 MEMORY_BYTES = 8 * 1024 * 1024
 
 
-def never() -> bool:
-    """Nobody wants the worker to stop."""
-    return False
-
-
 @pytest.fixture
 def known(newsroom: Newsroom) -> None:
-    """Those of the long list that were told of before."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -97,7 +91,6 @@ def chunked(talk: Conversation, content: Iterable[bytes]) -> None:
 
 
 def whole(talk: Conversation) -> None:
-    """All of the list."""
     chunked(talk, pieces())
     talk.write(b"0\r\n\r\n")
 
@@ -108,7 +101,6 @@ def broken_off(talk: Conversation) -> None:
 
 
 def endless(talk: Conversation) -> None:
-    """It does not come to an end."""
     chunked(talk, (b" " * 1024 * 1024 for _ in range(256)))
 
 

@@ -29,7 +29,6 @@ def never_restored(newsroom: Newsroom) -> None:
 
 
 def asks(newsroom: Newsroom, address: str) -> None:
-    """Somebody signs up, and their mail goes out."""
     assert sign_up(Wish(address, "", "form", "", "Subscribe")) == 0
     newsroom.deliver_all()
 
@@ -42,7 +41,6 @@ class Backup:
         self._asked = list(Subscriber.objects.values("id", "requests", "record_requests"))
 
     def restore(self) -> None:
-        """Put it back, and have that noticed."""
         self._rows.put_back()
         for reader in self._asked:
             Subscriber.objects.filter(id=reader.pop("id")).update(**reader)

@@ -18,19 +18,16 @@ from tests.delivery.scripted_server import Conversation, ScriptedServer
 
 
 def take(rate_per_s: float | None = None) -> Claim | None:
-    """Claim as some worker would."""
     return claim(uuid.uuid4(), lease_s=30, rate_per_s=rate_per_s)
 
 
 def refused_once(newsroom: Newsroom, provider: SandboxServer, **how: object) -> None:
-    """One call is made and refused."""
     provider.sandbox.set_fault("refuse_429", calls=1, **how)
     assert newsroom.step()
     assert Pace.objects.get().slowed_at is not None
 
 
 def one_copy_each(newsroom: Newsroom, provider: SandboxServer, edition: Edition) -> None:
-    """Everybody was served, nobody twice, and no try was used up."""
     books = newsroom.books(edition)
     assert books.sent == books.audience
     summary = provider.sandbox.summary()

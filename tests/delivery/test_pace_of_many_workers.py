@@ -21,7 +21,6 @@ THREADS = 12
 
 
 def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
-    """So many threads ask at the same moment."""
     found = at_once(THREADS, lambda: claim(uuid.uuid4(), lease_s=300, rate_per_s=rate_per_s))
     claimed = [one.batch for one in found if one]
     assert len(claimed) == len(set(claimed))

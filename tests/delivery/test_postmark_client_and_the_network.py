@@ -135,7 +135,6 @@ def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
 
 
 def trusting(sender: Postmark) -> Postmark:
-    """A client that trusts the certificate of the tests."""
     sender._session.verify = str(CERTIFICATE)
     return sender
 

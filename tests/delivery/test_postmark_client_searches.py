@@ -33,7 +33,6 @@ def client() -> Iterator[Postmark]:
 
 
 def soon(seconds: float = 20.0) -> float:
-    """The end of the look-up's time, from now on."""
     return now_s() + seconds
 
 

@@ -77,7 +77,6 @@ def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
 
 
 def correct(newsroom: Newsroom, edition: Edition, *, hold_s: float = 0.0) -> Edition:
-    """The second version of an issue, in other words."""
     return publish(
         newsroom.author.pk,
         uuid.uuid4().hex,

@@ -20,7 +20,6 @@ from tests.delivery.newsroom import Newsroom
 
 
 def copies(provider: SandboxServer) -> dict[str, int]:
-    """How many copies the provider accepted, by delivery."""
     return provider.sandbox.outbox.copies(lambda size: size > 0)
 
 

@@ -12,6 +12,8 @@ from delivery.settlement import Failed, Sent, Settlement
 from tests.delivery.decisions import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
+SHORT = Policy(5, 900, 10, (0.2,), resend_when_absent=True)
+PATIENCE = NoInformation("429.", retry_after_s=60.0)
 
 
 def found(*numbers: int) -> LookedUp:
@@ -69,17 +71,20 @@ def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
     )
 
 
-def test_only_the_last_silence_sends_again_and_uses_up_a_try() -> None:
-    assert decision(found(1), 2, lookups=2) == (
-        "sent, waiting: try again, a try is used up, said absent"
-    )
-
-
-def test_a_schedule_of_one_look_up_decides_at_the_first() -> None:
-    short = Policy(5, 900, 10, (0.2,), resend_when_absent=True)
-    assert decision(found(), 1, policy=short) == (
-        "waiting: try again, a try is used up, said absent"
-    )
+@pytest.mark.parametrize(
+    ("answer", "count", "given", "words"),
+    [
+        (found(1), 2, {"lookups": 2}, "sent, waiting: try again, a try is used up, said absent"),
+        (found(), 1, {"policy": SHORT}, "waiting: try again, a try is used up, said absent"),
+        (PATIENCE, 1, {}, "as it was: ask the provider in 60 s, setback 1"),
+        (PATIENCE, 1, {"setbacks": 10}, "as it was: ask the provider in 450 s, setback 11"),
+        (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),
+    ],
+)
+def test_a_look_up_leads_to_what_the_schedule_says(
+    answer: LookUpAnswer, count: int, given: dict[str, object], words: str
+) -> None:
+    assert decision(answer, count, **given) == words
 
 
 def test_where_a_person_decides_nothing_is_sent_again() -> None:
@@ -111,12 +116,6 @@ def test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule(lookups:
     assert decision(failed, 2, lookups=lookups, tries=9, crashes=9) == (
         "as it was, as it was: ask the provider in 2.5 s, setback 1"
     )
-
-
-def test_a_search_that_asks_for_patience_gets_it() -> None:
-    failed = NoInformation("429.", retry_after_s=60.0)
-    assert decision(failed, 1) == "as it was: ask the provider in 60 s, setback 1"
-    assert decision(failed, 1, setbacks=10) == "as it was: ask the provider in 450 s, setback 11"
 
 
 def test_a_silence_that_counts_ends_the_setbacks() -> None:
@@ -179,10 +178,6 @@ def test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by
     settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
     assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person"
     assert "forgotten" in settlement.reason
-
-
-def test_what_it_still_shows_was_sent_however_long_ago() -> None:
-    assert decision(found(1, 2), 2, forgotten=True) == "sent, sent: done"
 
 
 def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:

@@ -23,12 +23,10 @@ POLICY = retries.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
 
 
 def decision(answer: CallAnswer, recipients: Sequence[int]) -> Settlement:
-    """What a worker would do about an answer."""
     return retries.after_call(answer, recipients, tries=0, setbacks=0, jitter=0.5, policy=POLICY)
 
 
 def all_accepted(recipients: Sequence[int]) -> Settlement:
-    """What a worker does when Postmark took every one of them."""
     answer = Answered([Accepted(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
     return decision(answer, recipients)
 

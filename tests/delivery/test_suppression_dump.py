@@ -33,7 +33,6 @@ class Dripping:
         self._content, self._size = BytesIO(content), size
 
     def read(self, size: int, /) -> bytes:
-        """The next piece, never more than asked for."""
         return self._content.read(min(size, self._size))
 
 

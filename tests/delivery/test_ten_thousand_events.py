@@ -48,7 +48,6 @@ TABLES = (
 
 @pytest.fixture
 def town(newsroom: Newsroom, settings: Any) -> Newsroom:
-    """No limits that would hold an edition back, and batches of a tenth."""
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     settings.DELIVERY_BATCH_SIZE = READERS // 10
     settings.DELIVERY_SURGE_BOUNCES_LEAST = settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 10**6
@@ -57,14 +56,11 @@ def town(newsroom: Newsroom, settings: Any) -> Newsroom:
 
 @dataclass
 class Call:
-    """A call whose reply has not been settled yet."""
-
     claim: Claim
     attempt: uuid.UUID
     recipients: list[int]
 
     def settle(self) -> None:
-        """The reply comes: every copy was accepted."""
         fates = {
             recipient: Sent(_message_id(self.claim.edition, recipient), SOON)
             for recipient in self.recipients
@@ -99,7 +95,6 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
 
 
 def opt_in(reader: Subscriber) -> None:
-    """This reader asked for the letter and confirmed it themselves, just now."""
     act = """
         INSERT INTO consent_record (subscriber_id, act, how, request)
         VALUES (%(id)s, '{}', '{}', 1)
@@ -251,7 +246,6 @@ def _makers(
 
 
 def tell(event: dict[str, Any]) -> None:
-    """Post it to the view that Postmark posts to; the layers around it know nothing of events."""
     request = RequestFactory().post(
         PATH,
         orjson.dumps(event),

@@ -26,27 +26,23 @@ from tests.delivery.webhooks import PASSWORD, PATH, USER, WebSite, credentials, 
 
 @pytest.fixture(autouse=True)
 def credentials_are_set(settings: object) -> None:
-    """The site knows the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER = USER  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def in_doubt(newsroom: Newsroom, provider: SandboxServer) -> Edition:
-    """Three copies were accepted and the answer was lost."""
     edition = unheard(newsroom, provider)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     return edition
 
 
 def recipients_of(edition: Edition) -> list[int]:
-    """In their order."""
     rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
     return list(rows.order_by("recipient").values_list("recipient", flat=True))
 
 
 def applied() -> list[bool]:
-    """Of each kept event, whether it was applied."""
     return [row.applied_at is not None for row in ProviderEvent.objects.order_by("id")]
 
 

@@ -30,7 +30,6 @@ def states() -> list[EditionState]:
 
 
 def mail_that_was_requested() -> Batch:
-    """One confirmation mail that waits; its batch."""
     with transaction.atomic():
         request_mail("confirmation", 1, [(1, "ada@example.net")], ahead=True)
     return Batch.objects.get(edition__kind="confirmation")
@@ -69,7 +68,6 @@ def rows_read_by(plan: dict[str, Any]) -> int:
 
 
 def rows_read() -> int:
-    """The rows that one reading takes out of tables and indexes."""
     with CaptureQueriesContext(connection) as asked:
         now_standing()
     number = 0

@@ -20,13 +20,11 @@ AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def credentials_are_set(settings: Any) -> None:
-    """The site knows the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
 
 
 @pytest.fixture
 def sent(newsroom: Newsroom, provider: SandboxServer) -> Edition:
-    """Three copies that were accepted."""
     edition = newsroom.publish(readers=3)
     newsroom.deliver_all()
     return edition
@@ -38,7 +36,6 @@ def copies(edition: Edition) -> list[Delivery]:
 
 
 def tell(copy: Delivery, record_type: str, at: datetime = AT, **more: Any) -> None:
-    """A webhook about this copy."""
     edition = Edition.objects.get(issue=copy.issue_id, version=copy.version)
     body = event(
         key_of(edition, copy.recipient_id),
@@ -124,7 +121,6 @@ def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> Non
 
 @pytest.fixture
 def halfway(newsroom: Newsroom, provider: SandboxServer, settings: Any) -> Edition:
-    """Four batches of five; two of them have left."""
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 20.0
     settings.DELIVERY_SURGE_BOUNCES_LEAST = 2
     settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 1

@@ -18,18 +18,13 @@ from delivery.models import Errand, ProviderEvent
 from delivery.postmark import LONGEST_SEARCH, PAGE
 from delivery.reconciliation_windows import eastern
 from tests.delivery.http_answers import http
-from tests.delivery.newsroom import Newsroom
+from tests.delivery.newsroom import Newsroom, never
 from tests.delivery.scripted_server import Conversation, ScriptedServer
 
 NOTHING = b'{"Suppressions": [], "TotalCount": 0, "Bounces": []}'
 AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
 Query = dict[str, str]
 Answer = Callable[[Query], bytes]
-
-
-def never() -> bool:
-    """Nobody wants the worker to stop."""
-    return False
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +34,6 @@ def one_stream(newsroom: Newsroom, settings: Any) -> None:
 
 
 class Asked:
-    """What was asked for, by list."""
-
     def __init__(self) -> None:
         self.bounces: list[Query] = []
         self.dumps: list[Query] = []

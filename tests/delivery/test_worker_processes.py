@@ -52,7 +52,6 @@ def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWo
 
 
 def held(provider: SandboxServer, calls: int = 1) -> None:
-    """Wait until the provider holds so many calls."""
     gate = provider.sandbox.gate
     assert gate.wait_until(lambda: gate.held == calls, 60)
 
