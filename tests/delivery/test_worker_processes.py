@@ -82,7 +82,7 @@ def test_until_empty_ends_with_3_if_something_waits_for_a_person(
 def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_with_0(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
-    edition = newsroom.publish(readers=200)
+    edition = newsroom.publish(readers=200, batch_size=50)
     provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
     worker = start_worker("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
     held(provider)
