@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any
 
-import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Delivery, Edition
 from delivery.queue import dropping
-from delivery.queue.audit import breaches_of
 from delivery.queue.dropping import Answer
 from publishing.dropping_copies import drop_copies, drop_old_copies
 from publishing.receipts import receipt_of, recount_before_dropping
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,37 +47,6 @@ def test_what_goes_by_itself_stands_under_nobodys_name(
 
     assert sum(drop_old_copies()) == 5
     assert sentences() == []
-
-
-def test_of_two_at_once_both_go_on_and_one_is_on_record(
-    newsroom: Newsroom,
-    operator: None,
-    old: Edition,
-    onlooker: psycopg.Connection[Any],
-    database_url: str,
-) -> None:
-    receipt_of(old)
-    with onlooker.transaction():
-        # Both have looked at how it stands when the first of them says that they are dropped.
-        onlooker.execute("LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE")
-        both = [
-            subprocess.Popen(
-                [sys.executable, "manage.py", "prune", "--copies-of", str(old.issue_id)],
-                cwd=ROOT,
-                env=os.environ | {"DATABASE_URL": database_url},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(2)
-        ]
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
-    outs = [process.communicate() for process in both]
-
-    assert [process.returncode for process in both] == [0, 0], outs
-    assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5
-    assert len(sentences()) == 1
-    assert breaches_of([old.pk]) == []
 
 
 def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(old: Edition) -> None:

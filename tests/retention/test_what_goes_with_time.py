@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,7 +34,6 @@ from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -180,42 +176,27 @@ class TestCalls:
 
         assert newsroom.attempts(six_newsletters) == [last]
         assert breaches_of([six_newsletters.pk]) == []
-
-    def test_all_of_the_newest_newsletters_stay(
-        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
-    ) -> None:
-        make_older(400)
-        gone()
-
+        # All of the newest newsletters stay.
         assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
 
-    @pytest.mark.parametrize(
-        ("state", "control"), [("unknown", "running"), ("parked", "closed"), ("paused", "paused")]
-    )
     def test_of_an_edition_that_is_not_over_all_stay(
-        self,
-        newsroom: Newsroom,
-        six_newsletters: Edition,
-        make_older: MakeOlder,
-        state: str,
-        control: str,
-    ) -> None:
-        # Not the batch of the call that is old: that stays for the sake of its own batch.
-        last = newsroom.attempts(six_newsletters)[-1]
-        Batch.objects.filter(pk=last.batch_id).update(state=state, doubt_since=Now())
-        Edition.objects.filter(pk=six_newsletters.pk).update(control=control)
-        make_older(400)
-
-        assert gone()["calls"] == 0
-
-    def test_of_an_edition_with_readers_who_were_missed_all_stay_until_it_is_closed(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
-        Batch.objects.filter(edition=six_newsletters, sent=2).update(sent=1, failed=1, missed=1)
         make_older(400)
+        edition = Edition.objects.filter(pk=six_newsletters.pk)
+        # Not the batch of the call that is old: that stays for the sake of its own batch.
+        last = newsroom.attempts(six_newsletters)[-1]
+        batch = Batch.objects.filter(pk=last.batch_id)
+        before = batch.values("state", "doubt_since", "sent", "failed", "missed").get()
+        for state, control in (("unknown", "running"), ("parked", "closed"), ("paused", "paused")):
+            batch.update(state=state, doubt_since=Now())
+            edition.update(control=control)
+            assert gone()["calls"] == 0, state
+        edition.update(control="running")
+        batch.update(**before | {"sent": 0, "failed": 1, "missed": 1})
         assert gone()["calls"] == 0
-
-        Edition.objects.filter(pk=six_newsletters.pk).update(control="closed")
+        # One with readers who were missed is over when somebody closes it.
+        edition.update(control="closed")
         assert gone()["calls"] == 1
 
     def test_of_an_edition_that_is_not_reconciled_all_stay(
@@ -282,69 +263,29 @@ class TestBesideOthers:
         with transaction.atomic(), pytest.raises(transaction.TransactionManagementError):
             prune()
 
-    def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
-        self,
-        newsroom: Newsroom,
-        provider: SandboxServer,
-        make_older: MakeOlder,
-        onlooker: psycopg.Connection[Any],
-        database_url: str,
-    ) -> None:
-        one_of_each(newsroom)
-        make_older(400)
-        expected = {each.kind.name: each.number for each in would_go()}
-        with onlooker.transaction():
-            onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "prune"],
-                cwd=ROOT,
-                env=os.environ | {"DATABASE_URL": database_url},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="kept_form")
-            process.kill()
-            process.wait()
 
-        before = list(expected)[: list(expected).index("kept_forms")]
-        left = gone()
-        assert {name: left[name] for name in before} == dict.fromkeys(before, 0)
-        assert left["kept_forms"] == 1
-        assert left["looks"] == 1
+def an_old_answer(newsroom: Newsroom, make_older: MakeOlder) -> None:
+    PostedForm.objects.create(user=newsroom.author, idempotency_key="k", request_fingerprint=b"")
+    make_older(400)
 
 
-class TestTheCommand:
-    def test_it_says_a_line_for_each_kind_and_ends_with_the_counts(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
+def test_the_command_says_a_line_for_each_kind_and_ends_with_the_counts(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
+    an_old_answer(newsroom, make_older)
+    counts = {kind.name: 0 for kind in kinds()} | {"answers": 1}
+
+    for words, said in ((["--dry-run"], "would go"), ([], "went")):
+        assert PostedForm.objects.exists()
         out = StringIO()
-
-        call_command("prune", stdout=out)
+        call_command("prune", *words, stdout=out)
 
         *lines, last = out.getvalue().splitlines()
         assert len(lines) == len(kinds())
-        assert lines[0].split(maxsplit=1) == [
-            "1",
-            "went: saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)",
-        ]
-        assert json.loads(last) == {kind.name: 0 for kind in kinds()} | {"answers": 1}
-
-    def test_a_dry_run_changes_nothing(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
-        out = StringIO()
-
-        call_command("prune", "--dry-run", stdout=out)
-
-        assert json.loads(out.getvalue().splitlines()[-1])["answers"] == 1
-        assert "1 would go: saved answers" in out.getvalue()
-        assert PostedForm.objects.exists()
+        answers = "saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)"
+        assert lines[0].split(maxsplit=1) == ["1", f"{said}: {answers}"]
+        assert json.loads(last) == counts
+    assert not PostedForm.objects.exists()
 
 
 class TestTheDailyErrand:
@@ -356,11 +297,8 @@ class TestTheDailyErrand:
         ).exists()
 
     def test_it_is_done_once_a_day(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
         daily_prune.prune_if_due(lambda: False)
-        make_older(400)
+        an_old_answer(newsroom, make_older)
 
         assert daily_prune.prune_if_due(lambda: False)
         assert not PostedForm.objects.exists()
@@ -372,10 +310,7 @@ class TestTheDailyErrand:
         self, newsroom: Newsroom, make_older: MakeOlder
     ) -> None:
         daily_prune.prune_if_due(lambda: False)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
+        an_old_answer(newsroom, make_older)
 
         assert daily_prune.prune_if_due(lambda: True)
         assert PostedForm.objects.exists()
@@ -384,10 +319,7 @@ class TestTheDailyErrand:
 
     def test_one_that_lost_its_lease_stops(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
+        an_old_answer(newsroom, make_older)
 
         def another_takes_it() -> bool:
             Errand.objects.update(owner=uuid.uuid4())
@@ -402,11 +334,7 @@ class TestTheDailyErrand:
         now_s = 0.0
         errand = daily_prune.DailyPrune(lambda: now_s)
         errand.work(lambda: False)
-        make_older(400)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400, "idempotency")
+        an_old_answer(newsroom, make_older)
 
         now_s = 59.0
         errand.work(lambda: False)

@@ -31,8 +31,7 @@ def lately() -> Edition:
 
 
 class TestWhatWasTold:
-    @pytest.mark.parametrize("failures", [0, provider_event.TRIES], ids=["waits", "set aside"])
-    @pytest.mark.parametrize("by_key", [True, False], ids=["by its key", "by its tag"])
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (provider_event.TRIES, False)])
     def test_and_is_not_applied_yet_keeps_them(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:

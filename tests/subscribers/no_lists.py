@@ -59,14 +59,3 @@ NO_LISTS: dict[str, tuple[bytes, str]] = {
         "no header that names a column of addresses",
     ),
 }
-# What a spreadsheet, a phone or a mail program makes by itself.
-PICKED_BY_MISTAKE = (
-    "nothing",
-    "blanks",
-    "a workbook",
-    "an old workbook",
-    "a PDF",
-    "a PNG",
-    "a ZIP",
-    "a letter",
-)

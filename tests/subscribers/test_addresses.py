@@ -101,7 +101,7 @@ ADDRESSES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(ADDRESSES)
 @example("a@b.test")
 @example("a@b.c.LOCAL")

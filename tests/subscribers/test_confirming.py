@@ -289,15 +289,6 @@ def test_what_we_never_gave_out_is_not_found(ada: Subscriber, method: str) -> No
     assert state_of(ada) == "pending"
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_who_is_no_longer_held_here_is_told_to_sign_up_again(ada: Subscriber, method: str) -> None:
-    Subscriber.objects.filter(pk=ada.pk).delete()
-
-    page = getattr(visitor(), method)(link(ada, 1))
-
-    assert "This link is too old" in page.text
-
-
 def test_a_link_whose_request_is_not_on_record_confirms_nobody(ada: Subscriber) -> None:
     page = press(ada, request=7)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import email
 import http.client
-import uuid
 from email.message import Message
 from urllib.parse import urlsplit
 
@@ -15,8 +14,6 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from delivery.models import Delivery, Edition
-from delivery.queue.claim import claim
-from delivery.queue.start import Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import ConsentRecord, Subscriber
 from subscribers.unsubscribe_token import token_for
@@ -47,22 +44,6 @@ def leaves(who: Subscriber) -> None:
 
 def outcome(edition: Edition, who: Subscriber) -> str:
     return Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).outcome
-
-
-def test_who_leaves_after_their_batch_was_claimed_is_taken_out_of_the_call(
-    newsroom: Newsroom,
-) -> None:
-    edition = newsroom.publish(readers=3)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-
-    leaves(reader(1))
-    started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
-
-    assert isinstance(started, Started)
-    assert list(started.recipients) == [reader(0).pk, reader(2).pk]
-    assert outcome(edition, reader(1)) == "withdrawn"
-    assert newsroom.books(edition).withdrawn == 1
 
 
 def test_who_leaves_while_their_copy_is_in_the_air_gets_that_one_and_no_other(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,7 @@ from django.conf import LazySettings
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
-from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
+from django.db import transaction
 
 from delivery import polling
 from delivery.models import Edition
@@ -29,9 +26,8 @@ from subscribers.told import GRAVER
 from tests.delivery import webhooks
 from tests.newsletter_site.calling import API, Program
 from tests.publishing.window_of import WindowOf
-from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing_by_hand import run_workers
-from tests.subscribers.signing_up_by_hand import ADA, link, press, sign_up, visitor
+from tests.subscribers.signing_up_by_hand import ADA, press, sign_up
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -88,15 +84,6 @@ def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
     look()
 
 
-@pytest.mark.parametrize("options", [[], ["--confirmed"]])
-def test_an_import_by_the_command_leaves_her_out_and_says_why(
-    gone: Subscriber, file: Path, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    call_command("import_subscribers", str(file), *options)
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (told["added"], told["skipped"]) == (1, 1)
-
-
 def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
     gone: Subscriber, operator: WindowOf, file: Path
 ) -> None:
@@ -108,31 +95,6 @@ def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
         f"{page}import/", consent="elsewhere", states_it="yes", where="They said so at the fair."
     )
     assert decided.status == 303, decided.words
-    run_workers()
-    assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
-
-
-@pytest.mark.parametrize("statement", [{}, {"confirmed": True, "where": "She said so."}])
-def test_a_program_that_adds_her_leaves_her_out_and_is_told_why(
-    gone: Subscriber, operator: WindowOf, statement: dict[str, Any]
-) -> None:
-    program = Program(operator.author)
-    for address in (ADA, ADA.upper()):
-        told = program.post("/readers/", {"address": address, "name": "Ada", **statement}).json()
-        assert told["result"] == "skipped"
-        assert told["reason"]
-
-
-def test_a_list_that_a_program_imports_with_consent_stated_leaves_her_out(
-    gone: Subscriber, operator: WindowOf, file: Path
-) -> None:
-    program = Program(operator.author)
-    brought = program.post("/imports/", file.read_bytes(), content_type="text/csv").json()
-    run_workers()
-    decided = program.post(
-        f"/imports/{brought['import']}/import/", {"confirmed": True, "where": "They said so."}
-    )
-    assert decided.status_code == 200
     run_workers()
     assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
 
@@ -192,20 +154,6 @@ def test_nothing_that_the_provider_tells_brings_her_back(
         assert server.sandbox.calls.count > 0
 
 
-def test_signing_up_and_looking_alone_brings_her_not_back(gone: Subscriber) -> None:
-    assert sign_up(ADA, "Ada").status_code == 200
-    gone.refresh_from_db()
-    assert visitor().get(link(gone, gone.requests)).status_code == 200
-    visitor().head(link(gone, gone.requests))
-
-
-@pytest.mark.parametrize("request_number", [1, 2], ids=["from before she went", "never asked for"])
-def test_a_press_behind_another_link_brings_her_not_back(
-    gone: Subscriber, request_number: int
-) -> None:
-    press(gone, request=request_number)
-
-
 def test_what_can_be_done_at_the_desk_brings_her_not_back(
     gone: Subscriber, operator: WindowOf
 ) -> None:
@@ -214,30 +162,6 @@ def test_what_can_be_done_at_the_desk_brings_her_not_back(
     # The admin has no page that edits readers or what is held about them.
     ours = set(apps.get_app_config("subscribers").get_models())
     assert ours.isdisjoint(admin.site._registry)
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        lambda reader: reader.save(),
-        lambda reader: reader.delete(),
-        lambda reader: Subscriber.objects.filter(pk=reader.pk).update(
-            state="pending", confirmed_at=None, unsubscribed_at=None
-        ),
-        lambda reader: Subscriber.objects.filter(pk=reader.pk).update(
-            state="confirmed", confirmed_at=Now(), unsubscribed_at=None
-        ),
-        lambda reader: SubscriberFactory(email=reader.email.upper()),
-    ],
-    ids=["save", "delete", "pending again", "confirmed again", "a second row"],
-)
-def test_no_code_that_writes_to_the_table_brings_her_back(
-    gone: Subscriber, attempt: Callable[[Subscriber], object]
-) -> None:
-    edited = Subscriber.objects.get(pk=gone.pk)
-    edited.state, edited.unsubscribed_at = "confirmed", None
-    with pytest.raises(IntegrityError), transaction.atomic():
-        attempt(edited)
 
 
 def test_her_own_fresh_opt_in_alone_does(gone: Subscriber) -> None:

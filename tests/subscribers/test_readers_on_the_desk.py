@@ -226,26 +226,15 @@ def test_beside_a_search_no_count_of_the_whole_list_stands(operator: Client) -> 
     assert ">1 reader<" in page
 
 
-@pytest.mark.parametrize(
-    ("looked", "sentence"),
-    [
-        ({"q": "nobody"}, "No address begins with “nobody”, and no name has it in it."),
-        ({"q": "ada", "state": "bounced"}, "no name has it in it, in this state."),
-        ({"state": "complained"}, "Nobody has complained."),
-        ({"state": "pending"}, "Nobody is pending."),
-    ],
-)
-def test_who_is_not_found_is_told_what_was_looked_for(
-    operator: Client, looked: dict[str, str], sentence: str
-) -> None:
-    SubscriberFactory(email="ada@posthouse.example.org")
-    assert sentence in shown(operator.get(READERS, looked))
-
-
-@pytest.mark.parametrize("before", ["x", "-1", "9" * 40, "1e5", ""])
-def test_a_place_that_is_none_is_the_beginning(operator: Client, before: str) -> None:
+def test_who_is_not_found_is_told_what_was_looked_for(operator: Client) -> None:
     SubscriberFactory(email="here@posthouse.example.org")
-    assert "here@" in shown(operator.get(READERS, {"before": before}))
+    looked = {"q": "nobody", "state": "bounced"}
+    said = "No address begins with “nobody”, and no name has it in it, in this state."
+    assert said in shown(operator.get(READERS, looked))
+    assert "Nobody is pending." in shown(operator.get(READERS, {"state": "pending"}))
+    # A place that is none is the beginning.
+    for before in ("x", "-1", "9" * 40, "1e5", ""):
+        assert "here@" in shown(operator.get(READERS, {"before": before}))
 
 
 def test_a_page_costs_a_few_questions_whatever_it_shows(
@@ -287,42 +276,35 @@ def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
     assert said == "Downloaded the list of unsubscribed readers as CSV."
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
-def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client, name: str) -> None:
-    SubscriberFactory(name=name, email="=cmd@posthouse.example.org")
+def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
+    for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
+        SubscriberFactory(name=name, email=f"=cmd{ord(name[0])}@posthouse.example.org")
 
-    (row,) = download(operator)
+    rows = download(operator)
 
-    assert row["name"] == f"'{name}"
-    assert row["email"].startswith("'=")
+    assert {row["name"] for row in rows} == {"'=1+1", "'+1", "'-1", "'@SUM(A1)"}
+    assert all(row["email"].startswith("'=") for row in rows)
 
 
-def test_the_command_writes_the_same_file(tmp_path: Path) -> None:
+def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> None:
     SubscriberFactory(email="a@posthouse.example.org")
     SubscriberFactory(email="b@posthouse.example.org", state="bounced")
-    out, path = io.StringIO(), tmp_path / "readers.csv"
-
-    call_command("export_subscribers", str(path), "--state", "bounced", stdout=out)
-
-    assert [row["email"] for row in rows_in(path.read_text())] == ["b@posthouse.example.org"]
-    assert out.getvalue().startswith("1 reader in ")
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_no_list_takes_the_place_of_a_pipe_or_of_a_link(tmp_path: Path) -> None:
     pipe, link, path = tmp_path / "pipe", tmp_path / "link", tmp_path / "readers.csv"
     os.mkfifo(pipe)
     link.symlink_to(path)
+    out = io.StringIO()
 
+    call_command("export_subscribers", str(link), "--state", "bounced", stdout=out)
+
+    assert [row["email"] for row in rows_in(path.read_text())] == ["b@posthouse.example.org"]
+    assert out.getvalue().startswith("1 reader in ")
+    assert link.is_symlink()
     with pytest.raises(CommandError, match=r"cannot be written: No such file or directory\."):
         call_command("export_subscribers", str(tmp_path / "no" / "readers.csv"))
     with pytest.raises(CommandError, match=r"cannot be written: it is no ordinary file\."):
         call_command("export_subscribers", str(pipe))
-    call_command("export_subscribers", str(link), stdout=io.StringIO())
-
     assert pipe.is_fifo()
-    assert link.is_symlink()
-    assert path.is_file()
+    assert set(tmp_path.iterdir()) == {pipe, link, path}
 
 
 # --- One reader -----------------------------------------------------------------------------------
@@ -342,18 +324,15 @@ def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
     assert "mail to it bounces" in page
 
 
-@pytest.mark.parametrize("number", ["0", "99999", "9" * 30])
-def test_a_reader_who_is_not_there_is_not_found(operator: Client, number: str) -> None:
-    assert operator.get(f"{READERS}{number}/").status_code == 404
-    assert operator.post(f"{READERS}{number}/erase/").status_code == 404
+def test_a_reader_who_is_not_there_is_not_found(operator: Client) -> None:
+    for number in ("0", "99999", "9" * 30):
+        assert operator.get(f"{READERS}{number}/").status_code == 404
+        assert operator.post(f"{READERS}{number}/erase/").status_code == 404
 
 
 def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client) -> None:
     reader = SubscriberFactory()
-
-    answer = operator.get(f"{page_of(reader)}record.json")
-
-    assert answer.json()["address"] == reader.email
+    assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
     assert LogEntry.objects.get().change_message == "Downloaded the record."
 
 
@@ -389,9 +368,8 @@ def test_no_action_makes_anybody_confirmed(operator: Client) -> None:
 def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
     reader = SubscriberFactory()
 
-    page = operator.post(page_of(reader, "unsubscribe"), follow=True)
+    operator.post(page_of(reader, "unsubscribe"))
 
-    assert "Unsubscribed. It took effect at once." in shown(page)
     reader.refresh_from_db()
     assert reader.state == "unsubscribed"
     assert ConsentRecord.objects.values_list("act", "how").get() == ("left", "operator")
@@ -438,44 +416,25 @@ def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state
     assert list(SuppressionChange.objects.values_list("change", flat=True)) == ["suppress"]
 
 
-def test_what_the_provider_told_cannot_be_let_in(operator: Client) -> None:
-    reader = SubscriberFactory(state="complained")
-    SuppressionFactory(address_key=reader.email, reason="complaint")
-
-    page = operator.post(page_of(reader, "let-in"), follow=True)
-
-    assert "There was nothing to do" in shown(page)
-    assert Suppression.objects.get().lifted_at is None
-    assert not SuppressionChange.objects.exists()
-
-
-def test_a_reader_is_erased(operator: Client) -> None:
-    reader = SubscriberFactory(email="gone@posthouse.example.org")
-
-    page = operator.post(page_of(reader, "erase"), follow=True)
-
-    assert page.redirect_chain == [(READERS, 303)]
-    assert "Nothing is held about this reader any more." in shown(page)
-    assert tables_that_hold("gone@posthouse") == []
-
-
 @pytest.mark.parametrize(
-    ("name", "recorded"),
+    ("name", "recorded", "words"),
     [
-        ("unsubscribe", "Unsubscribed for them."),
-        ("shut-out", "Shut the address out."),
-        ("erase", "Erased."),
+        ("unsubscribe", "Unsubscribed for them.", "Unsubscribed. It took effect at once."),
+        ("shut-out", "Shut the address out.", ""),
+        ("erase", "Erased.", "Nothing is held about this reader any more."),
     ],
 )
 def test_what_was_done_is_in_the_audit_trail_once_and_without_the_address(
-    operator: Client, name: str, recorded: str
+    operator: Client, name: str, recorded: str, words: str
 ) -> None:
     reader = SubscriberFactory()
 
-    for _ in range(2):
-        operator.post(page_of(reader, name))
+    page = operator.post(page_of(reader, name), follow=True)
+    operator.post(page_of(reader, name))
 
+    assert words in shown(page)
     entry = LogEntry.objects.get()
     assert entry.change_message == recorded
     assert entry.object_repr == f"subscriber {reader.pk}"
     assert entry.user.username == "edith-manage_readers"
+    assert (tables_that_hold(reader.email) == []) is (name == "erase")

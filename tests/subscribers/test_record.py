@@ -18,7 +18,6 @@ from subscribers.models import Bounce, ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.test_starting_a_call import a_call_held_by
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
 from tests.subscribers.test_erasing import an_event
@@ -339,15 +338,3 @@ def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
         again = Client().get(address)
         assert again.status_code == 410
         assert "Nothing is held about you" in again.content.decode()
-
-
-def test_a_mail_with_a_record_that_is_in_the_air_is_settled_for_somebody_erased_meanwhile(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    link = asked(SubscriberFactory(email=ADA))
-
-    with a_call_held_by(provider, newsroom, "after_accept"):
-        press(link, "erase/")
-
-    assert Delivery.objects.get().outcome == "sent"
-    assert tables_that_hold(ADA) == []

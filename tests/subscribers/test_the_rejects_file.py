@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from tests.subscribers.conftest import Printed
+from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, the_list
 
 pytestmark = pytest.mark.django_db
-
-FileOf = Callable[..., Path]
-ImportSubscribers = Callable[..., Printed]
 
 
 @pytest.fixture
@@ -59,11 +56,17 @@ def test_a_dry_run_writes_it_too_and_so_does_the_same_file_again(
 
 @pytest.mark.parametrize("email", ['=HYPERLINK("https://example.org")', "+1", "-1", "@SUM(A1)"])
 def test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address(
-    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, email: str
+    import_rows: ImportRows, rejects: Path, email: str
 ) -> None:
     quoted = email.replace('"', '""')
 
-    import_subscribers(file_of(f'"{quoted}",Ada'), "--rejects", str(rejects))
+    import_rows(
+        f'"{quoted}",Ada',
+        options=(
+            "--rejects",
+            str(rejects),
+        ),
+    )
 
     assert rows_of(rejects)[1][1] == f"'{email}"
 
@@ -81,12 +84,20 @@ def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
     assert sorted(tmp_path.iterdir()) == [path, rejects]
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nowhere/rejects.csv", "No such file"), ("x" * 300, "File name too long")],
+)
 def test_if_it_cannot_be_written_nothing_is_imported(
-    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
+    import_rows: ImportRows, tmp_path: Path, name: str, why: str
 ) -> None:
-    with pytest.raises(CommandError, match="cannot be written: No such file"):
-        import_subscribers(
-            file_of("ada@example.org,Ada"), "--rejects", str(tmp_path / "nowhere" / "rejects.csv")
+    with pytest.raises(CommandError, match=f"cannot be written: {why}"):
+        import_rows(
+            "ada@example.org,Ada",
+            options=(
+                "--rejects",
+                str(tmp_path / name),
+            ),
         )
 
     assert the_list() == {}
@@ -116,24 +127,21 @@ def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_repla
 
 
 def test_a_link_stays_one_and_what_it_leads_to_is_written(
-    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, tmp_path: Path
+    import_rows: ImportRows, rejects: Path, tmp_path: Path
 ) -> None:
     link = tmp_path / "link.csv"
     link.symlink_to(rejects)
 
-    import_subscribers(file_of("nowhere,Ada"), "--rejects", str(link))
+    import_rows(
+        "nowhere,Ada",
+        options=(
+            "--rejects",
+            str(link),
+        ),
+    )
 
     assert link.is_symlink()
     assert len(rows_of(rejects)) == 2
-
-
-def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(
-    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
-) -> None:
-    with pytest.raises(CommandError, match="cannot be written: File name too long"):
-        import_subscribers(file_of("ada@example.org,Ada"), "--rejects", str(tmp_path / ("x" * 300)))
-
-    assert the_list() == {}
 
 
 def test_it_never_takes_the_place_of_the_file_that_is_imported(

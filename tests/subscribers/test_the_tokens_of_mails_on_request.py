@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import settings as property_settings
 from hypothesis import strategies as st
@@ -32,17 +31,13 @@ def test_no_token_does_what_another_was_made_for() -> None:
     assert read("confirmation", unsubscribe_token.token_for(7)) is None
 
 
-@pytest.mark.parametrize("position", range(32))
-def test_a_token_with_any_character_changed_is_none_of_ours(position: int) -> None:
+def test_a_token_with_any_character_changed_is_none_of_ours() -> None:
     token = token_for("confirmation", Request(7, 1))
-    other = "A" if token[position] != "A" else "B"
-
-    assert read("confirmation", token[:position] + other + token[position + 1 :]) is None
-
-
-@pytest.mark.parametrize("token", ["", "x", "A" * 32, "é" * 32, "=" * 32, "x" * 5000])
-def test_what_we_never_gave_out_is_none_of_ours(token: str) -> None:
-    assert read("confirmation", token) is None
+    for place, sign in enumerate(token):
+        other = "A" if sign != "A" else "B"
+        assert read("confirmation", token[:place] + other + token[place + 1 :]) is None
+    for made_up in ("", "x", "A" * 32, "é" * 32, "=" * 32, "x" * 5000):
+        assert read("confirmation", made_up) is None
 
 
 def test_links_in_letters_that_went_out_before_go_on_working() -> None:

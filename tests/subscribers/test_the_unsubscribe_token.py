@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode
 
-import pytest
 from django.conf import LazySettings
 from hypothesis import given
 from hypothesis import settings as property_settings
@@ -21,29 +20,19 @@ def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int
     token = token_for(subscriber_id)
 
     assert read(token) == subscriber_id
+    assert token == token_for(subscriber_id)
     assert len(token) == 28
     assert token.isascii()
     assert not set(token) & set("/?#%&+ ")
 
 
-def test_the_token_of_a_reader_is_always_the_same() -> None:
-    assert token_for(7) == token_for(7)
-
-
-@pytest.mark.parametrize("position", range(len(token_for(123_456_789))))
-def test_a_token_with_any_character_changed_is_none_of_ours(position: int) -> None:
-    token = token_for(123_456_789)
-    other = "A" if token[position] != "A" else "B"
-
-    assert read(token[:position] + other + token[position + 1 :]) is None
-
-
-@pytest.mark.parametrize(
-    "token",
-    ["", ".", "1", "A" * 28, "=" * 28, "é" * 28, "x" * 5000, token_for(7) + "=", token_for(7)[:-1]],
-)
-def test_what_we_never_gave_out_is_none_of_ours(token: str) -> None:
-    assert read(token) is None
+def test_what_we_never_gave_out_is_none_of_ours() -> None:
+    good = token_for(123_456_789)
+    for place, sign in enumerate(good):
+        other = "A" if sign != "A" else "B"
+        assert read(good[:place] + other + good[place + 1 :]) is None
+    for token in ("", ".", "1", "A" * 28, "=" * 28, "é" * 28, "x" * 5000, good + "=", good[:-1]):
+        assert read(token) is None
 
 
 def test_a_token_says_nothing_about_whose_it_is() -> None:
@@ -55,17 +44,12 @@ def test_a_token_says_nothing_about_whose_it_is() -> None:
         assert len({token[place] for token in decoded}) > 150
 
 
-def test_a_token_outlives_a_change_of_the_secret_key(settings: LazySettings) -> None:
+def test_a_token_dies_with_the_last_key_that_signed_it(settings: LazySettings) -> None:
     token = token_for(7)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "the key after that one"
 
     assert read(token) == 7
     assert token_for(7) != token
-
-
-def test_a_token_dies_with_the_last_key_that_signed_it(settings: LazySettings) -> None:
-    token = token_for(7)
-    settings.SECRET_KEY = "quite another key"
-
+    settings.SECRET_KEY_FALLBACKS = []
     assert read(token) is None

@@ -9,6 +9,7 @@ import pytest
 from subscribers.importing.judging import Candidate, judge
 from subscribers.importing.reading import LONGEST_LINE, BadRow, Row, UnreadableFileError
 from subscribers.importing.report import LeftOut
+from tests.subscribers.no_lists import NO_LISTS
 from tests.subscribers.test_lists_in_every_dialect import read, rows_of
 
 MEGABYTE = 1024 * 1024
@@ -37,7 +38,7 @@ class TestTheEncoding:
             (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
             # A few broken characters do not make another encoding of UTF-8, and a mark settles it.
             (
-                "email,name\n".encode() + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
+                b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
                 "UTF-8",
                 ("a@x.org", "Nóra"),
             ),
@@ -299,3 +300,15 @@ class TestAddressesAsTheyAreCopied:
 
         assert isinstance(refused, LeftOut)
         assert refused.email == copied
+
+
+@pytest.mark.parametrize("kind", NO_LISTS)
+def test_what_is_no_list_is_refused_with_one_sentence(kind: str) -> None:
+    content, sentence = NO_LISTS[kind]
+
+    with pytest.raises(UnreadableFileError) as refused:
+        rows_of(content)
+
+    assert sentence in str(refused.value)
+    assert "expected is a list" in str(refused.value)
+    assert "\n" not in str(refused.value)
