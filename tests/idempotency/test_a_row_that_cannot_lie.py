@@ -67,29 +67,3 @@ def test_the_table_takes_the_keys_that_the_app_takes(insert):
     for key in ("a", "~", "!", "a" * 49, "two words", "a\\b[c]"):
         assert key_given([key], None) == key
         insert(idempotency_key=key)
-
-
-def test_the_columns_are_those_of_the_contract():
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
-            " WHERE attrelid = 'idempotency'::regclass AND attnum > 0 ORDER BY attname"
-        )
-        columns = dict(cursor.fetchall())
-        cursor.execute(
-            "SELECT pg_get_constraintdef(oid) FROM pg_constraint"
-            " WHERE conrelid = 'idempotency'::regclass AND contype = 'p'"
-        )
-        primary_key = cursor.fetchone()
-
-    assert columns == {
-        "user_id": "uuid",
-        "idempotency_key": "text",
-        "request_fingerprint": "bytea",
-        "response_status_code": "smallint",
-        "response_headers": "header_pair[]",
-        "response_body": "bytea",
-        "messages": "jsonb",
-        "created_at": "timestamp with time zone",
-    }
-    assert primary_key == ("PRIMARY KEY (user_id, idempotency_key)",)

@@ -174,13 +174,6 @@ def test_keys_belong_to_their_user(window, sign_in):
     assert other.messages() == PRINTED
 
 
-def test_the_key_may_come_from_the_header(window):
-    window.post(key=None, header="k")
-
-    assert window.another().post("k").status_code == 303
-    assert titles() == ["Hello"]
-
-
 @pytest.mark.parametrize(("key", "header"), [("k", "another"), (None, None), (" k", None)])
 def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(window, key, header):
     answer = window.post(key, header=header)

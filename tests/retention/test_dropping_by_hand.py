@@ -40,9 +40,7 @@ def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(
     assert len(sentences()) == 1
 
 
-def test_what_goes_by_itself_stands_under_nobodys_name(
-    operator: None, old: Edition, settings: Any
-) -> None:
+def test_daily_dropping_names_nobody(operator: None, old: Edition, settings: Any) -> None:
     settings.DELIVERIES_KEEP_DAYS = 60
 
     assert sum(drop_old_copies()) == 5

@@ -15,7 +15,7 @@ from django.db import IntegrityError, OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import dropping, identity, provider_event
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
@@ -34,8 +34,6 @@ from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.on_record import put_on_record
-from tests.publishing.conftest import author, new_author, window  # noqa: F401
 from tests.publishing.window_of import WindowOf
 from tests.retention.told_of import told_of
 
@@ -97,16 +95,6 @@ class TestWhatStays:
         assert Delivery.objects.count() == 5
         assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
 
-    def test_further_evidence_goes_along_and_alarms_stay(self, old: Edition) -> None:
-        for edition in (old, Edition.objects.get(title="Lately")):
-            put_on_record(rows_of(edition)[0], f"m-{edition.pk}")
-        Alarm.objects.create(edition=old, kind="accepted_twice", about="m", sentence="Twice.")
-
-        drop(old)
-
-        assert Evidence.objects.get().issue_id != old.issue_id
-        assert Alarm.objects.exists()
-
 
 class TestWhatIsRefused:
     STANDING = Standing(
@@ -142,9 +130,7 @@ class TestWhatIsRefused:
         assert not may_be_dropped(standing)
         assert why_they_stay(standing, "paused").startswith(words)
 
-    def test_what_is_not_over_or_not_old(
-        self, old: Edition, settings: Any, make_older: MakeOlder
-    ) -> None:
+    def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
         as_it_was = edition.values().get()
         changes: list[dict[str, Any]] = [
@@ -238,7 +224,7 @@ class TestHalfDropped:
         assert dropping.left_behind() == []
         assert breaches_of([old.pk]) == []
 
-    def test_a_copy_that_somebody_holds_goes_the_next_time(
+    def test_a_locked_copy_goes_later(
         self, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         with onlooker.transaction():
@@ -407,11 +393,7 @@ class TestWhatIsToldLater:
 
 
 class TestWhatIsShown:
-    def test_a_sentence_stands_where_the_readers_were(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
-    ) -> None:
+    def test_a_sentence_stands_where_the_readers_were(self, old: Edition, window: WindowOf) -> None:
         page = f"/admin/newsletters/{old.issue_id}/"
         assert "each has its proof" in window.get(page).words
         assert "recounts every row" in window.get(f"{page}receipt/").words
@@ -434,9 +416,7 @@ class TestWhatIsShown:
         assert answer.status_code == 410
         assert answer.content.decode().startswith("Who its copies went to is not kept any more")
 
-    def test_a_person_is_told_that_it_is_not_known_who_got_older_letters(
-        self, old: Edition, make_older: MakeOlder
-    ) -> None:
+    def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
         make_older(200, "subscriber")
         drop(old)
 
@@ -458,9 +438,7 @@ class TestWhatIsShown:
             list(readers)
 
     def test_a_receipt_is_genuine_and_cannot_be_counted_again(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
+        self, old: Edition, window: WindowOf
     ) -> None:
         # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)

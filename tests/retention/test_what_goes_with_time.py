@@ -136,7 +136,7 @@ class TestWhatGoes:
 
         assert set(gone().values()) == {0}
 
-    def test_a_test_letter_goes_with_its_address_and_leaves_the_books_whole(
+    def test_a_test_letter_goes_whole(
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
@@ -209,7 +209,7 @@ class TestCalls:
 
         assert gone()["calls"] == 0
 
-    def test_they_go_in_pieces_and_what_stays_between_does_not_stop_them(
+    def test_they_go_in_pieces(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         make_older(400)
@@ -269,9 +269,7 @@ def an_old_answer(newsroom: Newsroom, make_older: MakeOlder) -> None:
     make_older(400)
 
 
-def test_the_command_says_a_line_for_each_kind_and_ends_with_the_counts(
-    newsroom: Newsroom, make_older: MakeOlder
-) -> None:
+def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: MakeOlder) -> None:
     an_old_answer(newsroom, make_older)
     counts = {kind.name: 0 for kind in kinds()} | {"answers": 1}
 
@@ -306,9 +304,7 @@ class TestTheDailyErrand:
         make_older(1.01, "errand")
         assert daily_prune.prune_if_due(lambda: False)
 
-    def test_one_that_is_told_to_stop_stops_and_another_goes_on(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
+    def test_one_stops_and_another_goes_on(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
         an_old_answer(newsroom, make_older)
 
@@ -328,9 +324,7 @@ class TestTheDailyErrand:
         assert daily_prune.prune_if_due(another_takes_it)
         assert PostedForm.objects.exists()
 
-    def test_it_looks_once_a_minute_and_holds_no_connection_in_between(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
+    def test_it_looks_once_a_minute(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         now_s = 0.0
         errand = daily_prune.DailyPrune(lambda: now_s)
         errand.work(lambda: False)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from io import StringIO
 from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -103,15 +101,3 @@ def test_evidence_that_came_between_goes_with_the_next_run(half_dropped: Edition
     assert sum(dropping.delete_copies(half_dropped.pk)) == 0
     assert dropping.left_behind() == []
     assert not Evidence.objects.exists()
-
-
-def test_a_run_that_goes_on_with_them_does_not_say_that_they_are_kept_for_ever(
-    half_dropped: Edition,
-) -> None:
-    out = StringIO()
-    call_command("prune", stdout=out, stderr=StringIO())
-    [line] = [line for line in out.getvalue().splitlines() if "copies of issues" in line]
-    assert line.strip() == (
-        "5 went: copies of issues that are over; kept for ever, unless dropped by hand "
-        "(DELIVERIES_KEEP_DAYS)"
-    )

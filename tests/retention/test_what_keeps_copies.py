@@ -49,12 +49,6 @@ class TestWhatWasTold:
         assert provider_event.apply(event)
         assert sum(drop_old_copies()) == 5
 
-    def test_of_another_issue_keeps_none(self, old: Edition) -> None:
-        copy = Delivery.objects.filter(issue=lately().issue_id)[0]
-        provider_event.keep(told_of(copy, "Delivery"))
-
-        assert drop(old) == 5
-
 
 class TestTheNewestIssue:
     def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
@@ -67,7 +61,7 @@ class TestTheNewestIssue:
         with pytest.raises(CopiesStayError, match="newest issue"):
             drop_copies(lately())
 
-    def test_keeps_all_its_versions_also_when_a_correction_has_gone_out(
+    def test_keeps_all_its_versions(
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         first = lately()

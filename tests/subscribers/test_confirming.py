@@ -179,9 +179,7 @@ def test_a_request_that_was_not_mailed_makes_no_old_link_new(
     assert state_of(ada) == "unsubscribed"
 
 
-def test_a_reader_who_signed_up_again_agrees_anew_with_the_name_they_typed(
-    ada: Subscriber,
-) -> None:
+def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
     press(ada)
     first_opt_in = ada.opt_in_id
     sign_up(ADA, "Ada Marlow")
@@ -259,9 +257,7 @@ def asked_of_the_provider() -> list[tuple[str, str]]:
     return list(SuppressionChange.objects.values_list("address", "change"))
 
 
-def test_the_provider_is_asked_to_mail_who_left_was_erased_and_signed_up_as_anybody_new(
-    ada: Subscriber,
-) -> None:
+def test_the_provider_reactivates_who_was_erased_and_came_back(ada: Subscriber) -> None:
     press(ada)
     leave(ada.pk)
     erase(ada.pk)
@@ -296,18 +292,14 @@ def test_a_link_whose_request_is_not_on_record_confirms_nobody(ada: Subscriber) 
     assert state_of(ada) == "pending"
 
 
-def test_the_page_does_not_give_the_address_away_to_whom_the_mail_was_forwarded(
-    ada: Subscriber,
-) -> None:
+def test_the_page_does_not_give_the_address_away(ada: Subscriber) -> None:
     for page in (visitor().get(link(ada, 1)).text, press(ada).content.decode()):
         unbroken = page.replace("<wbr>", "")
         assert "a…a@posthouse.example.org" in unbroken
         assert ADA not in unbroken
 
 
-def test_the_pages_are_kept_by_nobody_and_tell_no_other_site_their_address(
-    ada: Subscriber,
-) -> None:
+def test_the_pages_are_kept_by_nobody(ada: Subscriber) -> None:
     pages = [visitor().get(link(ada, 1)), press(ada), visitor().get("/subscriptions/confirm/")]
     goes(ada)
 
@@ -362,9 +354,7 @@ def test_only_their_own_request_after_they_went_brings_back(
 
 @pytest.mark.parametrize("state", [*GONE, "pending"])
 @pytest.mark.parametrize("how", ["operator", "form"])
-def test_what_the_page_offers_the_ratchet_in_the_database_does_not_refuse(
-    state: str, how: str
-) -> None:
+def test_the_database_takes_what_the_page_offers(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
     consent.record(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text

@@ -153,7 +153,7 @@ def test_who_was_erased_is_recognised_also_under_an_earlier_key(settings: LazySe
 
 
 @pytest.mark.django_db
-def test_the_log_says_it_without_the_address_by_the_words_that_a_restore_looks_for(
+def test_the_log_says_it_without_the_address(
     caplog: pytest.LogCaptureFixture, settings: LazySettings
 ) -> None:
     page = (settings.BASE_DIR / "docs" / "restore.md").read_text()
@@ -212,9 +212,7 @@ def reader_one() -> Subscriber:
     return Subscriber.objects.get(email=NOBODY_IN_PARTICULAR)
 
 
-def test_a_copy_that_waits_is_withdrawn_and_the_books_balance(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_copy_that_waits_is_withdrawn(newsroom: Newsroom, provider: SandboxServer) -> None:
     edition = newsroom.publish(readers=3)
     erase(reader_one().pk)
 
@@ -241,7 +239,7 @@ def test_the_copies_of_every_issue_and_version_lose_address_and_name(
     assert not Delivery.objects.exclude(recipient=reader.pk).filter(address="").exists()
 
 
-def test_a_call_in_the_air_is_settled_for_somebody_who_is_erased_meanwhile(
+def test_a_call_is_settled_for_an_erased_reader(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
@@ -426,7 +424,7 @@ def test_what_the_provider_tells_later_does_not_bring_the_address_back(
 
 
 @pytest.mark.parametrize(("named_in", "kind"), [("Recipient", "AKindOfTomorrow"), ("Email", 7)])
-def test_an_event_that_nobody_understands_goes_with_whom_it_names(
+def test_an_unknown_event_goes_with_its_reader(
     newsroom: Newsroom, named_in: str, kind: object
 ) -> None:
     reader = newsroom.confirm(1)[0]

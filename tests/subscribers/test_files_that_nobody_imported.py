@@ -154,7 +154,7 @@ def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) 
     assert not Subscriber.objects.exists()
 
 
-def test_what_somebody_decides_about_at_this_moment_is_left_alone(
+def test_a_file_being_decided_about_stays(
     window: WindowOf, somebody_else: psycopg.Connection[Any]
 ) -> None:
     uploaded(window)

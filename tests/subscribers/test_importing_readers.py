@@ -30,9 +30,7 @@ def test_rows_become_pending_readers_in_the_order_of_the_file(import_rows: Impor
     ]
 
 
-def test_readers_are_confirmed_if_the_importer_states_their_consent_and_that_is_on_record(
-    import_rows: ImportRows,
-) -> None:
+def test_stated_consent_confirms_and_is_on_record(import_rows: ImportRows) -> None:
     import_rows("ada@example.org,Ada", options=("--confirmed",))
 
     reader = Subscriber.objects.get()
@@ -43,9 +41,7 @@ def test_readers_are_confirmed_if_the_importer_states_their_consent_and_that_is_
     assert reader.subscriber_import.filename == "list.csv"
 
 
-def test_the_last_line_is_json_whose_last_five_numbers_add_up_to_the_rows(
-    import_rows: ImportRows,
-) -> None:
+def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     rows = ["ada@example.org,Ada", "known@example.org,", "ADA@example.org,Ada again"]
@@ -146,9 +142,7 @@ def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows)
     assert import_rows("ada@example.org,Ada").counts == {"added": 1}
 
 
-def test_bad_rows_never_stop_the_good_ones_and_are_reported_with_line_and_reason(
-    import_rows: ImportRows,
-) -> None:
+def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) -> None:
     printed = import_rows(
         "paul@@orchard.example.org,Paul",
         "ada@example.org,Ada",
@@ -174,16 +168,14 @@ def test_bad_rows_never_stop_the_good_ones_and_are_reported_with_line_and_reason
     ]
 
 
-def test_only_the_first_rejected_rows_are_printed_and_how_many_more_there_are(
-    import_rows: ImportRows,
-) -> None:
+def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> None:
     printed = import_rows(*[f"nowhere{number}," for number in range(25)])
 
     assert sum(line.startswith("line ") for line in printed.lines) == 10
     assert "and 15 more rows rejected" in printed.lines
 
 
-def test_a_dry_run_gives_the_numbers_of_the_real_run_and_changes_nothing(
+def test_a_dry_run_gives_the_real_numbers(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     SubscriberFactory(email="known@example.org")

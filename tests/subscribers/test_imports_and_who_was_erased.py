@@ -53,9 +53,7 @@ def test_who_signed_up_again_since_is_known_like_anybody_else(
         },
     ],
 )
-def test_what_an_import_under_way_remembers_of_them_goes_with_them(
-    read_as: dict[str, object],
-) -> None:
+def test_what_an_import_remembers_goes_too(read_as: dict[str, object]) -> None:
     reader = SubscriberFactory(email="bram@example.org")
     under_way = SubscriberImportFactory()
     for line, key in enumerate(("bram@example.org", "other@example.org"), 1):

@@ -105,9 +105,7 @@ def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_con
     }
 
 
-def test_with_consent_given_elsewhere_they_are_confirmed_and_who_said_so_is_on_record(
-    window: WindowOf,
-) -> None:
+def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
     address = uploaded(window)
 
     window.post(
@@ -149,9 +147,7 @@ def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
     assert SubscriberImport.objects.get().state == "checked"
 
 
-def test_wrong_letters_are_seen_before_anything_is_imported_and_not_kept_afterwards(
-    window: WindowOf,
-) -> None:
+def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
     rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
     address = uploaded(window, rows.encode("iso8859-2"))
     assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
@@ -249,9 +245,7 @@ def test_a_check_that_is_under_way_can_be_dropped_and_its_worker_stops(window: W
     assert not SubscriberImport.objects.exists()
 
 
-def test_the_page_says_how_far_it_is_and_loads_itself_again_without_a_script(
-    window: WindowOf,
-) -> None:
+def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
     address = upload(window, FAIR).answer.headers["Location"]
 
     page = window.get(address)
@@ -299,9 +293,7 @@ def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
     assert SubscriberImport.objects.get().imported_by == window.author
 
 
-def test_a_file_that_is_no_list_is_refused_with_one_sentence_and_nothing_is_kept(
-    window: WindowOf,
-) -> None:
+def test_a_file_that_is_no_list_is_refused(window: WindowOf) -> None:
     content, sentence = NO_LISTS["a workbook"]
 
     page = upload(window, content)
@@ -329,9 +321,7 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
     assert "An import is under way" not in both.get().words
 
 
-def test_a_file_that_is_too_large_is_refused_wherever_it_stands_in_the_form(
-    window: WindowOf, settings: Any
-) -> None:
+def test_a_file_that_is_too_large_is_refused(window: WindowOf, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
 
     page = upload(window, b"email,name\n" + b"ada@example.org,Ada\n" * 60_000)

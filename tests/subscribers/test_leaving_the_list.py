@@ -111,7 +111,7 @@ ONE_CLICK_IN_PARTS = (
         ("", b"", "link"),
     ],
 )
-def test_one_click_takes_any_body_and_the_ledger_says_which_way_and_network(
+def test_one_click_takes_any_body(
     visitor: Client, content_type: str, body: bytes, how: str
 ) -> None:
     reader = SubscriberFactory()
@@ -263,9 +263,7 @@ def test_a_forwarded_letter_does_not_give_the_address_away(
     assert email not in page
 
 
-def test_the_page_bears_the_newsletters_name_escaped_and_is_kept_by_nobody(
-    visitor: Client,
-) -> None:
+def test_the_page_escapes_the_newsletters_name(visitor: Client) -> None:
     Newsletter.objects.update(name="Hedge <b>& Gate</b>")
 
     page = visitor.get(link_of(SubscriberFactory()))

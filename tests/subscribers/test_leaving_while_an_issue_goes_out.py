@@ -46,7 +46,7 @@ def outcome(edition: Edition, who: Subscriber) -> str:
     return Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).outcome
 
 
-def test_who_leaves_while_their_copy_is_in_the_air_gets_that_one_and_no_other(
+def test_who_leaves_during_the_call_gets_that_copy(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)

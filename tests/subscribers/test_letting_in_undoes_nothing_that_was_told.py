@@ -80,9 +80,7 @@ def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool)
     assert standing() == ("complaint", "provider", True)
 
 
-def test_what_somebody_of_the_account_entered_meanwhile_is_the_operators_word_as_well(
-    ann: Subscriber,
-) -> None:
+def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
     assert shutting_out.shut_out(ann.pk)
     told = Suppressed(
         address="ann@example.net", at=AT, reason="ManualSuppression", origin="Customer"

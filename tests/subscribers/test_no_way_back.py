@@ -84,7 +84,7 @@ def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
     look()
 
 
-def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
+def test_an_import_with_consent_leaves_her_out(
     gone: Subscriber, operator: WindowOf, file: Path
 ) -> None:
     upload = SimpleUploadedFile("list.csv", file.read_bytes())
@@ -99,9 +99,8 @@ def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
     assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
 
 
-def test_every_other_call_of_a_program_leaves_her_as_she_is(
-    gone: Subscriber, operator: WindowOf
-) -> None:
+@pytest.mark.parametrize("gone", ["unsubscribed"], indirect=True)
+def test_no_call_of_a_program_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
     """Whatever the document of the API has, but to erase her: that is her being away for good."""
     program = Program(operator.author)
     program.post("/issues/", {"title": "Swifts", "text": "They have gone."})
@@ -130,7 +129,7 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
-def test_nothing_that_the_provider_tells_brings_her_back(
+def test_no_event_brings_her_back(
     gone: Subscriber, settings: LazySettings, stays_away: Callable[[], None]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = webhooks.USER
@@ -154,9 +153,7 @@ def test_nothing_that_the_provider_tells_brings_her_back(
         assert server.sandbox.calls.count > 0
 
 
-def test_what_can_be_done_at_the_desk_brings_her_not_back(
-    gone: Subscriber, operator: WindowOf
-) -> None:
+def test_no_action_at_the_desk_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
     for action in ("shut-out", "let-in", "unsubscribe", "confirm", "edit", "resubscribe"):
         operator.post(f"{DESK}readers/{gone.pk}/{action}/", state="confirmed", email=ADA)
     # The admin has no page that edits readers or what is held about them.

@@ -145,9 +145,7 @@ def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator:
         ("a\0da@", {"ada@"}),
     ],
 )
-def test_a_search_finds_the_start_of_an_address_or_a_part_of_a_name(
-    operator: Client, text: str, found: set[str]
-) -> None:
+def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: set[str]) -> None:
     SubscriberFactory(email="ada@posthouse.example.org", name="")
     SubscriberFactory(email="somebody@posthouse.example.org", name="Ada Lovelace")
     SubscriberFactory(email="other@posthouse.example.org", name="Bram")
@@ -237,7 +235,7 @@ def test_who_is_not_found_is_told_what_was_looked_for(operator: Client) -> None:
         assert "here@" in shown(operator.get(READERS, {"before": before}))
 
 
-def test_a_page_costs_a_few_questions_whatever_it_shows(
+def test_a_page_costs_a_few_queries(
     operator: Client, django_assert_max_num_queries: Callable[..., object]
 ) -> None:
     SubscriberFactory.create_batch(50)
@@ -340,9 +338,7 @@ def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
-def test_every_action_is_asked_about_first_and_looking_does_nothing(
-    operator: Client, name: str
-) -> None:
+def test_every_action_asks_first(operator: Client, name: str) -> None:
     reader = SubscriberFactory()
     if name == "let-in":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
@@ -424,7 +420,7 @@ def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state
         ("erase", "Erased.", "Nothing is held about this reader any more."),
     ],
 )
-def test_what_was_done_is_in_the_audit_trail_once_and_without_the_address(
+def test_each_action_is_audited_once(
     operator: Client, name: str, recorded: str, words: str
 ) -> None:
     reader = SubscriberFactory()

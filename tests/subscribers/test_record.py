@@ -6,7 +6,6 @@ import re
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
 from django.test import Client
 
 from delivery.models import Delivery, Edition
@@ -20,11 +19,10 @@ from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.signing_up_by_hand import ADA, days_pass
 from tests.subscribers.test_erasing import an_event
 
 __all__ = ["newsroom", "provider"]
-
-ADA = "ada@posthouse.example.org"
 
 
 @pytest.fixture(autouse=True)
@@ -58,14 +56,6 @@ def asked(reader: Subscriber) -> str:
     """The link, once it was asked for."""
     ask(reader.email)
     return link_of(reader)
-
-
-def days_pass(days: int) -> None:
-    """What is in the ledger becomes so many days older. It needs a superuser."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
-        cursor.execute("UPDATE consent_record SET at = at - make_interval(days => %s)", [days])
-        cursor.execute("RESET session_replication_role")
 
 
 # --- Asking ---------------------------------------------------------------------------------------
@@ -116,9 +106,7 @@ def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
-def test_a_network_asks_so_often_an_hour_whomever_it_asks_about(
-    settings: LazySettings, address: str
-) -> None:
+def test_a_network_asks_so_often_an_hour(settings: LazySettings, address: str) -> None:
     settings.SIGN_UPS_PER_HOUR = 10
     SubscriberFactory(email=ADA)
 
@@ -154,9 +142,7 @@ def test_asking_needs_the_token_of_the_form() -> None:
     assert not Delivery.objects.exists()
 
 
-def test_the_link_in_the_mail_leads_to_the_record(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
     ask(ADA)
     newsroom.deliver_all()
@@ -217,9 +203,7 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
 # --- What is held ---------------------------------------------------------------------------------
 
 
-def test_everything_that_is_held_is_on_the_page_and_in_the_file(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
     other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
     consent.record(other.pk, "asked", "form", request=1, name="Other")
     reader = SubscriberFactory(email=ADA, name="Ada & Co")

@@ -62,7 +62,5 @@ def test_an_address_is_mailed_only_so_often_in_a_day() -> None:
     ("seconds", "suspicious"),
     [(None, False), (0.0, True), (0.99, True), (1.0, False), (90_000.0, False), (-5.0, True)],
 )
-def test_a_form_that_comes_back_faster_than_a_person_fills_it_in_is_suspicious(
-    seconds: float | None, suspicious: bool
-) -> None:
+def test_a_form_that_comes_back_fast_is_suspicious(seconds: float | None, suspicious: bool) -> None:
     assert is_suspicious(seconds, least_s=1) is suspicious

@@ -85,9 +85,7 @@ def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> 
     assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
 
 
-def test_who_signs_up_while_they_are_being_forgotten_is_there_afterwards(
-    database_url: str,
-) -> None:
+def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
     sign_up()
     forgotten = the_one().pk
     with psycopg.connect(database_url) as other:
@@ -103,9 +101,7 @@ def test_who_signs_up_while_they_are_being_forgotten_is_there_afterwards(
     assert ledger_of(the_one()) == [("asked", "form", 1)]
 
 
-def test_who_is_forgotten_just_when_they_were_found_to_be_known_is_added_anew(
-    database_url: str,
-) -> None:
+def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> None:
     sign_up()
     forgotten = the_one().pk
 
@@ -122,9 +118,7 @@ def test_who_is_forgotten_just_when_they_were_found_to_be_known_is_added_anew(
     assert the_one().pk != forgotten
 
 
-def test_whoever_is_just_signing_up_again_is_not_waited_for_and_not_forgotten(
-    database_url: str,
-) -> None:
+def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
     sign_up()
     days_pass(31)
     with psycopg.connect(database_url) as other:

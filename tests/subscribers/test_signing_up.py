@@ -36,9 +36,7 @@ def _no_limit_of_the_network(settings: LazySettings) -> None:
     settings.SIGN_UPS_PER_HOUR = 1000
 
 
-def test_who_signs_up_waits_for_their_own_confirmation_and_gets_one_mail_that_asks_for_it(
-    settings: LazySettings,
-) -> None:
+def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     answer = sign_up(ADA, "Buy at https://bad.example")
 
     assert answer.status_code == 200

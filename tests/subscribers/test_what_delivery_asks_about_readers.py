@@ -44,7 +44,7 @@ def test_who_is_no_longer_held_here_is_withdrawn() -> None:
     assert no_longer_mailable([987_654_321], "newsletter") == {987_654_321: "withdrawn"}
 
 
-def test_a_whole_batch_is_answered_in_one_query_that_names_only_the_exceptions(
+def test_a_batch_is_answered_in_one_query(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     mailable = SubscriberFactory.create_batch(5)

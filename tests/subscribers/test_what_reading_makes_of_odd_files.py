@@ -85,7 +85,7 @@ class TestTheDelimiter:
     @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
     @pytest.mark.parametrize("above", [[], ["", ""]])
     @pytest.mark.parametrize("header", [["email;name"], []])
-    def test_a_first_line_that_states_it_is_no_row(
+    def test_a_stated_delimiter_is_no_row(
         self, first: str, above: list[str], header: list[str]
     ) -> None:
         rows = [*above, first, *header, "ada@example.org;Ada, B"]
