@@ -110,8 +110,6 @@ def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
     first = web_process("idle")
     assert first.says() == "claimed"
     freeze(first.process.pid)
-
     second = posts.start(window.another().post)
-
     assert second.result(timeout=PATIENCE_S / 2).status_code == 303
     assert titles() == ["Hello"]

@@ -52,7 +52,6 @@ def test_a_form_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fal
     first = window.post()
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key, made after the first one leaked"
-
     assert window.post().content == first.content
     assert window.post(title="Goodbye").status_code == 422
     assert titles() == ["Hello"]
@@ -98,7 +97,6 @@ def test_a_message_that_the_answer_shows_itself_is_in_the_body_and_not_repeated(
     )
     first, again = window.post(), window.another()
     second = again.post()
-
     assert first.content == second.content == b"The leaflet is printed."
     assert again.messages() == []
 
@@ -108,7 +106,6 @@ def test_older_messages_are_not_saved_with_an_answer_and_not_lost(window, during
     during_work(
         lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
     )
-
     assert window.post().content == b"The leaflet is printed."
     assert window.messages() == PRINTED
 
@@ -144,7 +141,6 @@ def test_a_replay_needs_no_seat_and_no_transaction(window, onlooker):
     window.post("k")
     for number in seats(window.author.pk, "k"):
         onlooker.one("SELECT pg_advisory_lock(%s)::text", number)
-
     assert window.another().post("k").status_code == 303
 
 
@@ -153,7 +149,6 @@ def test_the_same_form_is_answered_the_same_even_if_it_would_no_longer_be_valid(
 ):
     window.post(title="A title of some length")
     monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [refuse_everything])
-
     assert window.another().post(title="A title of some length").status_code == 303
     assert window.another().post("another-key", title="Any other").status_code == 200
 
@@ -168,7 +163,6 @@ def refuse_everything(value):
 def test_keys_belong_to_their_user(window, sign_in):
     window.post("k", title="Mine")
     other = sign_in()
-
     assert other.post("k", title="Theirs").status_code == 303
     assert titles() == ["Mine", "Theirs"]
     assert other.messages() == PRINTED
@@ -177,7 +171,6 @@ def test_keys_belong_to_their_user(window, sign_in):
 @pytest.mark.parametrize(("key", "header"), [("k", "another"), (None, None), (" k", None)])
 def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(window, key, header):
     answer = window.post(key, header=header)
-
     assert answer.status_code == 400
     assert "idempotency key" in answer.content.decode()
     assert titles() == []
@@ -205,7 +198,6 @@ def test_only_posts_of_those_who_are_signed_in_are_taken(window, client):
     for method in ("get", "head", "put", "delete", "options"):
         answer = getattr(window.client, method)("/leaflets/")
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
-
     answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"})
     assert answer.status_code == 403
     assert titles() == []
@@ -234,7 +226,6 @@ def test_the_same_key_on_another_path_gets_422(window):
     window.post("k")
     other = window.another()
     other.url = "/leaflets/corner-shop/"
-
     assert other.post("k").status_code == 422
     assert titles() == ["Hello"]
     assert other.post("another").status_code == 303
@@ -300,7 +291,6 @@ def test_success_is_not_announced_when_the_commit_fails(window, during_work):
 def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_work, status):
     during_work(lambda _: HttpResponse("No.", status=status))
     answer = window.post("k")
-
     assert (answer.status_code, answer.content) == (status, b"No.")
     assert titles() == []
     assert not PostedForm.objects.exists()
@@ -309,7 +299,6 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_
 @pytest.mark.parametrize("status", [200, 204, 302])
 def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
     during_work(lambda _: HttpResponse(status=status))
-
     assert window.post("k").status_code == window.another().post("k").status_code == status
     assert titles() == ["Hello"]
 
@@ -331,7 +320,6 @@ WITH_A_TOKEN = {
 @pytest.mark.parametrize("kind", WITH_A_TOKEN)
 def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(window, during_work, kind):
     during_work(WITH_A_TOKEN[kind])
-
     with pytest.raises(CannotBeReplayedError, match="CSRF"):
         window.post(csrfmiddlewaretoken=TOKEN)
     assert titles() == []
@@ -339,7 +327,6 @@ def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(window, duri
 
 def test_an_answer_that_streams_is_refused_and_nothing_is_done(window, during_work):
     during_work(lambda _: StreamingHttpResponse([b"a"]))
-
     with pytest.raises(CannotBeReplayedError, match="StreamingHttpResponse"):
         window.post()
     assert titles() == []
@@ -348,14 +335,12 @@ def test_an_answer_that_streams_is_refused_and_nothing_is_done(window, during_wo
 def test_a_template_is_finished_before_it_is_saved(window, during_work):
     template = engines["django"].from_string("{{ word }}")
     during_work(lambda request: TemplateResponse(request, template, {"word": "Done"}))
-
     assert window.post().content == window.another().post().content == b"Done"
 
 
 def test_a_token_or_a_level_of_messages_from_before_the_view_is_respected(window):
     window.url = "/leaflets/quietly/"
     first = window.post()
-
     assert first.status_code == 303
     assert first.cookies["csrftoken"].value
     assert window.messages() == []
@@ -364,7 +349,6 @@ def test_a_token_or_a_level_of_messages_from_before_the_view_is_respected(window
 
 def test_work_that_takes_its_own_claim_away_is_refused(window, during_work):
     during_work(lambda _: forget_the_answer())
-
     with pytest.raises(BrokenClaimError):
         window.post()
     assert titles() == []
@@ -385,7 +369,6 @@ def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(wind
     PostedForm.objects.create(
         user=window.author, idempotency_key="k", request_fingerprint=b"made by other hands"
     )
-
     with pytest.raises(BrokenClaimError, match="no answer"):
         window.post("k")
 

@@ -84,9 +84,7 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
 
 def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker):
     take_all_seats(onlooker, window.author, "k")
-
     answer = window.post("k", text="A long text")
-
     assert answer.status_code == 409
     assert answer["Retry-After"] == "1"
     assert answer.json()["form"]["text"] == "A long text"
@@ -97,7 +95,6 @@ def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker
 
 def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(window, sign_in, onlooker):
     take_all_seats(onlooker, window.author, "k")
-
     assert window.post("K").status_code == 303
     assert sign_in().post("k").status_code == 303
 
@@ -109,7 +106,6 @@ def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
     with onlooker.closed_gate():
         tries = [posts.start(window.another().post) for _ in range(4)]
         onlooker.until(onlooker.waiting_for_the_first, 3)
-
     assert [answer.status_code for answer in answers(tries)] == [500] * 4
     assert titles() == []
     assert window.post().status_code == 303

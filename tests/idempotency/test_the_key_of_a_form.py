@@ -20,7 +20,6 @@ def test_the_key_comes_from_the_hidden_field_or_the_header(fields, header):
 )
 def test_two_different_keys_are_refused(fields, header):
     answer = key_given(fields, header)
-
     assert isinstance(answer, BadKey)
     assert "two different idempotency keys" in answer.reason
 
@@ -49,7 +48,6 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
 )
 def test_anything_else_is_refused_with_the_reason(key, reason):
     answer = key_given([] if key is None else [key], None)
-
     assert isinstance(answer, BadKey)
     assert reason in answer.reason
     # Python's $ also matches before a last line end; PostgreSQL's does not.
@@ -58,6 +56,5 @@ def test_anything_else_is_refused_with_the_reason(key, reason):
 
 def test_a_fresh_key_is_a_key_and_never_the_same():
     keys = {fresh_key() for _ in range(100)}
-
     assert len(keys) == 100
     assert all(key_given([key], None) == key for key in keys)

@@ -35,14 +35,12 @@ def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(
     pieces = drop_copies(old)
     assert sentences() == ["Dropped the copies from the command line, version 1."]
     next(pieces)
-
     assert sum(drop_copies(old)) == 0
     assert len(sentences()) == 1
 
 
 def test_daily_dropping_names_nobody(operator: None, old: Edition, settings: Any) -> None:
     settings.DELIVERIES_KEEP_DAYS = 60
-
     assert sum(drop_old_copies()) == 5
     assert sentences() == []
 
@@ -53,7 +51,6 @@ def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(old: Edition
     pieces = dropping.delete_copies(old.pk, at_once=2)
     next(pieces)
     pieces.close()
-
     recount_before_dropping(old)
     assert dropping.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
     assert Delivery.objects.filter(issue=old.issue_id).count() == 3

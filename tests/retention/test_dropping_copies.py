@@ -89,7 +89,6 @@ class TestWhatStays:
 
     def test_the_receipt_is_made_before_anything_goes(self, old: Edition) -> None:
         drop(old)
-
         assert json.loads(receipt_of(old).text)["message_ids"] == 5
         # Nobody else's copies go.
         assert Delivery.objects.count() == 5
@@ -124,9 +123,7 @@ class TestWhatIsRefused:
     def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
         assert may_be_dropped(self.STANDING)
         assert why_they_stay(self.STANDING, "paused") == ""
-
         standing = replace(self.STANDING, **otherwise)
-
         assert not may_be_dropped(standing)
         assert why_they_stay(standing, "paused").startswith(words)
 
@@ -168,9 +165,7 @@ class TestWhatIsRefused:
         miss_one(old)
         with pytest.raises(CopiesStayError, match="It is not over"):
             drop_copies(old)
-
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
-
         assert drop(old) == 5
         assert breaches_of([old.pk]) == []
 
@@ -194,7 +189,6 @@ class TestWhatIsRefused:
         Attempt.objects.filter(pk=attempt.pk).update(
             finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
         )
-
         with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
             drop_copies(old)
 
@@ -255,7 +249,6 @@ class TestTheCommand:
         assert line.strip() == "5 would go: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
         assert rows_of(old).count() == 5
-
         line, last = command("--copies-of", str(old.issue_id), "--version", "1")
         assert line.strip() == "5 went: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
@@ -369,17 +362,13 @@ class TestWhatIsToldLater:
         copy = rows_of(old)[0]
         drop(old)
         erase(copy.recipient_id)
-
         self.told(copy, "Delivery")
-
         assert not ProviderEvent.objects.exists()
 
     def test_reconcile_leaves_it_out_and_says_so(self, old: Edition) -> None:
         drop(old)
         out, err = StringIO(), StringIO()
-
         call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
-
         assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
         assert "Version 1 is left out. Who its copies went to is not kept" in err.getvalue()
 
@@ -387,7 +376,6 @@ class TestWhatIsToldLater:
         miss_one(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
-
         assert old.pk not in identity.declare_restored()
         assert breaches_of([old.pk]) == []
 
@@ -419,9 +407,7 @@ class TestWhatIsShown:
     def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
         make_older(200, "subscriber")
         drop(old)
-
         record = record_of(Subscriber.objects.order_by("pk")[0].pk)
-
         assert record is not None
         assert [copy.title for copy in record.copies] == ["Lately"]
         assert record.letters_not_known == 1
@@ -431,9 +417,7 @@ class TestWhatIsShown:
     ) -> None:
         readers = every_copy(old.pk, ALL, at_once=2)
         next(readers)
-
         drop(old)
-
         with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):
             list(readers)
 
@@ -442,7 +426,6 @@ class TestWhatIsShown:
     ) -> None:
         # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)
-
         assert facts_today(old) is None
         kept = signed_receipt(receipt_of(old)).as_json()
         words = window.post("/admin/newsletters/receipts/", receipt=kept).words

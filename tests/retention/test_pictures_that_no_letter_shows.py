@@ -109,15 +109,12 @@ def in_a_form_that_is_kept(newsroom: Newsroom, picture: Picture) -> None:
     ],
 )
 def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
-    newsroom: Newsroom,
-    make_older: MakeOlder,
-    put_in: Callable[[Newsroom, Picture], None],
+    newsroom: Newsroom, make_older: MakeOlder, put_in: Callable[[Newsroom, Picture], None]
 ) -> None:
     picture = uploaded(newsroom)
     gone()
     make_older(400, "picture")
     put_in(newsroom, picture)
-
     assert would() == 0
     assert gone() == 0
     assert Picture.objects.get().unused_since is None
@@ -129,7 +126,6 @@ def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
     picture = uploaded(newsroom)
     gone()
     make_older(400, "picture")
-
     assert uploaded(newsroom).pk == picture.pk
     assert gone() == 0
     make_older(89, "picture")
@@ -154,5 +150,4 @@ def test_of_many_all_go_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> 
         keep_picture(file(shade), "a.png", by=newsroom.author.pk)
     gone()
     make_older(91, "picture")
-
     assert gone() == 22

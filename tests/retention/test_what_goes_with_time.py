@@ -92,7 +92,6 @@ class TestWhatGoes:
     ) -> None:
         one_of_each(newsroom)
         Session.objects.update(expire_date=Now() + timedelta(days=1))
-
         assert set(gone().values()) == {0}
 
     def test_one_of_each_kind_that_is_old_and_a_dry_run_says_so_before(
@@ -133,7 +132,6 @@ class TestWhatGoes:
         ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
         send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
         make_older(400)
-
         assert set(gone().values()) == {0}
 
     def test_a_test_letter_goes_whole(
@@ -142,25 +140,18 @@ class TestWhatGoes:
         send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
         newsroom.deliver_all()
         make_older(400)
-
         assert gone()["test_letters"] == 1
-
         assert not Delivery.objects.filter(address="me@example.net").exists()
         assert not Edition.objects.filter(kind="test").exists()
         assert not Batch.objects.exists()
         assert not Attempt.objects.exists()
 
     def test_details_outlast_what_the_provider_remembers(
-        self,
-        newsroom: Newsroom,
-        six_newsletters: Edition,
-        make_older: MakeOlder,
-        settings: Any,
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder, settings: Any
     ) -> None:
         settings.DETAILS_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 45
         make_older(51)
         assert gone()["calls"] == 0
-
         make_older(2)
         assert gone()["calls"] == 1
 
@@ -171,9 +162,7 @@ class TestCalls:
     ) -> None:
         make_older(400)
         last = newsroom.attempts(six_newsletters)[-1]
-
         assert gone()["calls"] == 1
-
         assert newsroom.attempts(six_newsletters) == [last]
         assert breaches_of([six_newsletters.pk]) == []
         # All of the newest newsletters stay.
@@ -206,7 +195,6 @@ class TestCalls:
             control="stopped", control_reason="Restored.", unreconciled_since=Now()
         )
         make_older(400)
-
         assert gone()["calls"] == 0
 
     def test_they_go_in_pieces(
@@ -218,7 +206,6 @@ class TestCalls:
             call.pk = uuid.uuid4()
             call.save(force_insert=True)
         old = next(kind for kind in kinds() if kind.name == "calls")
-
         assert old.count() == 10
         assert sum(calls(90).delete(at_once=3)) == 10
 
@@ -289,7 +276,6 @@ def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: M
 class TestTheDailyErrand:
     def test_a_new_installation_begins_with_it_after_an_hour(self, newsroom: Newsroom) -> None:
         assert not daily_prune.prune_if_due(lambda: False)
-
         assert Errand.objects.filter(
             name="prune", due_at__gt=Now() + timedelta(minutes=50)
         ).exists()
@@ -297,7 +283,6 @@ class TestTheDailyErrand:
     def test_it_is_done_once_a_day(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
         an_old_answer(newsroom, make_older)
-
         assert daily_prune.prune_if_due(lambda: False)
         assert not PostedForm.objects.exists()
         assert not daily_prune.prune_if_due(lambda: False)
@@ -307,7 +292,6 @@ class TestTheDailyErrand:
     def test_one_stops_and_another_goes_on(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
         an_old_answer(newsroom, make_older)
-
         assert daily_prune.prune_if_due(lambda: True)
         assert PostedForm.objects.exists()
         assert daily_prune.prune_if_due(lambda: False)
@@ -341,8 +325,6 @@ class TestTheDailyErrand:
 
 def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: Newsroom) -> None:
     rests: list[float] = []
-
     prune(rest=rests.append)
-
     assert rests
     assert all(0 < seconds <= retention.LONGEST_REST_S for seconds in rests)

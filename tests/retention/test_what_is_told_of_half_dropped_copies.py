@@ -41,9 +41,7 @@ def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
 ) -> None:
     for copy in Delivery.objects.filter(issue=half_dropped.issue_id):
         provider_event.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
-
     apply_all()
-
     half_dropped.refresh_from_db()
     assert half_dropped.control == "running"
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"complained"}
@@ -75,19 +73,15 @@ def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them
 
 def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(old: Edition) -> None:
     provider_event.keep(told_of(Delivery.objects.filter(issue=old.issue_id)[0], "Delivery"))
-
     with CaptureQueriesContext(connection) as asked:
         apply_all()
-
     assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
 
 
 def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(half_dropped: Edition) -> None:
     copy = Delivery.objects.filter(issue=half_dropped.issue_id)[0]
     provider_event.keep(told_of(copy, "Delivery", MessageID="another-one"))
-
     apply_all()
-
     assert not Alarm.objects.exists()
     assert not Evidence.objects.exists()
 
@@ -96,7 +90,6 @@ def test_evidence_that_came_between_goes_with_the_next_run(half_dropped: Edition
     copy = Delivery.objects.filter(issue=half_dropped.issue_id)[0]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 5
     put_on_record(copy, "m")
-
     assert dropping.left_behind() == [half_dropped.pk]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 0
     assert dropping.left_behind() == []

@@ -57,7 +57,6 @@ class TestTheNewestIssue:
         called_back = newsroom.publish(title="Called back", hold_s=1000)
         call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
         make_older(100, "edition", "attempt", "delivery")
-
         with pytest.raises(CopiesStayError, match="newest issue"):
             drop_copies(lately())
 
@@ -69,7 +68,6 @@ class TestTheNewestIssue:
         publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
-
         with pytest.raises(CopiesStayError, match="newest issue"):
             drop_copies(first)
         assert drop(old) == 5

@@ -74,7 +74,6 @@ def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around
 )
 def test_what_cannot_be_mailed_is_refused_with_a_sentence(typed: str) -> None:
     refusal = read_address(typed)
-
     assert isinstance(refusal, Refusal)
     assert refusal.reason.endswith((".", ")"))
 
@@ -111,7 +110,6 @@ ADDRESSES = st.builds(
 @example("ab--c@ab--c.org")
 def test_the_fast_way_agrees_with_the_careful_way(typed: str) -> None:
     fast = address._plain(typed)
-
     assert fast is None or fast == address._careful(typed)
 
 

@@ -64,7 +64,6 @@ def goes(reader: Subscriber, state: str = "unsubscribed") -> None:
 
 def test_a_scanner_that_follows_links_confirms_nobody(ada: Subscriber) -> None:
     page = visitor().get(link(ada, 1))
-
     assert page.status_code == visitor().head(link(ada, 1)).status_code == 200
     assert page.text.count("<button") == page.text.count("<h1>") == 1
     assert '<form method="post">' in page.text
@@ -75,7 +74,6 @@ def test_a_scanner_that_follows_links_confirms_nobody(ada: Subscriber) -> None:
 
 def test_one_press_makes_a_reader(ada: Subscriber) -> None:
     page = press(ada)
-
     assert page.status_code == 200
     assert "You are on the list" in page.content.decode()
     assert state_of(ada) == "confirmed"
@@ -104,9 +102,7 @@ def test_pressing_again_shows_the_same_and_changes_nothing(ada: Subscriber) -> N
     first = press(ada)
     ada.refresh_from_db()
     before = vars(ada).copy()
-
     second, look = press(ada), visitor().get(link(ada, 1))
-
     assert first.content == second.content == look.content
     assert ledger_of(ada) == [("asked", "form", 1), ("confirmed", "link", 1)]
     ada.refresh_from_db()
@@ -116,18 +112,14 @@ def test_pressing_again_shows_the_same_and_changes_nothing(ada: Subscriber) -> N
 def test_an_earlier_link_says_the_same_once_a_later_one_confirmed(ada: Subscriber) -> None:
     sign_up()
     press(ada, request=2)
-
     page = press(ada, request=1)
-
     assert "You are on the list" in page.content.decode()
     assert ledger_of(ada)[-1] == ("confirmed", "link", 2)
 
 
 def test_a_link_works_after_years(ada: Subscriber) -> None:
     days_pass(3 * 365)
-
     press(ada)
-
     assert state_of(ada) == "confirmed"
 
 
@@ -135,10 +127,8 @@ def test_a_link_works_after_years(ada: Subscriber) -> None:
 def test_who_went_and_asked_anew_comes_back_by_the_new_link(state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
     sign_up()
-
     press(reader)
     press(reader)
-
     assert state_of(reader) == "confirmed"
     assert (reader.unsubscribed_at, reader.gone_at) == (None, None)
     assert confirmed().filter(pk=reader.pk).exists()
@@ -171,9 +161,7 @@ def test_a_request_that_was_not_mailed_makes_no_old_link_new(
     goes(ada)
     settings.SIGN_UP_MAILS_PER_DAY = 1
     sign_up()
-
     press(ada, request=1)
-
     assert state_of(ada) == "unsubscribed"
     assert visitor().post(link(ada, 0)).status_code == 200
     assert state_of(ada) == "unsubscribed"
@@ -184,9 +172,7 @@ def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
     first_opt_in = ada.opt_in_id
     sign_up(ADA, "Ada Marlow")
     assert "<button" in visitor().get(link(ada, 2)).text
-
     press(ada)
-
     ada.refresh_from_db()
     assert ada.name == "Ada Marlow"
     assert ada.opt_in_id != first_opt_in
@@ -194,9 +180,7 @@ def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
 
 def test_no_name_typed_leaves_the_name_as_it_is(ada: Subscriber) -> None:
     sign_up(ADA, "")
-
     press(ada, request=2)
-
     ada.refresh_from_db()
     assert ada.name == "Ada Whitlock"
 
@@ -221,9 +205,7 @@ def test_their_own_consent_lifts_what_shut_the_address_out(reason: str) -> None:
     reader = SubscriberFactory(email=ADA, state="complained")
     SuppressionFactory(address_key=ADA, reason=reason)
     sign_up()
-
     press(reader)
-
     suppression = Suppression.objects.get()
     assert suppression.lifted_at is not None
     assert suppression.lifted_by_id == reader.consent_records.get(act="confirmed").pk
@@ -234,9 +216,7 @@ def test_what_an_operator_shut_out_stays_so_and_the_page_says_the_same(ada: Subs
     goes(ada)
     SuppressionFactory(address_key=ADA, reason="manual", origin="operator")
     sign_up()
-
     page = press(ada)
-
     assert "You are on the list" in page.content.decode()
     assert Suppression.objects.get().lifted_at is None
     assert not confirmed().filter(pk=ada.pk).exists()
@@ -246,9 +226,7 @@ def test_what_an_operator_shut_out_stays_so_and_the_page_says_the_same(ada: Subs
 def test_other_suppressions_stay(ada: Subscriber) -> None:
     SuppressionFactory(address_key=ADA, at=datetime.now(UTC) + timedelta(days=1))
     SuppressionFactory(address_key="bram@posthouse.example.org")
-
     press(ada)
-
     assert not Suppression.objects.exclude(lifted_at=None).exists()
 
 
@@ -262,9 +240,7 @@ def test_the_provider_reactivates_who_was_erased_and_came_back(ada: Subscriber) 
     leave(ada.pk)
     erase(ada.pk)
     sign_up()
-
     press(Subscriber.objects.get(email_key=ADA))
-
     assert asked_of_the_provider() == [(ADA, "reactivate")]
 
 
@@ -287,7 +263,6 @@ def test_what_we_never_gave_out_is_not_found(ada: Subscriber, method: str) -> No
 
 def test_a_link_whose_request_is_not_on_record_confirms_nobody(ada: Subscriber) -> None:
     page = press(ada, request=7)
-
     assert "This link is too old" in page.content.decode()
     assert state_of(ada) == "pending"
 
@@ -302,7 +277,6 @@ def test_the_page_does_not_give_the_address_away(ada: Subscriber) -> None:
 def test_the_pages_are_kept_by_nobody(ada: Subscriber) -> None:
     pages = [visitor().get(link(ada, 1)), press(ada), visitor().get("/subscriptions/confirm/")]
     goes(ada)
-
     for page in (*pages, press(ada)):
         assert page.headers["Cache-Control"] == "no-store"
         # Not no-referrer: a browser would then send the button with the origin `null`.
@@ -312,9 +286,7 @@ def test_the_pages_are_kept_by_nobody(ada: Subscriber) -> None:
 
 def test_another_site_cannot_press_the_button(ada: Subscriber) -> None:
     browser = visitor(strict=True)
-
     answer = browser.post(link(ada, 1))
-
     assert answer.status_code == 403
     assert "Press once more" in answer.text
     assert answer.text.count("<button") == 1
@@ -348,7 +320,6 @@ def test_only_their_own_request_after_they_went_brings_back(
 ) -> None:
     gone_at = BEFORE + timedelta(hours=1)
     asked = ConsentRecord(act=act, how=how, at=asked_at, request=2)
-
     assert standing_of("unsubscribed", gone_at, 2, asked, None) is standing
 
 
@@ -358,8 +329,6 @@ def test_the_database_takes_what_the_page_offers(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
     consent.record(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text
-
     press(reader)
-
     assert offered is (how == "form" or state == "pending")
     assert state_of(reader) == ("confirmed" if offered else state)

@@ -130,9 +130,7 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
 def test_what_is_left_is_a_hash_that_needs_the_key(settings: LazySettings) -> None:
     reader = SubscriberFactory(email=ADDRESS)
     settings.SECRET_KEY = "one key, long enough for a test of its own: 0123456789"
-
     erase(reader.pk)
-
     kept = bytes(Erasure.objects.get().address_hash)
     assert kept == hash_of(ADDRESS.upper())
     settings.SECRET_KEY = "another key, long enough for a test of its own: 987654"
@@ -146,9 +144,7 @@ def test_who_was_erased_is_recognised_also_under_an_earlier_key(settings: LazySe
     settings.SECRET_KEY = "another key, long enough for a test of its own: 987654"
     asked = [ADDRESS.lower(), "somebody.else@posthouse.example.org"]
     assert erased_among(asked) == set()
-
     settings.SECRET_KEY_FALLBACKS = [earlier]
-
     assert erased_among(asked) == {ADDRESS.lower()}
 
 
@@ -159,10 +155,8 @@ def test_the_log_says_it_without_the_address(
     page = (settings.BASE_DIR / "docs" / "restore.md").read_text()
     (pattern,) = re.findall(r"grep -o '(.*)'", page)
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
-
     with caplog.at_level(logging.DEBUG):
         erase(reader.pk)
-
     assert re.findall(pattern, caplog.text) == [f"reader {reader.pk} was erased"]
     assert "posthouse" not in caplog.text
     assert NAME not in caplog.text
@@ -173,7 +167,6 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
     reader = SubscriberFactory(email=ADDRESS)
     link = f"/unsubscribe/{token_for(reader.pk)}/"
     erase(reader.pk)
-
     for page in (Client().get(link), Client().post(link)):
         assert page.status_code == 200
         assert b"You have left the list" in page.content
@@ -215,9 +208,7 @@ def reader_one() -> Subscriber:
 def test_a_copy_that_waits_is_withdrawn(newsroom: Newsroom, provider: SandboxServer) -> None:
     edition = newsroom.publish(readers=3)
     erase(reader_one().pk)
-
     newsroom.deliver_all()
-
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
     assert newsroom.books(edition).balanced
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
@@ -243,10 +234,8 @@ def test_a_call_is_settled_for_an_erased_reader(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
-
     with a_call_held_by(provider, newsroom, "after_accept"):
         erase(reader_one().pk)
-
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert newsroom.books(edition).sent == 3
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
@@ -257,10 +246,8 @@ def test_a_refusal_of_the_address_does_not_write_it_back(
 ) -> None:
     refused = SubscriberFactory(email="two..dots@example.net")
     edition = newsroom.publish(readers=1)
-
     with a_call_held_by(provider, newsroom, "before_accept"):
         erase(refused.pk)
-
     assert sorted(newsroom.outcomes(edition)) == ["failed", "sent"]
     assert "Invalid 'To' address" in Delivery.objects.get(outcome="failed").reason
     assert tables_that_hold("two..dots") == []
@@ -273,19 +260,15 @@ def test_a_reason_that_quotes_the_address_goes_with_it(
     Delivery.objects.filter(address=NOBODY_IN_PARTICULAR).update(
         outcome="failed", reason=f"Refused: {NOBODY_IN_PARTICULAR.upper()} is nobody."
     )
-
     erase(reader_one().pk)
-
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
 
 
 def test_no_issue_that_is_being_published_names_who_is_erased(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     reader = reader_one()
-
     with erasing_waits_for(newsroom, reader):
         newsroom.publish()
-
     assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
 
 
@@ -312,7 +295,6 @@ def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
 
 def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
-
     with erasing_waits_for(newsroom, reader):
         leave(reader.pk)
         provider_event.keep(an_event("Bounce", reader.email))
@@ -320,10 +302,8 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
 
 def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
-
     with erasing_waits_for(newsroom, reader):
         assert sign_up(Wish(reader.email, NAME, "form", "", "One letter a week.")) == 0
-
     assert tables_that_hold(NAME) == []
     assert Delivery.objects.get().recipient_id == reader.pk
 
@@ -432,17 +412,13 @@ def test_an_unknown_event_goes_with_its_reader(
     assert provider_event.keep(event) is not None
     provider_event.apply_pending()
     assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
-
     erase(reader.pk)
-
     assert tables_that_hold(reader.email) == []
 
 
 def test_a_bounce_of_somebody_who_came_back_after_being_erased_is_kept(newsroom: Newsroom) -> None:
     erase(newsroom.confirm(1, start=1)[0].pk)
     again = newsroom.confirm(1, start=1)[0]
-
     told("Bounce", NOBODY_IN_PARTICULAR)
-
     again.refresh_from_db()
     assert again.state == "bounced"

@@ -119,9 +119,7 @@ def test_how_many_days_is_a_setting(window: WindowOf, settings: LazySettings) ->
     settings.IMPORT_EXPIRES_DAYS = 1
     address = uploaded(window)
     days_pass(1.5)
-
     assert expire_file()
-
     assert "not imported within 1 day, so" in window.get(address).words
 
 
@@ -134,7 +132,6 @@ def test_nothing_else_expires(state: str) -> None:
     )
     SubscriberImport.objects.update(checked_at=record.started_at)
     days_pass(1000)
-
     assert not expire_file()
 
 
@@ -160,9 +157,7 @@ def test_a_file_being_decided_about_stays(
     uploaded(window)
     days_pass(7.5)
     somebody_else.execute("UPDATE subscriber_import SET state = 'waiting'")
-
     assert not expire_file()
-
     somebody_else.commit()
     assert not expire_file()
     run_workers()
@@ -173,10 +168,8 @@ def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> Non
     for extra in (b"", b"one.more@example.org;One;\r\n", b"two.more@example.org;Two;\r\n"):
         uploaded(window, FAIR + extra)
     days_pass(7.5)
-
     assert [expire_file(), expire_file()] == [True, True]
     chores.do_all()
-
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
     assert not expire_file()
 

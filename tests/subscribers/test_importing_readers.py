@@ -11,19 +11,13 @@ from subscribers import consent
 from subscribers.importing.running import PIECE
 from subscribers.models import LeftOutRow, Subscriber, SubscriberImport
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
-from tests.subscribers.factories import (
-    SOME_DAY,
-    SubscriberFactory,
-    SuppressionFactory,
-    the_list,
-)
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory, the_list
 
 pytestmark = pytest.mark.django_db
 
 
 def test_rows_become_pending_readers_in_the_order_of_the_file(import_rows: ImportRows) -> None:
     import_rows("zoe@example.org,Ada Whitlock", '"bob@Example.ORG","Smith, Bob"')
-
     assert list(Subscriber.objects.order_by("id").values_list("email", "name", "state")) == [
         ("zoe@example.org", "Ada Whitlock", "pending"),
         ("bob@example.org", "Smith, Bob", "pending"),
@@ -32,7 +26,6 @@ def test_rows_become_pending_readers_in_the_order_of_the_file(import_rows: Impor
 
 def test_stated_consent_confirms_and_is_on_record(import_rows: ImportRows) -> None:
     import_rows("ada@example.org,Ada", options=("--confirmed",))
-
     reader = Subscriber.objects.get()
     assert (reader.state, reader.source) == ("confirmed", "import")
     assert reader.confirmed_at is not None
@@ -71,16 +64,13 @@ def test_an_address_further_down_is_a_duplicate_and_the_first_one_counts(
     import_rows: ImportRows, again: str
 ) -> None:
     printed = import_rows("Ada@example.org,First", f"{again},Second")
-
     assert printed.counts == {"added": 1, "duplicates": 1}
     assert the_list() == {"Ada@example.org": ("First", "pending")}
 
 
 def test_duplicates_are_found_across_chunks(import_rows: ImportRows) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 10)]
-
     printed = import_rows(*rows, "READER0@example.org,Again", "reader3@example.org,")
-
     assert printed.counts == {"added": PIECE + 10, "duplicates": 2}
 
 
@@ -89,9 +79,7 @@ def test_a_known_reader_is_counted_and_left_as_they_were(
     import_rows: ImportRows, state: str
 ) -> None:
     SubscriberFactory(email="Ada@example.org", name="Ada", state=state)
-
     printed = import_rows("ada@example.org,Another Name", options=("--confirmed",))
-
     assert printed.counts == {"known": 1}
     assert the_list() == {"Ada@example.org": ("Ada", state)}
 
@@ -108,9 +96,7 @@ def test_nobody_who_left_bounced_or_complained_is_brought_back(
     import_rows: ImportRows, state: str, reason: str
 ) -> None:
     SubscriberFactory(email="ada@example.org", name="Ada", state=state)
-
     printed = import_rows("ADA@example.org,Ada", options=("--confirmed",))
-
     assert printed.counts == {"skipped": 1}
     assert the_list() == {"ada@example.org": ("Ada", state)}
     assert f"line 2 skipped: ADA@example.org: {reason}" in printed.lines
@@ -122,9 +108,7 @@ def test_a_suppressed_address_is_skipped_known_or_not(import_rows: ImportRows, k
     SuppressionFactory(address_key="ada@example.org", reason="complaint")
     if known:
         SubscriberFactory(email="ada@example.org")
-
     printed = import_rows("Ada@example.org,Ada", options=("--confirmed",))
-
     assert printed.counts == {"skipped": 1}
     assert Subscriber.objects.count() == (1 if known else 0)
     assert "The address is suppressed: its owner called a letter spam." in printed.text
@@ -138,7 +122,6 @@ def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows)
         lifted_at=SOME_DAY,
         lifted_by_id=consent_id,
     )
-
     assert import_rows("ada@example.org,Ada").counts == {"added": 1}
 
 
@@ -170,7 +153,6 @@ def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) ->
 
 def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> None:
     printed = import_rows(*[f"nowhere{number}," for number in range(25)])
-
     assert sum(line.startswith("line ") for line in printed.lines) == 10
     assert "and 15 more rows rejected" in printed.lines
 
@@ -202,13 +184,7 @@ def test_a_dry_run_gives_the_real_numbers(
     assert (
         dry.counts
         == real.counts
-        == {
-            "added": 1,
-            "known": 1,
-            "duplicates": 1,
-            "skipped": 2,
-            "rejected": 1,
-        }
+        == {"added": 1, "known": 1, "duplicates": 1, "skipped": 2, "rejected": 1}
     )
 
 

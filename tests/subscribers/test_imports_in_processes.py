@@ -124,10 +124,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
 
 
 def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
-    file_of: FileOf,
-    start: StartImport,
-    somebody_else: psycopg.Connection[Any],
-    database_url: str,
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = a_list_of_everything(file_of)
     sign_up(somebody_else, f"reader{PIECE + 500}@example.org")
@@ -156,10 +153,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
 
 
 def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
-    file_of: FileOf,
-    start: StartImport,
-    somebody_else: psycopg.Connection[Any],
-    database_url: str,
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(PIECE + 9)]
     rows[PIECE + 5] = "nowhere,Nobody"
@@ -184,10 +178,7 @@ def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
 
 
 def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
-    file_of: FileOf,
-    start: StartImport,
-    somebody_else: psycopg.Connection[Any],
-    database_url: str,
+    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = file_of("ada@example.org,Ada")
     somebody_else.execute("LOCK TABLE subscriber")

@@ -139,9 +139,7 @@ def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
     window: WindowOf, fields: dict[str, str], sentence: str
 ) -> None:
     address = uploaded(window)
-
     page = window.post(f"{address}import/", consent="elsewhere", **fields)
-
     assert page.status == 200
     assert sentence in page.words
     assert SubscriberImport.objects.get().state == "checked"
@@ -178,7 +176,6 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
 
 def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: WindowOf) -> None:
     first, second = upload(window, FAIR), upload(window, FAIR, "the same again.csv")
-
     assert first.answer.headers["Location"] == second.answer.headers["Location"]
     assert SubscriberImport.objects.count() == 1
     assert (
@@ -189,9 +186,7 @@ def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: W
 
 def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
     files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
-
     page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
-
     assert "2 files came; choose one after the other." in page.words
     assert not SubscriberImport.objects.exists()
 
@@ -229,18 +224,14 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
 def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
-
     answer = window.post(f"{address}drop/")
-
     assert answer.answer.headers["Location"] == address
     assert SubscriberImport.objects.get().state == "waiting"
 
 
 def test_a_check_that_is_under_way_can_be_dropped_and_its_worker_stops(window: WindowOf) -> None:
     address = upload(window, FAIR).answer.headers["Location"]
-
     window.post(f"{address}drop/")
-
     assert not background.work(lambda: False)
     assert not SubscriberImport.objects.exists()
 
@@ -284,7 +275,6 @@ def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
 def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
-
     said = LogEntry.objects.order_by("id").values_list("user__username", "change_message")
     assert list(said) == [
         ("edith", "Uploaded to be checked."),
@@ -295,9 +285,7 @@ def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
 
 def test_a_file_that_is_no_list_is_refused(window: WindowOf) -> None:
     content, sentence = NO_LISTS["a workbook"]
-
     page = upload(window, content)
-
     assert page.status == 200
     assert "Nothing was taken in." in page.words
     assert sentence in page.words
@@ -323,9 +311,7 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
 
 def test_a_file_that_is_too_large_is_refused(window: WindowOf, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
-
     page = upload(window, b"email,name\n" + b"ada@example.org,Ada\n" * 60_000)
-
     assert page.status == 200
     assert "The file is larger than the 1 MB that IMPORT_MAX_MB allows" in page.words
     assert not SubscriberImport.objects.exists()
@@ -338,18 +324,15 @@ def test_an_upload_is_cut_off_where_it_becomes_too_large(
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     handler = BoundedUpload(1024 * 1024)
     handler.new_file("file", "list.csv", "text/csv", None)
-
     handler.receive_data_chunk(b"x" * 1024 * 1024, 0)
     with pytest.raises(StopUpload):
         handler.receive_data_chunk(b"x", 1024 * 1024)
-
     assert handler.is_over
 
 
 def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(window.author)
-
     for address in (IMPORTS, f"{IMPORTS}1/import/", f"{IMPORTS}1/drop/"):
         answer = strict.post(address, {"file": SimpleUploadedFile("a.csv", FAIR)}, secure=True)
         assert answer.status_code == 403
@@ -358,7 +341,6 @@ def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
 
 def test_it_is_for_those_who_may_manage_readers(window: WindowOf) -> None:
     publisher = WindowOf(someone("paul", "publish_edition"))
-
     for way in ("", "1/", "1/progress.json", "1/rejects.csv", "1/import/", "1/drop/"):
         assert publisher.get(f"{IMPORTS}{way}").status == 403
         assert publisher.client.post(f"{IMPORTS}{way}", secure=True).status_code == 403
@@ -371,11 +353,9 @@ def test_real_files_come_in_by_upload_and_by_the_command(
     window: WindowOf, import_rows: ImportRows
 ) -> None:
     content = '\ufeffE-Mail;Name\r\nada@example.org;"Zoë\r\nW."\r\nbo\0b@example.org;B\r\n'
-
     address = uploaded(window, content.encode("utf-16-le"))
     window.post(f"{address}import/", consent="ask")
     run_workers()
-
     brought = Subscriber.objects.filter(source="import")
     assert dict(brought.values_list("email", "name")) == {"ada@example.org": "Zoë W."}
     printed = import_rows(content=f"{content}cy@example.org;Cy".encode())

@@ -15,24 +15,13 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from subscribers.importing import (
-    Progress,
-    UnreadableFileError,
-    background,
-    import_file,
-    receiving,
-)
+from subscribers.importing import Progress, UnreadableFileError, background, import_file, receiving
 from subscribers.importing.holding import MOST_SETBACKS, guard, take
 from subscribers.importing.reading import ReaderFile
 from subscribers.importing.receiving import Statement
 from subscribers.importing.running import PIECE, run
 from subscribers.management.commands.import_subscribers import Command
-from subscribers.models import (
-    ConsentRecord,
-    ImportPiece,
-    Subscriber,
-    SubscriberImport,
-)
+from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.import_processes import (
     PATIENCE_S,
@@ -127,10 +116,8 @@ def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
-
     with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
         background.work(lambda: False)
-
     connection.close()
     assert not Subscriber.objects.exists()
 
@@ -157,15 +144,12 @@ def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
     hold = take(uuid4())
     assert hold is not None
     SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
-
     run(hold)
-
     assert not Subscriber.objects.exists()
 
 
 def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-
     assert take(uuid4()) is not None
     assert take(uuid4()) is None
     assert not background.work(lambda: False)
@@ -209,9 +193,7 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
     path = file_of("ada@example.org,Ada")
     record = kept_in_waiting(path)
     ImportPiece.objects.update(content=path.read_bytes()[:-5])
-
     background.work(lambda: False)
-
     record.refresh_from_db()
     assert record.state == "refused"
     assert record.refusal == "What was kept of the file is not all of it; bring it again."
@@ -219,11 +201,9 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
 
 def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
-
     with nobody_takes_a_turn(database_url):
         workers = [in_a_thread(lambda: background.work(lambda: False)) for _ in range(2)]
         wait_until_blocked(database_url)
-
     assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
     record = SubscriberImport.objects.get()
     assert (record.state, record.added, record.epoch) == ("finished", LONG, 1)
@@ -239,7 +219,6 @@ def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report
         wait_until_blocked(database_url)
         second = in_a_thread(lambda: import_subscribers(path))
     done, told = (command.result(PATIENCE_S).summary for command in (first, second))
-
     assert (done["created"], done["added"]) == (True, 1)
     assert told == {**done, "created": False}
 
@@ -254,9 +233,7 @@ def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
     path = file_of("ada@example.org,A", "bob@example.org,B")
     importing = in_a_thread(lambda: import_subscribers(path, "--confirmed"))
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
-
     somebody_else.commit()
-
     assert importing.result(PATIENCE_S).counts == {"added": 1, "known": 1}
     assert Subscriber.objects.get(email_key="ada@example.org").state == "pending"
 
@@ -304,8 +281,6 @@ def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(
     settings.IMPORT_MAX_MB = 1
     path = file_of("ada@example.org," + "a" * 100)
     os.truncate(path, 1024 * 1024 + 1)
-
     with pytest.raises(UnreadableFileError, match="larger than the 1 MB that IMPORT_MAX_MB allows"):
         import_file(path, confirmed=True)
-
     assert not SubscriberImport.objects.exists()

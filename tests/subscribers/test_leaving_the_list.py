@@ -50,9 +50,7 @@ def lines_of(reader: Subscriber) -> list[tuple[str, str, str]]:
 
 def test_the_link_in_a_mail_leads_to_this_page(settings: LazySettings) -> None:
     settings.SITE_URL = "https://letter.example.org"
-
     (url,) = RegisteredReaders().unsubscribe_urls([7])
-
     assert url.startswith("https://letter.example.org/")
     assert urlsplit(url).path == reverse("subscribers:unsubscribe", args=[token_for(7)])
 
@@ -115,11 +113,9 @@ def test_one_click_takes_any_body(
     visitor: Client, content_type: str, body: bytes, how: str
 ) -> None:
     reader = SubscriberFactory()
-
     page = visitor.generic(
         "POST", link_of(reader), body, content_type=content_type, REMOTE_ADDR="203.0.113.77"
     )
-
     assert page.status_code == 200
     assert state_of(reader) == "unsubscribed"
     assert lines_of(reader) == [("left", how, "203.0.113.0/24")]
@@ -127,7 +123,6 @@ def test_one_click_takes_any_body(
 
 def test_no_cookie_is_needed_and_none_is_set(visitor: Client) -> None:
     reader = SubscriberFactory()
-
     for page in (visitor.get(link_of(reader)), visitor.post(link_of(reader))):
         assert not page.cookies
         assert "Cookie" not in page.headers.get("Vary", "")
@@ -139,9 +134,7 @@ def test_it_never_redirects(visitor: Client, settings: LazySettings, method: str
     for slash, secure in itertools.product(["/", ""], [True, False]):
         reader = SubscriberFactory()
         address = link_of(reader).rstrip("/") + slash
-
         page = getattr(visitor, method)(address, secure=secure)
-
         assert page.status_code == 200
         assert state_of(reader) == ("unsubscribed" if method == "post" else "confirmed")
 
@@ -163,18 +156,14 @@ def test_the_time_of_leaving_is_told_by_the_databases_clock(visitor: Client) -> 
 @pytest.mark.parametrize("state", ["pending", "confirmed", "bounced"])
 def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client, state: str) -> None:
     reader = SubscriberFactory(state=state)
-
     visitor.post(link_of(reader))
-
     assert state_of(reader) == "unsubscribed"
     assert reader.unsubscribed_at is not None
 
 
 def test_who_complained_keeps_that_state_and_their_wish_is_recorded(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
-
     page = visitor.post(link_of(reader))
-
     assert b"You have left the list" in page.content
     assert state_of(reader) == "complained"
     assert reader.unsubscribed_at is not None
@@ -182,10 +171,8 @@ def test_who_complained_keeps_that_state_and_their_wish_is_recorded(visitor: Cli
 
 def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
-
     for _ in range(3):
         visitor.post(link_of(reader))
-
     assert len(lines_of(reader)) == 1
 
 
@@ -207,18 +194,14 @@ def test_who_came_back_can_leave_again(visitor: Client) -> None:
 
 def test_many_requests_of_one_mailbox_provider_are_all_heard(visitor: Client) -> None:
     readers = [SubscriberFactory() for _ in range(15)]
-
     pages = [visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1") for reader in readers]
-
     assert {page.status_code for page in pages} == {200}
     assert {state_of(reader) for reader in readers} == {"unsubscribed"}
 
 
 def test_an_earlier_time_of_leaving_is_kept(visitor: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
-
     visitor.post(link_of(reader))
-
     reader.refresh_from_db()
     assert reader.unsubscribed_at == SOME_DAY
 
@@ -229,9 +212,7 @@ def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(
 ) -> None:
     reader = SubscriberFactory()
     cut, foreign = token_for(reader.pk)[:-1], f"{reader.pk}.{'x' * 43}"
-
     pages = [getattr(visitor, method)(f"/unsubscribe/{token}/") for token in (cut, foreign, "x")]
-
     assert [page.status_code for page in pages] == [404, 404, 404]
     assert len({page.content for page in pages}) == 1
     assert state_of(reader) == "confirmed"
@@ -239,7 +220,6 @@ def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(
 
 def test_other_methods_are_not_allowed(visitor: Client) -> None:
     reader = SubscriberFactory()
-
     for method in ("put", "patch", "delete", "options", "trace"):
         assert getattr(visitor, method)(link_of(reader)).status_code == 405
     assert state_of(reader) == "confirmed"
@@ -258,16 +238,13 @@ def test_a_forwarded_letter_does_not_give_the_address_away(
 ) -> None:
     page = visitor.get(link_of(SubscriberFactory(email=email))).content.decode()
     page = page.replace("<wbr>", "")
-
     assert shown in page
     assert email not in page
 
 
 def test_the_page_escapes_the_newsletters_name(visitor: Client) -> None:
     Newsletter.objects.update(name="Hedge <b>& Gate</b>")
-
     page = visitor.get(link_of(SubscriberFactory()))
-
     assert "Hedge &lt;b&gt;&amp; Gate&lt;/b&gt;" in page.content.decode()
     assert page.headers["Cache-Control"] == "no-store"
     assert page.headers["Referrer-Policy"] == "no-referrer"

@@ -135,9 +135,7 @@ def test_damage_costs_its_own_row_and_no_good_one(damage: str) -> None:
     for at, quote in itertools.product([1, 2, 6], [True, False]):
         lines = written([("email", "name"), ("é@example.org", "É"), *GOOD], quote=quote).encode()
         rows = lines.splitlines(keepends=True)
-
         found = rows_of(b"".join([*rows[:at], DAMAGE[damage], *rows[at:]]))
-
         good = [(row.email, row.name) for row in found if isinstance(row, Row)]
         assert [row for row in good if row in GOOD] == GOOD
         assert not any(email.strip() == "zoe@example.org" for email, _ in good)
@@ -206,7 +204,6 @@ def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: byte
 )
 def test_the_header_names_the_columns_in_many_languages(header: str, row: str, name: str) -> None:
     description, found = read(f"{header}\n{row}\n")
-
     assert found == [("ada@example.org", name)]
     assert description.has_header
 
@@ -243,14 +240,12 @@ def test_the_header_names_the_columns_in_many_languages(header: str, row: str, n
 )
 def test_columns_are_found_without_a_header(rows: list[str], found: list[tuple[str, str]]) -> None:
     description, got = read("\n".join(rows))
-
     assert got == found
     assert not description.has_header
 
 
 def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
     description, _ = read("email," + ",".join(f"c{number}" for number in range(1000)))
-
     assert description.unused_columns[:1] == ("“c0”",)
     assert description.unused_columns[-1] == "988 more"
     assert len(description.unused_columns) == 13
@@ -283,7 +278,6 @@ def test_the_description_says_how_the_file_is_read(
     text: str, read_as: str, columns: str, not_used: str
 ) -> None:
     description, rows = read(text.encode("cp1252"))
-
     assert (description.read_as, description.columns) == (read_as, columns)
     assert description.not_used == not_used
     assert [description.first_row] == rows
@@ -319,7 +313,6 @@ SURELY_ANOTHER = "it holds bytes that stand for nothing in Windows-1252"
 )
 def test_a_doubtful_encoding_is_said(codec: str, name: str, shown: str | None, doubt: str) -> None:
     description, _ = read(f"email,name\na@example.org,A\nz@example.org,{name}\n".encode(codec))
-
     assert description.encoding == "Windows-1252"
     assert doubt in description.doubt
     wrong = () if shown is None else (f"z@example.org, {shown}",)
@@ -329,7 +322,6 @@ def test_a_doubtful_encoding_is_said(codec: str, name: str, shown: str | None, d
 @pytest.mark.parametrize("codec", ["ascii", "utf-8", "utf-8-sig", "utf-16"])
 def test_of_an_encoding_that_the_bytes_prove_nothing_is_said(codec: str) -> None:
     name = "Zoe" if codec == "ascii" else "\u0141ó\u010f\u010e"
-
     assert read(f"email,name\nzoe@example.org,{name}\n".encode(codec))[0].doubt == ""
 
 
@@ -337,7 +329,6 @@ def test_of_an_encoding_that_the_bytes_prove_nothing_is_said(codec: str) -> None
 def test_rows_with_accents_are_shown_beside_the_first_at_most_three(codec: str) -> None:
     zoes = [(f"r{number}@example.org", f"Zoë {number}") for number in range(5)]
     text = written([("email", "name"), ("ada@example.org", "Ada"), *zoes])
-
     assert read(text.encode(codec))[0].examples == (
         "ada@example.org, Ada",
         *(f"r{number}@example.org, Zoë {number}" for number in range(3)),
@@ -347,7 +338,6 @@ def test_rows_with_accents_are_shown_beside_the_first_at_most_three(codec: str) 
 def test_the_first_row_is_shown_once_and_its_accent_is_enough() -> None:
     content = "email,name\nzoe@example.org,Zoë\n".encode("cp1252")
     far_down = b"ada@example.org,Ada\n" * 1000 + "eva@example.org,Évá\n".encode("cp1252")
-
     assert read(content)[0].examples == ("zoe@example.org, Zoë",)
     assert read(content + far_down)[0].examples == ("zoe@example.org, Zoë",)
 
@@ -357,9 +347,7 @@ def test_line_numbers_stay_right_around_the_longest_line(around: int) -> None:
     long = "x" * (LONGEST_LINE + around)
     for mark, line_end in itertools.product(["", "\ufeff"], LINE_ENDS):
         text = mark + line_end.join([long, "ada@example.org", "y" + long, "bob@example.org"])
-
         lines = {row.line: isinstance(row, Row) for row in rows_of(text)}
-
         fits = [len(line + line_end) <= LONGEST_LINE for line in (long, "y" + long)]
         assert lines == {1: fits[0], 2: True, 3: fits[1], 4: True}
 
@@ -382,7 +370,6 @@ def test_an_upload_is_read_where_it_is_stays_open_and_says_how_far_it_was_read()
 
 def test_a_reading_can_be_taken_up_again_after_any_row() -> None:
     short = [damage for damage in DAMAGE.values() if len(damage) < LONGEST_LINE]
-
     with ReaderFile(io.BytesIO(b"".join(short) + written(GOOD).encode())) as file:
         whole = list(file.rows())
         for done in range(len(whole)):

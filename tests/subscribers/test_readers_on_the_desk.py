@@ -149,9 +149,7 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
     SubscriberFactory(email="ada@posthouse.example.org", name="")
     SubscriberFactory(email="somebody@posthouse.example.org", name="Ada Lovelace")
     SubscriberFactory(email="other@posthouse.example.org", name="Bram")
-
     page = shown(operator.get(READERS, {"q": text}))
-
     assert {who for who in ("ada@", "somebody@", "other@") if f">{who}post" in page} == found
 
 
@@ -217,9 +215,7 @@ def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> 
 def test_beside_a_search_no_count_of_the_whole_list_stands(operator: Client) -> None:
     SubscriberFactory(email="ada@posthouse.example.org")
     SubscriberFactory.create_batch(3, name="Bram")
-
     page = shown(operator.get(READERS, {"q": "ada"}))
-
     assert 'Confirmed <span class="small">' not in page
     assert ">1 reader<" in page
 
@@ -277,9 +273,7 @@ def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
 def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
     for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
         SubscriberFactory(name=name, email=f"=cmd{ord(name[0])}@posthouse.example.org")
-
     rows = download(operator)
-
     assert {row["name"] for row in rows} == {"'=1+1", "'+1", "'-1", "'@SUM(A1)"}
     assert all(row["email"].startswith("'=") for row in rows)
 
@@ -342,9 +336,7 @@ def test_every_action_asks_first(operator: Client, name: str) -> None:
     reader = SubscriberFactory()
     if name == "let-in":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
-
     page = shown(operator.get(page_of(reader, name)))
-
     assert f"<h1>{ACTIONS[name].words}?</h1>" in page
     reader.refresh_from_db()
     assert reader.state == "confirmed"
@@ -363,9 +355,7 @@ def test_no_action_makes_anybody_confirmed(operator: Client) -> None:
 
 def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
     reader = SubscriberFactory()
-
     operator.post(page_of(reader, "unsubscribe"))
-
     reader.refresh_from_db()
     assert reader.state == "unsubscribed"
     assert ConsentRecord.objects.values_list("act", "how").get() == ("left", "operator")
@@ -395,11 +385,9 @@ def test_an_address_is_shut_out_and_let_in_again(operator: Client) -> None:
 def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason: str) -> None:
     reader = SubscriberFactory()
     SuppressionFactory(address_key=reader.email, reason=reason)
-
     operator.post(page_of(reader, "shut-out"))
     assert Suppression.objects.get().origin == "operator"
     operator.post(page_of(reader, "let-in"))
-
     standing = Suppression.objects.get()
     assert (standing.reason, standing.origin, standing.lifted_at) == (reason, "provider", None)
 

@@ -31,7 +31,6 @@ def rejected() -> list[tuple[int, str]]:
 
 def test_blank_lines_are_not_rows_but_keep_their_numbers(import_rows: ImportRows) -> None:
     printed = import_rows("", "ada@example.org,Ada", "   ", ",", '"",""', "nowhere,Bob")
-
     assert printed.summary["rows"] == 2
     assert [line for line, _ in rejected()] == [7]
 
@@ -72,9 +71,7 @@ def test_an_open_quotation_costs_one_row(
     import_rows: ImportRows, following: list[str], reason: str
 ) -> None:
     rows = [row.format(number) for number, row in enumerate(following)]
-
     import_rows('ada@example.org,"Ada', *rows)
-
     assert rejected()[0] == (2, reason)
     good = [row for row in rows if not row.endswith(',"')]
     assert len(names()) == len(good)
@@ -83,11 +80,9 @@ def test_an_open_quotation_costs_one_row(
 @pytest.mark.parametrize("between", [1, MOST_LINES_IN_A_ROW + 5])
 def test_nobody_is_lost_in_an_unused_column(import_rows: ImportRows, between: int) -> None:
     rows = [f"reader{number}@example.org,likes larks" for number in range(between)]
-
     import_rows(
         'ada@example.org,"likes swifts', *rows, 'bob@example.org,likes both"', header="email,remark"
     )
-
     assert [line for line, _ in rejected()] == [2]
     assert len(names()) == between + 1
 
@@ -108,7 +103,6 @@ def test_a_long_remark_in_quotation_marks_ends_after_40_lines(
 
 def test_a_bad_row_is_shown_short_and_printable(import_rows: ImportRows) -> None:
     printed = import_rows("\x1b[2Jnowhere" + "x" * 5000 + ",Ada")
-
     assert "\x1b" not in printed.text
     assert len(LeftOutRow.objects.get().email) == 320
 
@@ -156,7 +150,6 @@ def test_a_pipe_is_refused(import_subscribers: ImportSubscribers) -> None:
 
 def test_the_list_of_the_demo_has_5060_readers(import_subscribers: ImportSubscribers) -> None:
     printed = import_subscribers(DEMO_LIST, "--confirmed")
-
     assert printed.counts == {"added": 5060, "duplicates": 64, "rejected": 17}
     assert all(
         email.rpartition("@")[2].endswith(("example.org", "example.com", "example.net", ".example"))

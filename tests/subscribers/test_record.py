@@ -40,8 +40,7 @@ def mails_to(reader: Subscriber) -> list[int]:
     """The numbers of the mails with the way to their record."""
     return sorted(
         Delivery.objects.filter(
-            recipient=reader.pk,
-            issue__in=Edition.objects.filter(kind="record").values("issue"),
+            recipient=reader.pk, issue__in=Edition.objects.filter(kind="record").values("issue")
         ).values_list("version", flat=True)
     )
 
@@ -65,9 +64,7 @@ def asked(reader: Subscriber) -> str:
 @pytest.mark.parametrize("state", Subscriber.State.values)
 def test_whoever_is_held_is_mailed_a_link_wherever_they_stand(state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
-
     ask(ADA.upper())
-
     assert mails_to(reader) == [1]
     line = ConsentRecord.objects.get()
     assert (line.act, line.how, line.network) == ("record asked", "form", "203.0.113.0/24")
@@ -94,10 +91,8 @@ def test_the_answer_is_the_same_for_every_address_and_who_is_not_held_is_not_kep
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
     consent.record(reader.pk, "asked", "form", request=1)
-
     for _ in range(4):
         assert ask(ADA).status_code == 200
-
     assert mails_to(reader) == [1, 2]
     days_pass(1)
     ask(ADA)
@@ -109,9 +104,7 @@ def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
 def test_a_network_asks_so_often_an_hour(settings: LazySettings, address: str) -> None:
     settings.SIGN_UPS_PER_HOUR = 10
     SubscriberFactory(email=ADA)
-
     answers = [ask(address) for _ in range(11)]
-
     assert [answer.status_code for answer in answers] == [200] * 10 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 3000
     assert ask(address, network="198.51.100.7").status_code == 200
@@ -129,7 +122,6 @@ def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
 @pytest.mark.django_db
 def test_a_slip_in_the_address_is_shown_with_what_was_typed() -> None:
     page = ask("ada@posthouse")
-
     assert page.status_code == 422
     assert 'value="ada@posthouse"' in page.content.decode()
     assert "aria-invalid" in page.content.decode()
@@ -285,9 +277,7 @@ def press(link: str, what: str) -> object:
 @pytest.mark.django_db
 def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
     reader = SubscriberFactory(email=ADA)
-
     page = press(asked(reader), "leave/")
-
     assert "Left the list" in page.content.decode()
     assert "Stop sending me letters" not in page.content.decode()
     reader.refresh_from_db()

@@ -31,14 +31,12 @@ def test_it_waits_until_the_oldest_that_counts_is_an_hour_old() -> None:
 
 def test_forms_that_came_back_too_fast_have_fewer_tries() -> None:
     fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
-
     assert seconds_to_wait(fast[1:], True, per_hour=10) == 0
     assert seconds_to_wait(fast, True, per_hour=10) > 0
 
 
 def test_somebody_who_takes_their_time_is_not_held_up_by_those_who_do_not() -> None:
     fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
-
     assert seconds_to_wait(fast, False, per_hour=10) == 0
     assert seconds_to_wait(asked(1, 2, 3), True, per_hour=10) == 0
 

@@ -50,9 +50,7 @@ def at_once(deeds: Sequence[Callable[[], Any]]) -> list[Any]:
 
 def test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through() -> None:
     deeds = [lambda n=n: sign_up(f"reader{n}@posthouse.example.org") for n in range(14)]
-
     answers = at_once(deeds)
-
     assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 4}
     assert Subscriber.objects.count() == 10
 
@@ -78,9 +76,7 @@ def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_
 def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> None:
     sign_up()
     reader = the_one()
-
     pages = at_once([lambda: visitor().post(link(reader, 1)) for _ in range(8)])
-
     assert len({(page.status_code, page.content) for page in pages}) == 1
     assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
 
@@ -123,9 +119,7 @@ def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
     days_pass(31)
     with psycopg.connect(database_url) as other:
         other.execute("SELECT FROM subscriber WHERE email = %s FOR UPDATE", [ADA])
-
         assert expire_pending() == 0
-
     assert expire_pending() == 1
 
 

@@ -49,9 +49,7 @@ def test_it_counts_from_the_latest_request() -> None:
     days_pass(29)
     sign_up()
     days_pass(2)
-
     assert expire_pending() == 0
-
     days_pass(29)
     assert expire_pending() == 1
 
@@ -61,7 +59,6 @@ def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
     days_pass(29)
     assert expire_pending() == 0
     days_pass(2)
-
     assert expire_pending() == 1
 
 
@@ -71,7 +68,6 @@ def test_nobody_else_is() -> None:
     for state in ("confirmed", "unsubscribed", "bounced", "complained"):
         SubscriberFactory(state=state)
     days_pass(1000)
-
     assert expire_pending() == 0
     assert Subscriber.objects.count() == 5
     assert ConsentRecord.objects.count() == 2
@@ -81,9 +77,7 @@ def test_that_an_address_may_not_be_mailed_is_not_forgotten() -> None:
     sign_up()
     SuppressionFactory(address_key=ADA)
     days_pass(31)
-
     expire_pending()
-
     assert Suppression.objects.filter(lifted_at=None).exists()
 
 
@@ -91,7 +85,6 @@ def test_it_is_done_in_pieces() -> None:
     for _ in range(5):
         SubscriberFactory(state="pending")
     days_pass(31)
-
     assert [expire_pending(at_once=2) for _ in range(4)] == [2, 2, 1, 0]
 
 
@@ -99,7 +92,5 @@ def test_every_worker_does_it(settings: LazySettings) -> None:
     settings.PENDING_EXPIRES_DAYS = 2
     sign_up()
     days_pass(3)
-
     chores.do_all()
-
     assert not Subscriber.objects.exists()

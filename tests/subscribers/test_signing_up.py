@@ -72,7 +72,6 @@ def test_when_how_from_where_and_by_which_words_they_asked_is_on_record() -> Non
 def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None:
     sign_up("Ada.W@PostHouse.example.org")
     sign_up("ADA.w@posthouse.example.org")
-
     assert mails_to("Ada.W@posthouse.example.org") == [1, 2]
     reader = the_one("ada.w@posthouse.example.org")
     assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
@@ -80,9 +79,7 @@ def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None
 
 def test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm() -> None:
     reader = SubscriberFactory(email=ADA, name="Ada Whitlock")
-
     sign_up(ADA, "Somebody Else")
-
     reader.refresh_from_db()
     assert reader.name == "Ada Whitlock"
     press(reader)
@@ -129,7 +126,6 @@ def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
 
 def test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer() -> None:
     answers = [sign_up(ADA) for _ in range(5)]
-
     assert len({answer.content for answer in answers}) == 1
     assert mails_to(ADA) == [1, 2, 3]
     # That they asked is on record, under a number that no link bears.
@@ -138,10 +134,8 @@ def test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer() 
 
 def test_how_many_mails_a_day_is_a_setting(settings: LazySettings) -> None:
     settings.SIGN_UP_MAILS_PER_DAY = 1
-
     sign_up(ADA)
     sign_up(ADA)
-
     assert mails_to(ADA) == [1]
 
 
@@ -149,9 +143,7 @@ def test_tomorrow_it_is_mailed_again() -> None:
     for _ in range(4):
         sign_up(ADA)
     days_pass(1.0001)
-
     sign_up(ADA)
-
     assert mails_to(ADA) == [1, 2, 3, 4]
 
 
@@ -193,7 +185,6 @@ class TestTheNetwork:
     def test_another_network_is_not_held_up(self) -> None:
         for number in range(10):
             sign_up(f"reader{number}@posthouse.example.org", ip=f"203.0.113.{number}")
-
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
@@ -203,7 +194,6 @@ class TestTheNetwork:
                 f"reader{number}@posthouse.example.org",
                 by=OverTls(HTTP_X_FORWARDED_FOR=f"198.51.{number}.7"),
             )
-
         assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 429
 
     def test_behind_a_proxy_the_address_that_it_added_counts(self, settings: LazySettings) -> None:
@@ -222,7 +212,6 @@ class TestTheNetwork:
         # Otherwise the answer to the eleventh would tell how often an address was signed up.
         for _ in range(10):
             assert sign_up(ADA).status_code == 200
-
         assert sign_up("bram@posthouse.example.org").status_code == 429
 
     def test_forms_that_come_back_in_no_time_are_let_through_three_times(self) -> None:
@@ -230,7 +219,6 @@ class TestTheNetwork:
             sign_up(f"fast{number}@posthouse.example.org", shown=moment(time.time()))
             for number in range(4)
         ]
-
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         slow = moment(time.time() - 5)
         assert sign_up(ADA, shown=slow).status_code == 200
@@ -239,16 +227,13 @@ class TestTheNetwork:
 @pytest.mark.parametrize("shown", ["", "x", "0.0", "0:forged", moment(9e9)])
 def test_a_moment_that_we_never_sealed_counts_as_no_time(shown: str) -> None:
     form = sign_up_form.sent({"email": ADA, "shown": shown}, now=time.time())
-
     assert form.seconds_filling_in is not None
     assert form.seconds_filling_in < 1
 
 
 def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happens() -> None:
     person = sign_up("bram@posthouse.example.org")
-
     program = sign_up(ADA, reply="hello")
-
     assert (program.status_code, program.content) == (person.status_code, person.content)
     assert not Subscriber.objects.filter(email=ADA).exists()
     assert mails_to(ADA) == []
@@ -272,7 +257,6 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     email: str, name: str, sentence: str
 ) -> None:
     answer = sign_up(email, name)
-
     assert answer.status_code == 422
     assert sentence in answer.text
     assert "Your text is still here" in answer.text
@@ -286,21 +270,17 @@ def test_a_form_without_its_fields_is_a_form_with_a_mistake() -> None:
 
 def test_markup_in_a_name_is_text_and_line_breaks_become_blanks() -> None:
     assert "<script" not in sign_up("not an address", '"><script>alert(1)</script>').text
-
     sign_up(ADA, "<script>alert(1)</script>\r\nBcc: everybody@example.org")
-
     assert the_one().name == "<script>alert(1)</script> Bcc: everybody@example.org"
 
 
 def test_a_name_over_several_lines_becomes_one_line() -> None:
     sign_up(ADA, "Ada\r\nBcc: everybody@example.org")
-
     assert the_one().name == "Ada Bcc: everybody@example.org"
 
 
 def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
     answer = sign_up(ADA, "x" * 10_000_000)
-
     assert answer.status_code == 422
     assert "at most 256 are allowed" in answer.text
     assert len(answer.content) < 20_000
@@ -311,10 +291,8 @@ def test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail() -> Non
     reader = SubscriberFactory(email=ADA, state="pending")
     sign_up(ADA)
     Subscriber.objects.filter(pk=reader.pk).update(requests=0)
-
     with pytest.raises(IntegrityError):
         sign_up(ADA, "Another")
-
     reader.refresh_from_db()
     assert reader.requests == 0
     assert ledger_of(reader) == [("asked", "form", 1)]
@@ -357,14 +335,11 @@ class TestAFormOnAnotherSite:
 
     def test_a_way_that_nobody_knows_is_our_form(self) -> None:
         sign_up(how="operator")
-
         assert ledger_of(the_one()) == [("asked", "form", 1)]
 
     def test_markup_in_its_fields_is_text(self) -> None:
         typed = {"email": '"><script>', "name": "x" * 9_000_000}
-
         answer = visitor().post("/subscriptions/embedded/", typed)
-
         assert "<script" not in answer.text
         assert len(answer.content) < 20_000
 
@@ -372,7 +347,6 @@ class TestAFormOnAnotherSite:
 @pytest.mark.parametrize("address", ["/subscriptions/", "/subscriptions/embedded/"])
 def test_who_comes_to_these_addresses_by_hand_finds_the_form(address: str) -> None:
     page = visitor().get(address)
-
     assert page.status_code == 200
     assert '<form class="join"' in page.text
     assert page.headers["Cache-Control"] == "private, no-cache"

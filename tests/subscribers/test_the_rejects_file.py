@@ -32,9 +32,7 @@ def test_it_holds_every_rejected_row(
 ) -> None:
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     path = file_of("ada@example.org,Ada", "left@example.org,", 'héé@x.org,"B', ",Nobody")
-
     import_subscribers(path, "--rejects", str(rejects))
-
     assert rows_of(rejects) == [
         ["line", "email", "reason"],
         ["4", 'héé@x.org,"B', "A quotation mark is opened here and never closed."],
@@ -48,9 +46,7 @@ def test_a_dry_run_writes_it_too_and_so_does_the_same_file_again(
 ) -> None:
     path = file_of("nowhere,Ada")
     import_subscribers(path, *options)
-
     import_subscribers(path, *options, "--rejects", str(rejects))
-
     assert len(rows_of(rejects)) == 2
 
 
@@ -58,9 +54,7 @@ def test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address(
     import_rows: ImportRows, rejects: Path
 ) -> None:
     emails = ["=HYPERLINK('https://example.org')", "+1", "-1", "@SUM(A1)"]
-
     import_rows(*[f"{email},Ada" for email in emails], options=("--rejects", str(rejects)))
-
     assert [row[1] for row in rows_of(rejects)[1:]] == [f"'{email}" for email in emails]
 
 
@@ -69,36 +63,25 @@ def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
 ) -> None:
     rejects.write_text("yesterday's")
     path = file_of(content=b"%PDF-1.7\nemail,name\n")
-
     with pytest.raises(CommandError):
         import_subscribers(path, "--rejects", str(rejects))
-
     assert rejects.read_text() == "yesterday's"
     assert sorted(tmp_path.iterdir()) == [path, rejects]
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
-    [("nowhere/rejects.csv", "No such file"), ("x" * 300, "File name too long")],
+    ("name", "why"), [("nowhere/rejects.csv", "No such file"), ("x" * 300, "File name too long")]
 )
 def test_without_it_nothing_is_imported(
     import_rows: ImportRows, tmp_path: Path, name: str, why: str
 ) -> None:
     with pytest.raises(CommandError, match=f"cannot be written: {why}"):
-        import_rows(
-            "ada@example.org,Ada",
-            options=(
-                "--rejects",
-                str(tmp_path / name),
-            ),
-        )
-
+        import_rows("ada@example.org,Ada", options=("--rejects", str(tmp_path / name)))
     assert the_list() == {}
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
-    [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is no ordinary file")],
+    ("make", "why"), [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is no ordinary file")]
 )
 def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced(
     file_of: FileOf,
@@ -110,10 +93,8 @@ def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_repla
 ) -> None:
     path = file_of("ada@example.org,Ada")
     make(rejects)
-
     with pytest.raises(CommandError, match=f"cannot be written: {why}"):
         import_subscribers(path, "--rejects", str(rejects))
-
     assert the_list() == {}
     assert sorted(tmp_path.iterdir()) == [path, rejects]
     assert not rejects.is_file()
@@ -123,8 +104,6 @@ def test_it_never_replaces_the_imported_file(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     path = file_of("nowhere,Ada")
-
     with pytest.raises(CommandError, match="names the file that is imported"):
         import_subscribers(path, "--rejects", str(path))
-
     assert path.read_text() == "email,name\nnowhere,Ada\n"

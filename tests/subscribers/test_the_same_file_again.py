@@ -49,9 +49,7 @@ def test_another_statement_about_consent_changes_nothing_and_is_answered(
     path = file_of("ada@example.org,Ada")
     import_subscribers(path, *first)
     before = the_list()
-
     again = import_subscribers(path, *then)
-
     assert again.summary["created"] is False
     assert again.lines[1].startswith(said)
     assert the_list() == before
@@ -59,8 +57,6 @@ def test_another_statement_about_consent_changes_nothing_and_is_answered(
 
 def test_the_same_name_with_other_content_is_a_new_import(import_rows: ImportRows) -> None:
     import_rows("ada@example.org,Ada")
-
     again = import_rows("ada@example.org,Ada", "bob@example.org,Bob")
-
     assert again.summary["created"] is True
     assert again.counts == {"added": 1, "known": 1}

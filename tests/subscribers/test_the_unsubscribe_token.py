@@ -20,7 +20,6 @@ LARGEST_ID = 2**63 - 1  # of a bigint
 @given(st.integers(min_value=1, max_value=LARGEST_ID))
 def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int) -> None:
     token = token_for(subscriber_id)
-
     assert read(token) == subscriber_id
     assert token == token_for(subscriber_id)
     assert len(token) == 28
@@ -41,7 +40,6 @@ def test_a_token_says_nothing_about_whose_it_is() -> None:
     # Neighbours on the list share no more of their tokens than strangers would by chance, and
     # nothing in the decoded token grows with the reader's number.
     decoded = [urlsafe_b64decode(token_for(number)) for number in range(1, 400)]
-
     for place in range(len(decoded[0])):
         assert len({token[place] for token in decoded}) > 150
 
@@ -50,7 +48,6 @@ def test_a_token_dies_with_the_last_key_that_signed_it(settings: LazySettings) -
     token = token_for(7)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "the key after that one"
-
     assert read(token) == 7
     assert token_for(7) != token
     settings.SECRET_KEY_FALLBACKS = []
@@ -65,7 +62,6 @@ COUNTS = st.integers(min_value=0, max_value=2**31 - 1)
 @given(READERS, COUNTS)
 def test_a_token_names_the_reader_and_which_of_their_requests_it_was(reader: int, n: int) -> None:
     token = request_token.token_for("confirmation", Request(reader, n))
-
     assert request_token.read("confirmation", token) == Request(reader, n)
     assert len(token) == 32
     assert not set(token) & set("/?#%&+ =")
@@ -73,7 +69,6 @@ def test_a_token_names_the_reader_and_which_of_their_requests_it_was(reader: int
 
 def test_no_token_does_what_another_was_made_for() -> None:
     token = request_token.token_for("confirmation", Request(7, 1))
-
     assert request_token.read("record", token) is None
     assert unsubscribe_token.read(token) is None
     assert request_token.read("confirmation", unsubscribe_token.token_for(7)) is None

@@ -19,7 +19,6 @@ mark_refused = RegisteredReaders().mark_refused
 def test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed() -> None:
     assert isinstance(readers.registered(), RegisteredReaders)
     there = {state: SubscriberFactory(state=state).pk for state in Subscriber.State.values}
-
     assert no_longer_mailable(list(there.values()), "newsletter") == {
         there["unsubscribed"]: "withdrawn",
         there["bounced"]: "suppressed",
@@ -36,7 +35,6 @@ def test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves(
 ) -> None:
     reader = SubscriberFactory(email="Ada@example.org", state=state)
     SuppressionFactory(address_key="ada@example.org")
-
     assert no_longer_mailable([reader.pk], "newsletter") == {reader.pk: answer}
 
 
@@ -50,7 +48,6 @@ def test_a_batch_is_answered_in_one_query(
     mailable = SubscriberFactory.create_batch(5)
     left = SubscriberFactory(state="unsubscribed")
     everybody = [reader.pk for reader in [*mailable, left]]
-
     with django_assert_num_queries(1):
         assert no_longer_mailable(everybody, "newsletter") == {left.pk: "withdrawn"}
 
@@ -72,9 +69,7 @@ def test_a_refused_address_makes_its_reader_bounced_and_that_is_on_record_once()
 @pytest.mark.parametrize("state", ["unsubscribed", "complained", "bounced"])
 def test_a_refused_address_changes_nobody_who_is_not_mailed_anyway(state: str) -> None:
     reader = SubscriberFactory(state=state)
-
     mark_refused([reader.pk], "newsletter")
-
     reader.refresh_from_db()
     assert reader.state == state
 
@@ -87,13 +82,11 @@ class TestMailOnRequest:
         for state in Subscriber.State.values:
             reader = SubscriberFactory(state=state)
             SuppressionFactory(address_key=reader.email, origin="provider")
-
             assert no_longer_mailable([reader.pk], kind) == {}, state
 
     def test_what_an_operator_shut_out_is_suppressed(self, kind: str) -> None:
         reader = SubscriberFactory(email="ada@example.org", state="pending")
         SuppressionFactory(address_key="ada@example.org", origin="operator", reason="manual")
-
         assert no_longer_mailable([reader.pk], kind) == {reader.pk: "suppressed"}
 
     def test_who_is_no_longer_held_here_is_withdrawn(self, kind: str) -> None:
@@ -103,8 +96,6 @@ class TestMailOnRequest:
         self, kind: str
     ) -> None:
         confirmed, pending = SubscriberFactory(), SubscriberFactory(state="pending")
-
         mark_refused([confirmed.pk, pending.pk], kind)
-
         states = dict(Subscriber.objects.values_list("id", "state"))
         assert (states[confirmed.pk], states[pending.pk]) == ("confirmed", "bounced")

@@ -49,14 +49,12 @@ class TestTheEncoding:
         self, content: bytes, encoding: str, last: tuple[str, str]
     ) -> None:
         description, found = read(content)
-
         assert description.encoding == encoding
         assert found[-1] == last
 
     @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
     def test_the_order_of_bytes_is_found_out(self, codec: str) -> None:
         mark = codecs.BOM_UTF16_LE if codec == "utf-16-le" else codecs.BOM_UTF16_BE
-
         for name in ("一" * 60, "王" * 300):  # the first are letters the wrong way round, too
             content = f"ada@example.org,{name}\n".encode(codec)
             description, found = read(content if name[0] == "一" else mark + content)
@@ -66,16 +64,13 @@ class TestTheEncoding:
 
     def test_a_byte_of_another_encoding_is_remembered_to_the_end(self) -> None:
         plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
-
         description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
-
         assert "stand for nothing in Windows-1252" in description.doubt
 
     def test_only_the_beginning_of_a_file_tells_other_formats(self) -> None:
         row = b"ada@example.org,Ada\n"
         filler = row * (MEGABYTE // len(row) - 1)
         filler += b"\n" * (MEGABYTE - len(filler))
-
         assert rows_of(filler + b"%PDF-1.7,Ada\n")[-1].line == filler.count(b"\n") + 1
 
 
@@ -89,7 +84,6 @@ class TestTheDelimiter:
         self, first: str, above: list[str], header: list[str]
     ) -> None:
         rows = [*above, first, *header, "ada@example.org;Ada, B"]
-
         assert rows_of(lines(*rows)) == [Row(len(rows), "ada@example.org", "Ada, B")]
         assert read(lines(*rows))[0].first_row == ("ada@example.org", "Ada, B")
 
@@ -123,12 +117,10 @@ class TestTheHeader:
     @pytest.mark.parametrize(("above", "has_header"), [(10, True), (11, False)])
     def test_it_stands_below_ten_lines_at_most(self, above: int, has_header: bool) -> None:
         content = lines(*["Readers of 2024"] * above, "email,name", "ada@example.org,Ada")
-
         assert read(content)[0].has_header is has_header
 
     def test_what_stands_above_it_is_reported_and_costs_nothing(self) -> None:
         above = ["", "", "List of readers;;", "of 2024-05-01;;"]
-
         assert rows_of(lines(*above, "Vorname;Name;Mail", "Ada;Whitlock;ada@example.org")) == [
             BadRow(3, "List of readers", "The row is above the header."),
             BadRow(4, "of 2024-05-01", "The row is above the header."),
@@ -149,12 +141,10 @@ class TestTheHeader:
 
     def test_it_does_not_stand_below_an_address(self) -> None:
         content = lines("ada@example.org,Ada", "email,name", "bob@example.org,Bob")
-
         assert [row.line for row in rows_of(content)] == [1, 2, 3]
 
     def test_alone_it_is_a_list_of_nobody(self) -> None:
         description, rows = read(b"name,address\n")
-
         assert description.columns == "“address” is the address, “name” the name"
         assert rows == []
 
@@ -192,7 +182,6 @@ class TestTheColumns:
     def test_two_halves_of_a_name(self, rows: list[str], names: list[str]) -> None:
         people = [f"r{number}@example.org;{row}" for number, row in enumerate(rows)]
         content = lines("Mail;Name;Vorname", *people, "short@example.org")
-
         assert [name for _, name in read(content)[1]] == [*names, ""]
 
     @pytest.mark.parametrize(
@@ -207,7 +196,6 @@ class TestTheColumns:
     )
     def test_without_a_header_words_are_names(self, column: list[str], names: list[str]) -> None:
         content = lines(*[f"r{number}@example.org,{word}" for number, word in enumerate(column)])
-
         assert [name for _, name in read(content)[1]] == names
 
     @pytest.mark.parametrize(
@@ -228,7 +216,6 @@ class TestTheColumns:
     )
     def test_rows_of_another_width(self, rows: list[str], found: list[tuple[str, str]]) -> None:
         description, got = read(lines(*rows))
-
         assert got == found
         assert description.not_used == ""
         assert description.first_row in found[-1:] + found[:1]
@@ -239,7 +226,6 @@ class TestLinesAndQuotationMarks:
 
     def test_a_blank_line_long_after_a_long_line_keeps_its_number(self) -> None:
         content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
-
         assert [row.line for row in rows_of(content)] == [2, 3, 5]
 
     def test_lines_that_were_taken_back_come_in_their_order(self) -> None:
@@ -266,13 +252,11 @@ class TestLinesAndQuotationMarks:
     @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
     def test_a_quotation_that_holds_other_rows_is_none_whatever_ends_a_line(self, end: str) -> None:
         rows = ["email,name", 'ada@example.org,"Ada', "bob@example.org,Bob", 'cy@example.org,"', ""]
-
         assert Row(3, *BOB) in rows_of(end.join(rows))
 
     def test_a_field_over_several_lines_may_be_too_long(self) -> None:
         long = "x" * (LONGEST_LINE - 100)
         first, *_ = rows_of(lines("email,name", f'ada@example.org,"{long}', long, f'{long}"'))
-
         assert isinstance(first, BadRow)
         assert first.reason == "A field is too long."
 
@@ -297,7 +281,6 @@ class TestAddressesAsTheyAreCopied:
     @pytest.mark.parametrize("copied", ["Ada <ada at example.org>", "Ada <ada@nowhere>"])
     def test_what_is_no_address_inside_either_is_rejected_as_it_stands(self, copied: str) -> None:
         refused = judge(Row(2, copied, ""))
-
         assert isinstance(refused, LeftOut)
         assert refused.email == copied
 
@@ -305,10 +288,8 @@ class TestAddressesAsTheyAreCopied:
 @pytest.mark.parametrize("kind", NO_LISTS)
 def test_what_is_no_list_is_refused_with_one_sentence(kind: str) -> None:
     content, sentence = NO_LISTS[kind]
-
     with pytest.raises(UnreadableFileError) as refused:
         rows_of(content)
-
     assert sentence in str(refused.value)
     assert "expected is a list" in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -96,7 +96,6 @@ def test_each_fact_leads_where_it_should(
     ann: Subscriber, fact: Fact, state: str, reason: str | None
 ) -> None:
     tell(fact, fact)
-
     assert state_of(ann) == state
     assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
         [("ann@example.net", reason, AT)] if reason else []
@@ -127,9 +126,7 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         ann.refresh_from_db()
         entry = Suppression.objects.get()
         left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.at, tuple(sorted(acts()))))
-    assert left == {
-        ("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left")),
-    }
+    assert left == {("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left"))}
 
 
 def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
@@ -140,7 +137,6 @@ def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
 def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> None:
     key = DeliveryKey(UUID(int=7), 2, ann.pk)
     tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
-
     kept = Bounce.objects.get()
     assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
 
@@ -179,14 +175,12 @@ def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber
 
 def test_a_stranger_is_shut_out_by_address_alone() -> None:
     tell(bounced(), suppressed())
-
     assert not Subscriber.objects.exists()
     assert Suppression.objects.get().reason == "unsubscribe"
 
 
 def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> None:
     tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
-
     assert state_of(ann) == "bounced"
 
 
@@ -246,7 +240,6 @@ def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     assert state_of(ann) == "confirmed"
-
     tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
     assert state_of(ann) == "confirmed"
     assert Suppression.objects.get().lifted_at == at
@@ -282,7 +275,6 @@ def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> No
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     tell(bounced(at=at + timedelta(seconds=1)))
-
     assert state_of(ann) == "bounced"
     entry = Suppression.objects.get()
     assert (entry.reason, entry.lifted_at, entry.lifted_by_id) == ("bounce", None, None)
@@ -302,7 +294,6 @@ def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) 
     assert shutting_out.let_in(ann.pk)
     tell(suppressed(origin="Customer"))
     assert Suppression.objects.get().lifted_at is not None
-
     tell(bounced("SpamComplaint"))
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
@@ -311,7 +302,6 @@ def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) 
 def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
     Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
     tell(bounced("SpamComplaint"))
-
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin) == ("manual", "operator")
     assert state_of(ann) == "complained"
