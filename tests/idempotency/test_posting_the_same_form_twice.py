@@ -89,9 +89,10 @@ def test_a_message_keeps_being_html_or_plain_text_in_a_replay(window, during_wor
     assert is_html() == [False, True, False]
 
 
-def test_a_message_that_the_answer_shows_itself_is_in_the_body_and_not_repeated(
+def test_messages_that_the_answer_shows_are_not_repeated_and_older_ones_not_lost(
     window, during_work
 ):
+    window.post("an-older-key")
     during_work(
         lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
     )
@@ -99,14 +100,6 @@ def test_a_message_that_the_answer_shows_itself_is_in_the_body_and_not_repeated(
     second = again.post()
     assert first.content == second.content == b"The leaflet is printed."
     assert again.messages() == []
-
-
-def test_older_messages_are_not_saved_with_an_answer_and_not_lost(window, during_work):
-    window.post("an-older-key")
-    during_work(
-        lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
-    )
-    assert window.post().content == b"The leaflet is printed."
     assert window.messages() == PRINTED
 
 
@@ -298,8 +291,13 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_
 
 @pytest.mark.parametrize("status", [200, 204, 302])
 def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
-    during_work(lambda _: HttpResponse(status=status))
-    assert window.post("k").status_code == window.another().post("k").status_code == status
+    template = engines["django"].from_string("{{ word }}")
+    during_work(
+        lambda request: TemplateResponse(request, template, {"word": "Done"}, status=status)
+    )
+    first, second = window.post("k"), window.another().post("k")
+    assert first.status_code == second.status_code == status
+    assert first.content == second.content == b"Done"
     assert titles() == ["Hello"]
 
 
@@ -330,12 +328,6 @@ def test_an_answer_that_streams_is_refused_and_nothing_is_done(window, during_wo
     with pytest.raises(CannotBeReplayedError, match="StreamingHttpResponse"):
         window.post()
     assert titles() == []
-
-
-def test_a_template_is_finished_before_it_is_saved(window, during_work):
-    template = engines["django"].from_string("{{ word }}")
-    during_work(lambda request: TemplateResponse(request, template, {"word": "Done"}))
-    assert window.post().content == window.another().post().content == b"Done"
 
 
 def test_a_token_or_a_level_of_messages_from_before_the_view_is_respected(window):

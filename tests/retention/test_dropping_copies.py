@@ -136,7 +136,6 @@ class TestWhatIsRefused:
             {"control": "closed", "unreconciled_since": "2020-01-01T00:00Z"},
             {"probing": True},
             {"held_until": "2100-01-01T00:00Z"},
-            {"control": "cancelled", "control_at": Now()},
         ]
         for change in changes:
             edition.update(**change)
@@ -158,7 +157,11 @@ class TestWhatIsRefused:
         with pytest.raises(CommandError, match="It is the newest issue"):
             command("--copies-of", str(newest.issue_id))
 
+        edition.update(control="cancelled", control_at=Now())
+        with pytest.raises(CopiesStayError):
+            drop_copies(old)
         assert rows_of(old).count() == 5
+        edition.update(control_at=old.published_at)
         assert drop(old) == 5
 
     def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
@@ -312,7 +315,11 @@ class TestCorrections:
             onlooker.execute(MAKE_COPIES)
             with pytest.raises(OperationalError):
                 drop_copies(old)
+        edition.update(control="cancelled", control_at=Now())
+        with pytest.raises(CopiesStayError):
+            drop_copies(old)
         assert rows_of(old).count() == 5
+        edition.update(control_at=old.published_at)
         assert drop(old) == 5
 
     def test_one_that_waits_for_its_time_keeps_them(self, newsroom: Newsroom, old: Edition) -> None:

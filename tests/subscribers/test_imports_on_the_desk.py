@@ -127,22 +127,17 @@ def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
     assert "Signed list at the village fair" in window.get(address).words
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
+def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: WindowOf) -> None:
+    address = uploaded(window)
+    for fields, sentence in (
         ({"states_it": "yes", "where": "  "}, "Say where and how they gave their consent"),
         ({"where": "At the fair"}, "Tick that these people gave their consent elsewhere"),
         ({"states_it": "yes", "where": "x" * 301}, "This has 301 characters; at most 300 are kept"),
-    ],
-)
-def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
-    window: WindowOf, fields: dict[str, str], sentence: str
-) -> None:
-    address = uploaded(window)
-    page = window.post(f"{address}import/", consent="elsewhere", **fields)
-    assert page.status == 200
-    assert sentence in page.words
-    assert SubscriberImport.objects.get().state == "checked"
+    ):
+        page = window.post(f"{address}import/", consent="elsewhere", **fields)
+        assert page.status == 200
+        assert sentence in page.words
+        assert SubscriberImport.objects.get().state == "checked"
 
 
 def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
@@ -174,14 +169,22 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
     assert LogEntry.objects.filter(change_message__startswith="Imported").count() == 1
 
 
-def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: WindowOf) -> None:
-    first, second = upload(window, FAIR), upload(window, FAIR, "the same again.csv")
-    assert first.answer.headers["Location"] == second.answer.headers["Location"]
+def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> None:
+    address = uploaded(window)
+    again = upload(window, FAIR, "the same again.csv")
+    assert again.answer.headers["Location"] == address
+    assert "was uploaded before and is not imported yet" in window.get(address).words
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+
+    assert upload(window, FAIR).answer.headers["Location"] == address
+    run_workers()
+
+    page = window.get(address)
+    assert "The content of this file was imported before. Nothing was done now." in page.words
+    assert "Import 2 readers" not in page.words
+    assert ConsentRecord.objects.count() == 2
     assert SubscriberImport.objects.count() == 1
-    assert (
-        "was uploaded before and is not imported yet"
-        in window.get(second.answer.headers["Location"]).words
-    )
 
 
 def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
@@ -189,21 +192,6 @@ def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
     page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
     assert "2 files came; choose one after the other." in page.words
     assert not SubscriberImport.objects.exists()
-
-
-def test_a_file_that_was_imported_shows_its_report_and_does_nothing_again(window: WindowOf) -> None:
-    address = uploaded(window)
-    window.post(f"{address}import/", consent="ask")
-    run_workers()
-
-    answer = upload(window, FAIR)
-    run_workers()
-
-    assert answer.answer.headers["Location"] == address
-    page = window.get(address)
-    assert "The content of this file was imported before. Nothing was done now." in page.words
-    assert "Import 2 readers" not in page.words
-    assert ConsentRecord.objects.count() == 2
 
 
 def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: WindowOf) -> None:
@@ -217,8 +205,12 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
         assert not rows.objects.exists()
     assert window.get(address).status == 404
     assert window.post(f"{address}drop/").status == 404
-    # The same file may come again.
-    assert uploaded(window) != address
+    # The same file may come again, and be dropped while a worker is to check it.
+    again = upload(window, FAIR).answer.headers["Location"]
+    assert again != address
+    window.post(f"{again}drop/")
+    assert not background.work(lambda: False)
+    assert not SubscriberImport.objects.exists()
 
 
 def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
@@ -227,13 +219,6 @@ def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
     answer = window.post(f"{address}drop/")
     assert answer.answer.headers["Location"] == address
     assert SubscriberImport.objects.get().state == "waiting"
-
-
-def test_a_check_that_is_under_way_can_be_dropped_and_its_worker_stops(window: WindowOf) -> None:
-    address = upload(window, FAIR).answer.headers["Location"]
-    window.post(f"{address}drop/")
-    assert not background.work(lambda: False)
-    assert not SubscriberImport.objects.exists()
 
 
 def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
@@ -283,12 +268,17 @@ def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
     assert SubscriberImport.objects.get().imported_by == window.author
 
 
-def test_a_file_that_is_no_list_is_refused(window: WindowOf) -> None:
-    content, sentence = NO_LISTS["a workbook"]
-    page = upload(window, content)
-    assert page.status == 200
-    assert "Nothing was taken in." in page.words
-    assert sentence in page.words
+def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: Any) -> None:
+    settings.IMPORT_MAX_MB = 1
+    too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
+    for content, sentence in (
+        NO_LISTS["a workbook"],
+        (too_large, "The file is larger than the 1 MB that IMPORT_MAX_MB allows"),
+    ):
+        page = upload(window, content)
+        assert page.status == 200
+        assert "Nothing was taken in." in page.words
+        assert sentence in page.words
     assert not SubscriberImport.objects.exists()
     assert "Choose a file first." in window.post(IMPORTS).words
 
@@ -307,14 +297,6 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
     assert f'href="{address}"' in page.html
     run_workers()
     assert "An import is under way" not in both.get().words
-
-
-def test_a_file_that_is_too_large_is_refused(window: WindowOf, settings: Any) -> None:
-    settings.IMPORT_MAX_MB = 1
-    page = upload(window, b"email,name\n" + b"ada@example.org,Ada\n" * 60_000)
-    assert page.status == 200
-    assert "The file is larger than the 1 MB that IMPORT_MAX_MB allows" in page.words
-    assert not SubscriberImport.objects.exists()
 
 
 def test_an_upload_is_cut_off_where_it_becomes_too_large(

@@ -82,6 +82,9 @@ def test_one_press_is_enough_and_another_is_the_same_again(visitor: Client) -> N
     assert b"You can come back whenever you like" in first.content
     assert b"<button" not in first.content
     assert first.content == second.content == look.content
+    for page in (first, look):
+        assert not page.cookies
+        assert "Cookie" not in page.headers.get("Vary", "")
     assert (state_of(reader), state_of(staying)) == ("unsubscribed", "confirmed")
     assert reader.unsubscribed_at == left_at
     # The provider is asked to refuse the address too, once.
@@ -121,13 +124,6 @@ def test_one_click_takes_any_body(
     assert lines_of(reader) == [("left", how, "203.0.113.0/24")]
 
 
-def test_no_cookie_is_needed_and_none_is_set(visitor: Client) -> None:
-    reader = SubscriberFactory()
-    for page in (visitor.get(link_of(reader)), visitor.post(link_of(reader))):
-        assert not page.cookies
-        assert "Cookie" not in page.headers.get("Vary", "")
-
-
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_it_never_redirects(visitor: Client, settings: LazySettings, method: str) -> None:
     settings.SECURE_SSL_REDIRECT = True
@@ -153,26 +149,25 @@ def test_the_time_of_leaving_is_told_by_the_databases_clock(visitor: Client) -> 
     assert before <= reader.unsubscribed_at <= after
 
 
-@pytest.mark.parametrize("state", ["pending", "confirmed", "bounced"])
-def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client, state: str) -> None:
-    reader = SubscriberFactory(state=state)
-    visitor.post(link_of(reader))
-    assert state_of(reader) == "unsubscribed"
-    assert reader.unsubscribed_at is not None
-
-
-def test_who_complained_keeps_that_state_and_their_wish_is_recorded(visitor: Client) -> None:
-    reader = SubscriberFactory(state="complained")
-    page = visitor.post(link_of(reader))
-    assert b"You have left the list" in page.content
-    assert state_of(reader) == "complained"
-    assert reader.unsubscribed_at is not None
+def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client) -> None:
+    for state in ("pending", "confirmed", "bounced"):
+        reader = SubscriberFactory(state=state)
+        visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1")
+        assert state_of(reader) == "unsubscribed"
+        assert reader.unsubscribed_at is not None
+    # A mailbox provider sends many requests from one network, and each is heard.
+    readers = [SubscriberFactory() for _ in range(12)]
+    for reader in readers:
+        assert visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1").status_code == 200
+    assert {state_of(reader) for reader in readers} == {"unsubscribed"}
 
 
 def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
-    for _ in range(3):
-        visitor.post(link_of(reader))
+    pages = [visitor.post(link_of(reader)) for _ in range(3)]
+    assert all(b"You have left the list" in page.content for page in pages)
+    assert state_of(reader) == "complained"
+    assert reader.unsubscribed_at is not None
     assert len(lines_of(reader)) == 1
 
 
@@ -192,13 +187,6 @@ def test_who_came_back_can_leave_again(visitor: Client) -> None:
     assert [act for act, *_ in lines_of(reader)] == ["left", "asked", "confirmed", "left"]
 
 
-def test_many_requests_of_one_mailbox_provider_are_all_heard(visitor: Client) -> None:
-    readers = [SubscriberFactory() for _ in range(15)]
-    pages = [visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1") for reader in readers]
-    assert {page.status_code for page in pages} == {200}
-    assert {state_of(reader) for reader in readers} == {"unsubscribed"}
-
-
 def test_an_earlier_time_of_leaving_is_kept(visitor: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
     visitor.post(link_of(reader))
@@ -206,20 +194,13 @@ def test_an_earlier_time_of_leaving_is_kept(visitor: Client) -> None:
     assert reader.unsubscribed_at == SOME_DAY
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(
-    visitor: Client, method: str
-) -> None:
+def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(visitor: Client) -> None:
     reader = SubscriberFactory()
-    cut, foreign = token_for(reader.pk)[:-1], f"{reader.pk}.{'x' * 43}"
-    pages = [getattr(visitor, method)(f"/unsubscribe/{token}/") for token in (cut, foreign, "x")]
-    assert [page.status_code for page in pages] == [404, 404, 404]
-    assert len({page.content for page in pages}) == 1
-    assert state_of(reader) == "confirmed"
-
-
-def test_other_methods_are_not_allowed(visitor: Client) -> None:
-    reader = SubscriberFactory()
+    tokens = (token_for(reader.pk)[:-1], f"{reader.pk}.{'x' * 43}", "x")
+    for ask in (visitor.get, visitor.post):
+        pages = [ask(f"/unsubscribe/{token}/") for token in tokens]
+        assert [page.status_code for page in pages] == [404, 404, 404]
+        assert len({page.content for page in pages}) == 1
     for method in ("put", "patch", "delete", "options", "trace"):
         assert getattr(visitor, method)(link_of(reader)).status_code == 405
     assert state_of(reader) == "confirmed"
