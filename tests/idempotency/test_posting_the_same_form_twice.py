@@ -30,9 +30,6 @@ def all_headers(response):
     return sorted(response.items())
 
 
-# --- The same form again ------------------------------------------------------------------------
-
-
 def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(window):
     again = window.another()
     first, second = window.post(), again.post()
@@ -150,9 +147,6 @@ def refuse_everything(value):
     raise ValidationError("Nothing is valid any more.")
 
 
-# --- Keys ---------------------------------------------------------------------------------------
-
-
 def test_keys_belong_to_their_user(window, sign_in):
     window.post("k", title="Mine")
     other = sign_in()
@@ -168,9 +162,6 @@ def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(window, key, hea
     assert "idempotency key" in answer.content.decode()
     assert titles() == []
     assert not PostedForm.objects.exists()
-
-
-# --- Validate first, claim second ---------------------------------------------------------------
 
 
 def test_a_form_with_errors_is_shown_again_and_claims_nothing(window):
@@ -194,9 +185,6 @@ def test_only_posts_of_those_who_are_signed_in_are_taken(window, client):
     answer = client.post("/unguarded/", {"title": "Hello", "idempotency_key": "k"})
     assert answer.status_code == 403
     assert titles() == []
-
-
-# --- The same key with other content ------------------------------------------------------------
 
 
 def test_other_content_under_the_same_key_gets_422_and_changes_nothing(window):
@@ -224,9 +212,6 @@ def test_the_same_key_on_another_path_gets_422(window):
     assert other.post("another").status_code == 303
 
 
-# --- The back button, long after ----------------------------------------------------------------
-
-
 def forget_the_answer() -> None:
     PostedForm.objects.all().delete()
 
@@ -243,9 +228,6 @@ def test_after_its_answer_has_expired_the_work_itself_tells_the_same_form_from_a
     assert again.post("k", title="First").status_code == 303
     assert titles() == ["First"]
     assert PostedForm.objects.count() == 1
-
-
-# --- Only committed work is remembered ----------------------------------------------------------
 
 
 def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(window, during_work):
@@ -299,9 +281,6 @@ def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
     assert first.status_code == second.status_code == status
     assert first.content == second.content == b"Done"
     assert titles() == ["Hello"]
-
-
-# --- Answers that cannot be given again ---------------------------------------------------------
 
 
 TOKEN = "t" * 64
@@ -370,9 +349,6 @@ def test_it_refuses_to_work_inside_another_transaction(window):
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         window.post()
     assert titles() == []
-
-
-# --- What the work finds ------------------------------------------------------------------------
 
 
 def setting(name: str) -> str:

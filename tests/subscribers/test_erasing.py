@@ -187,9 +187,6 @@ def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
     assert erased_among([ADDRESS.lower()])
 
 
-# --- Their copies ---------------------------------------------------------------------------------
-
-
 def reader_one() -> Subscriber:
     return Subscriber.objects.get(email=NOBODY_IN_PARTICULAR)
 
@@ -326,9 +323,6 @@ def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
 
     assert Delivery.objects.get().address == reader.email
     assert not Erasure.objects.exists()
-
-
-# --- What the provider tells ----------------------------------------------------------------------
 
 
 def an_event(

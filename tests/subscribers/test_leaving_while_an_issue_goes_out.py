@@ -62,9 +62,6 @@ def test_who_leaves_during_the_call_gets_that_copy(
     assert provider.sandbox.summary()["accepted"] == 5
 
 
-# --- As a mailbox provider sees it ----------------------------------------------------------------
-
-
 def mail_from_the_inbox(provider: SandboxServer, edition: Edition, who: Subscriber) -> Message:
     """The raw mail to this reader, as it left the provider."""
     message_id = Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).provider_message_id

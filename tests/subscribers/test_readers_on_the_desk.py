@@ -65,9 +65,6 @@ def shown(page: object) -> str:
     return page.content.decode().replace("<wbr>", "")  # type: ignore[attr-defined]
 
 
-# --- Who may --------------------------------------------------------------------------------------
-
-
 def every_address(reader: Subscriber) -> list[str]:
     return [
         READERS,
@@ -111,9 +108,6 @@ def test_nothing_is_done_without_the_permission_or_the_forms_token(name: str) ->
     reader.refresh_from_db()
     assert reader.state == "confirmed"
     assert not Suppression.objects.exists()
-
-
-# --- The list -------------------------------------------------------------------------------------
 
 
 def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator: Client) -> None:
@@ -239,9 +233,6 @@ def test_a_page_costs_a_few_queries(
         operator.get(READERS)
 
 
-# --- The list as a file ---------------------------------------------------------------------------
-
-
 def rows_in(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -299,9 +290,6 @@ def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> 
     assert set(tmp_path.iterdir()) == {pipe, link, path}
 
 
-# --- One reader -----------------------------------------------------------------------------------
-
-
 def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
     consent.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
@@ -326,9 +314,6 @@ def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client
     reader = SubscriberFactory()
     assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
     assert LogEntry.objects.get().change_message == "Downloaded the record."
-
-
-# --- What may be done -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))

@@ -57,9 +57,6 @@ def asked(reader: Subscriber) -> str:
     return link_of(reader)
 
 
-# --- Asking ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db
 def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None:
     held = {state: SubscriberFactory(state=state) for state in Subscriber.State.values}
@@ -138,9 +135,6 @@ def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServe
     assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
 
 
-# --- The link -------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db
 def test_a_link_works_for_seven_days() -> None:
     reader = SubscriberFactory(email=ADA)
@@ -179,9 +173,6 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
 
     assert {page.status_code for page in pages} == {404}
     assert len({page.content for page in pages}) == 1
-
-
-# --- What is held ---------------------------------------------------------------------------------
 
 
 def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
@@ -249,9 +240,6 @@ def test_whoever_reads_their_own_record_is_spoken_to() -> None:
     ):
         assert words in page
     assert not re.search(r"\b(their|them|they)\b", page)
-
-
-# --- Leaving and erasing from there ---------------------------------------------------------------
 
 
 def press(link: str, what: str) -> object:

@@ -48,10 +48,8 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     assert not confirmed().exists()
     # It goes ahead of newsletters, and holds no name that somebody typed.
     edition, copy = Edition.objects.get(), Delivery.objects.get()
-    assert (edition.kind, edition.stream) == (
-        "confirmation",
-        settings.POSTMARK_TRANSACTIONAL_STREAM,
-    )
+    assert edition.kind == Edition.Kind.CONFIRMATION
+    assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
     assert Batch.objects.get().pos == 0
     assert "bad.example" not in f"{edition.html_mail}{edition.text_mail}{edition.title}{copy.name}"
 
@@ -148,13 +146,14 @@ def test_tomorrow_it_is_mailed_again() -> None:
 
 
 class TestTheNetwork:
-    """Ten sign-ups an hour come from one network, whatever the addresses."""
+    """So many sign-ups an hour come from one network, whatever the addresses."""
 
     @pytest.fixture(autouse=True)
-    def _ten(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
-        settings.SIGN_UPS_PER_HOUR = 10
+    def _few(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
+        settings.SIGN_UPS_PER_HOUR = 4
 
-    def test_the_eleventh_has_to_wait_and_keeps_its_text(self) -> None:
+    def test_the_eleventh_has_to_wait_and_keeps_its_text(self, settings: LazySettings) -> None:
+        settings.SIGN_UPS_PER_HOUR = 10
         for number in range(10):
             assert sign_up(f"reader{number}@posthouse.example.org").status_code == 200
 
@@ -183,13 +182,13 @@ class TestTheNetwork:
         assert "at > (statement_timestamp()" in condition
 
     def test_another_network_is_not_held_up(self) -> None:
-        for number in range(10):
+        for number in range(4):
             sign_up(f"reader{number}@posthouse.example.org", ip=f"203.0.113.{number}")
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
     def test_what_a_visitor_says_of_their_address_is_not_believed(self) -> None:
-        for number in range(10):
+        for number in range(4):
             sign_up(
                 f"reader{number}@posthouse.example.org",
                 by=OverTls(HTTP_X_FORWARDED_FOR=f"198.51.{number}.7"),
@@ -198,7 +197,7 @@ class TestTheNetwork:
 
     def test_behind_a_proxy_the_address_that_it_added_counts(self, settings: LazySettings) -> None:
         settings.TRUST_PROXY = True
-        for number in range(10):
+        for number in range(4):
             told = f"198.51.{number}.7, 203.0.113.{number}"
             sign_up(f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=told))
 
@@ -210,7 +209,7 @@ class TestTheNetwork:
 
     def test_requests_that_no_mail_answered_count_too(self) -> None:
         # Otherwise the answer to the eleventh would tell how often an address was signed up.
-        for _ in range(10):
+        for _ in range(4):
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429
 
@@ -264,22 +263,14 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     assert not Subscriber.objects.exists()
 
 
-def test_a_form_without_its_fields_is_a_form_with_a_mistake() -> None:
-    assert visitor().post("/subscriptions/").status_code == 422
-
-
 def test_markup_in_a_name_is_text_and_line_breaks_become_blanks() -> None:
     assert "<script" not in sign_up("not an address", '"><script>alert(1)</script>').text
     sign_up(ADA, "<script>alert(1)</script>\r\nBcc: everybody@example.org")
     assert the_one().name == "<script>alert(1)</script> Bcc: everybody@example.org"
 
 
-def test_a_name_over_several_lines_becomes_one_line() -> None:
-    sign_up(ADA, "Ada\r\nBcc: everybody@example.org")
-    assert the_one().name == "Ada Bcc: everybody@example.org"
-
-
 def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
+    assert visitor().post("/subscriptions/").status_code == 422
     answer = sign_up(ADA, "x" * 10_000_000)
     assert answer.status_code == 422
     assert "at most 256 are allowed" in answer.text

@@ -184,9 +184,6 @@ def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> N
     assert state_of(ann) == "bounced"
 
 
-# --- Bounces that are counted ---------------------------------------------------------------------
-
-
 def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
     key = DeliveryKey(UUID(int=number if issue is None else issue), 1, 10**12)
     return bounced("SoftBounce", bounce=str(number + 1), at=AT + days * DAY, delivery=key)
@@ -231,9 +228,6 @@ def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
     apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
     tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
-
-
-# --- Who came back --------------------------------------------------------------------------------
 
 
 def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
