@@ -241,7 +241,7 @@ GUARDS = [
         APPLYING,
         "RETURNING line, '', 'erased'",
         "RETURNING line, email, 'erased'",
-        f"{ERASED}test_the_report_does_not_put_their_address_on_record_once_more",
+        f"{ERASED}test_they_are_left_out_with_a_reason_and_the_others_go_in",
     ),
     guard(
         "an import changes nobody who is known",

@@ -180,6 +180,8 @@ def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: byte
         ("Nombre,Apellidos,Correo electrónico", "Ada,Whitlock,ada@example.org", "Ada Whitlock"),
         ("First Name,Last Name,Email Address", "Ada,Whitlock,ada@example.org", "Ada Whitlock"),
         ("Name,First Name,Last Name,E-mail 1 - Value", "A,Ada,Reed,ada@example.org", "Ada Reed"),
+        ("first_name,last_name,email_address", "Ada,Whitlock,ada@example.org", "Ada Whitlock"),
+        ("Email,Surname", "ada@example.org,Whitlock", "Whitlock"),
         ("Full Name,First Name,Email", "Ada Whitlock,Ada,ada@example.org", "Ada Whitlock"),
         ("名前,メールアドレス", "王小燕,ada@example.org", "王小燕"),
         ("address,name", "ada@example.org,Ada", "Ada"),
