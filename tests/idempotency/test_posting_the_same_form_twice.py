@@ -271,7 +271,7 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_
     assert not PostedForm.objects.exists()
 
 
-@pytest.mark.parametrize("status", [200, 204, 302])
+@pytest.mark.parametrize("status", [200, 201, 302])
 def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
     template = engines["django"].from_string("{{ word }}")
     during_work(

@@ -152,6 +152,7 @@ class TestWhatIsRefused:
         settings.POSTMARK_RETENTION_DAYS = 365
         with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
             drop_copies(old)
+        settings.POSTMARK_RETENTION_DAYS = 45
         make_older(1000, "edition", "attempt")
         newest = Edition.objects.get(title="Lately")
         with pytest.raises(CommandError, match="It is the newest issue"):

@@ -52,10 +52,9 @@ def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
     assert lines[0].startswith("list.csv was imported as import ")
     assert lines[1] == "Read as UTF-8, commas, with a header, LF."
     assert lines[2] == "“email” is the address, “name” the name."
-    assert [line.split()[:2] for line in lines[3:9]] == [
-        *([result, str(count)] for result, count in results.items()),
-        ["rows", "6"],
-    ]
+    said = [line.split()[:2] for line in lines]
+    for result, count in {**results, "rows": 6}.items():
+        assert [result, str(count)] in said
     assert "line 6 rejected: nowhere: An email address must have an @-sign." in lines
 
 
