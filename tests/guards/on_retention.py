@@ -7,6 +7,7 @@ from tests.guards.guard import constraint, guard
 PRUNING = "tests/retention/test_what_goes_with_time.py::"
 PICTURES = "tests/retention/test_pictures_that_no_letter_shows.py::"
 BY_HAND = "tests/retention/test_dropping_by_hand.py::"
+PROCESSES = "tests/retention/test_prune_in_processes.py::"
 HALF = "tests/retention/test_what_is_told_of_half_dropped_copies.py::"
 KEEPS = "tests/retention/test_what_keeps_copies.py::"
 BREAKS_OFF = "tests/retention/test_a_kind_that_breaks_off.py::"
@@ -155,7 +156,7 @@ GUARDS = [
         QUEUE,
         "            return Answer.WAS_SAID_BEFORE\n",
         "            return Answer.THEY_STAY\n",
-        f"{BY_HAND}test_of_two_at_once_both_go_on_and_one_is_on_record",
+        f"{PROCESSES}test_of_two_at_once_both_go_on_and_one_is_on_record",
     ),
     guard(
         "rows that another run deletes are not said to differ",

@@ -20,7 +20,7 @@ LIMITED = "tests/subscribers/test_sign_up_limits.py::"
 AT_ONCE = "tests/subscribers/test_sign_ups_at_once.py::"
 CONFIRMS = "tests/subscribers/test_confirming.py::"
 RUNS_OUT = "tests/subscribers/test_sign_ups_that_run_out.py::"
-TOKENS = "tests/subscribers/test_the_tokens_of_mails_on_request.py::"
+TOKENS = "tests/subscribers/test_the_unsubscribe_token.py::"
 
 THE_SAME = f"{SIGNS_UP}test_the_answer_is_the_same_whoever_the_address_belongs_to"
 ON_RECORD = "        number = next_number(reader, CONFIRMATION)\n"

@@ -14,9 +14,9 @@ import pytest
 
 from tests.freezing import freeze
 from tests.idempotency.onlooker import PATIENCE_S
-from tests.idempotency.printing_site import titles
+from tests.idempotency.printing_site import titles, wait_at_the_gate
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,18 +63,6 @@ def web_process(window, database_url) -> Iterator[Callable[[str], WebProcess]]:
         process.end()
 
 
-def test_killed_between_two_statements_it_frees_the_key(window, posts, onlooker, web_process):
-    first = web_process("idle")
-    assert first.says() == "claimed"
-    second = posts.start(window.another().post)
-    onlooker.until(onlooker.waiting_for_the_first, 1)
-
-    first.send(signal.SIGKILL)
-
-    assert second.result(timeout=PATIENCE_S).status_code == 303
-    assert titles() == ["Hello"]
-
-
 def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
     window, posts, onlooker, web_process, settings
 ):
@@ -93,21 +81,24 @@ def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
 
 
 def test_killed_while_it_waits_for_another_post_it_frees_its_seat(
-    window, posts, onlooker, web_process
+    window, posts, onlooker, web_process, during_work, settings
 ):
+    settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
+    during_work(wait_at_the_gate)
     with onlooker.closed_gate():
-        first = web_process("at the gate")
+        posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        waiting = [web_process("at the gate") for _ in range(3)]
+        for _ in range(2):
+            posts.start(window.another().post)
+        killed = web_process("at the gate")
         onlooker.until(onlooker.waiting_for_the_first, 3)
         assert window.another().post().status_code == 409
 
-        waiting[0].send(signal.SIGKILL)
+        killed.send(signal.SIGKILL)
         onlooker.until(onlooker.waiting_for_the_first, 2)
 
         again = posts.start(window.another().post)
         onlooker.until(onlooker.waiting_for_the_first, 3)
-        assert first.process.poll() is None
     assert again.result(timeout=PATIENCE_S).status_code == 303
     assert titles() == ["Hello"]
 
@@ -119,8 +110,6 @@ def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
     first = web_process("idle")
     assert first.says() == "claimed"
     freeze(first.process.pid)
-
     second = posts.start(window.another().post)
-
     assert second.result(timeout=PATIENCE_S / 2).status_code == 303
     assert titles() == ["Hello"]

@@ -37,7 +37,6 @@ def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
     settings.IDEMPOTENCY_TTL_DAYS = 30
     remember(author, "young", "29 days 23 hours")
     remember(author, "old", "30 days 1 hour")
-
     assert expire() == 1
     assert keys() == {"young"}
     assert expire() == 0
@@ -47,7 +46,6 @@ def test_many_rows_go_piece_by_piece(author, monkeypatch):
     monkeypatch.setattr(expiry, "PIECE", 2)
     for number in range(5):
         remember(author, f"old-{number}", "1000 days")
-
     assert expire() == 5
     assert keys() == set()
 
@@ -57,14 +55,11 @@ def test_a_row_that_another_run_is_deleting_is_left_to_it(author, onlooker):
     remember(author, "held", "1000 days")
     with onlooker.db.transaction():
         onlooker.one("SELECT 1 FROM idempotency WHERE idempotency_key = 'held' FOR UPDATE")
-
         assert expire() == 1
     assert keys() == {"held"}
 
 
 def test_an_author_who_is_deleted_takes_the_rows_along(author):
     remember(author, "k", "1 day")
-
     author.delete()
-
     assert keys() == set()

@@ -59,21 +59,6 @@ def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(window, po
     assert titles() == ["Hello"]
 
 
-def test_20_posts_of_20_keys_do_20_pieces_of_work(window, posts):
-    start = Barrier(20, timeout=PATIENCE_S)
-
-    def post(window, number):
-        connection.ensure_connection()
-        start.wait()
-        return window.post(f"key-{number}", title=f"{number:02}")
-
-    windows = [window.another() for _ in range(20)]
-    given = answers([posts.start(lambda w=each, n=n: post(w, n)) for n, each in enumerate(windows)])
-
-    assert [answer.status_code for answer in given] == [303] * 20
-    assert titles() == [f"{number:02}" for number in range(20)]
-
-
 def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     window, posts, onlooker, during_work
 ):
@@ -81,25 +66,25 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     with onlooker.closed_gate():
         first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        waiting = [posts.start(window.another().post) for _ in range(MOST_WAITING)]
+        others = [window.another() for _ in range(MOST_WAITING)]
+        waiting = [posts.start(other.post) for other in others]
         onlooker.until(onlooker.waiting_for_the_first, MOST_WAITING)
 
         # The first is still at work, so whoever has an answer has not waited for it.
-        late = answers([posts.start(window.another().post) for _ in range(16)])
+        late = answers([posts.start(window.another().post) for _ in range(4)])
         assert onlooker.at_a_gate() == 1
         assert onlooker.waiting_for_the_first() == MOST_WAITING
 
     assert MOST_WAITING == 3
-    assert [answer.status_code for answer in late] == [409] * 16
+    assert [answer.status_code for answer in late] == [409] * 4
     assert [answer.status_code for answer in answers([first, *waiting])] == [303] * 4
     assert titles() == ["Hello"]
+    assert [other.messages() for other in others] == [PRINTED] * 3
 
 
 def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker):
     take_all_seats(onlooker, window.author, "k")
-
     answer = window.post("k", text="A long text")
-
     assert answer.status_code == 409
     assert answer["Retry-After"] == "1"
     assert answer.json()["form"]["text"] == "A long text"
@@ -110,37 +95,8 @@ def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker
 
 def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(window, sign_in, onlooker):
     take_all_seats(onlooker, window.author, "k")
-
     assert window.post("K").status_code == 303
     assert sign_in().post("k").status_code == 303
-
-
-def test_whoever_waits_shows_the_message_of_the_first(window, posts, onlooker, during_work):
-    during_work(wait_at_the_gate)
-    second = window.another()
-    with onlooker.closed_gate():
-        first = posts.start(window.post)
-        onlooker.until(onlooker.at_a_gate, 1)
-        waiting = posts.start(second.post)
-        onlooker.until(onlooker.waiting_for_the_first, 1)
-
-    assert [answer.status_code for answer in answers([first, waiting])] == [303, 303]
-    assert window.messages() == second.messages() == PRINTED
-
-
-def test_when_the_first_fails_a_waiting_post_becomes_the_first(
-    window, posts, onlooker, during_work
-):
-    during_work(FailingWork(True, False))
-    with onlooker.closed_gate():
-        first = posts.start(window.another().post)
-        onlooker.until(onlooker.at_a_gate, 1)
-        second = posts.start(window.another().post)
-        onlooker.until(onlooker.waiting_for_the_first, 1)
-
-    assert first.result(timeout=PATIENCE_S).status_code == 500
-    assert second.result(timeout=PATIENCE_S).status_code == 303
-    assert titles() == ["Hello"]
 
 
 def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
@@ -150,7 +106,6 @@ def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
     with onlooker.closed_gate():
         tries = [posts.start(window.another().post) for _ in range(4)]
         onlooker.until(onlooker.waiting_for_the_first, 3)
-
     assert [answer.status_code for answer in answers(tries)] == [500] * 4
     assert titles() == []
     assert window.post().status_code == 303
@@ -233,21 +188,6 @@ def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
     assert given[1].json()["form"]["text"] == "Their edit"
     assert second.messages() == []
     assert titles() == ["First"]
-
-
-def test_other_content_that_arrives_meanwhile_is_taken_when_the_first_fails(
-    window, posts, onlooker, during_work
-):
-    during_work(FailingWork(True, False))
-    with onlooker.closed_gate():
-        first = posts.start(lambda: window.another().post(title="First"))
-        onlooker.until(onlooker.at_a_gate, 1)
-        waiting = posts.start(lambda: window.another().post(title="Second"))
-        onlooker.until(onlooker.waiting_for_the_first, 1)
-
-    assert first.result(timeout=PATIENCE_S).status_code == 500
-    assert waiting.result(timeout=PATIENCE_S).status_code == 303
-    assert titles() == ["Second"]
 
 
 def test_a_post_without_a_seat_gets_the_answer_that_was_saved_meanwhile(

@@ -9,16 +9,9 @@ import pytest
 from idempotency.key import KEY_PATTERN, BadKey, fresh_key, key_given
 
 
-def test_the_key_comes_from_the_hidden_field():
-    assert key_given(["abc"], None) == "abc"
-
-
-def test_the_key_comes_from_the_header_where_there_is_no_field():
-    assert key_given([], "abc") == "abc"
-
-
-def test_field_and_header_may_both_give_the_same_key():
-    assert key_given(["abc"], "abc") == "abc"
+@pytest.mark.parametrize(("fields", "header"), [(["abc"], None), ([], "abc"), (["abc"], "abc")])
+def test_the_key_comes_from_the_hidden_field_or_the_header(fields, header):
+    assert key_given(fields, header) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +20,6 @@ def test_field_and_header_may_both_give_the_same_key():
 )
 def test_two_different_keys_are_refused(fields, header):
     answer = key_given(fields, header)
-
     assert isinstance(answer, BadKey)
     assert "two different idempotency keys" in answer.reason
 
@@ -41,6 +33,7 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
+        (None, "without an idempotency key"),
         ("", "without an idempotency key"),
         ("a" * 50, "has 50 characters"),
         ("ü", "not printable ASCII"),
@@ -54,20 +47,14 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
     ],
 )
 def test_anything_else_is_refused_with_the_reason(key, reason):
-    answer = key_given([key], None)
-
+    answer = key_given([] if key is None else [key], None)
     assert isinstance(answer, BadKey)
     assert reason in answer.reason
     # Python's $ also matches before a last line end; PostgreSQL's does not.
-    assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key)
-
-
-def test_a_missing_key_is_refused_with_the_reason():
-    assert isinstance(key_given([], None), BadKey)
+    assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key or "")
 
 
 def test_a_fresh_key_is_a_key_and_never_the_same():
     keys = {fresh_key() for _ in range(100)}
-
     assert len(keys) == 100
     assert all(key_given([key], None) == key for key in keys)

@@ -13,8 +13,9 @@ from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.conftest import newsroom, provider, small_batches
 from tests.delivery.newsroom import Newsroom
+from tests.publishing.conftest import author, new_author, window
 
-__all__ = ["newsroom", "provider", "small_batches"]
+__all__ = ["author", "new_author", "newsroom", "provider", "small_batches", "window"]
 
 # Every column of time that says how old a row is.
 AGES = {

@@ -69,7 +69,6 @@ def test_the_daily_errand_says_each_of_them_and_tries_again(
     two_that_break_off_and_one_between: None,
 ) -> None:
     assert daily_prune.prune_if_due(lambda: False)
-
     errand = Errand.objects.get(name="prune")
     assert errand.failures == 1
     assert "webhooks told" in errand.said

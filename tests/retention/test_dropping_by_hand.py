@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import Any
 
-import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Delivery, Edition
 from delivery.queue import dropping
-from delivery.queue.audit import breaches_of
 from delivery.queue.dropping import Answer
 from publishing.dropping_copies import drop_copies, drop_old_copies
 from publishing.receipts import receipt_of, recount_before_dropping
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,49 +35,14 @@ def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(
     pieces = drop_copies(old)
     assert sentences() == ["Dropped the copies from the command line, version 1."]
     next(pieces)
-
     assert sum(drop_copies(old)) == 0
     assert len(sentences()) == 1
 
 
-def test_what_goes_by_itself_stands_under_nobodys_name(
-    operator: None, old: Edition, settings: Any
-) -> None:
+def test_daily_dropping_names_nobody(operator: None, old: Edition, settings: Any) -> None:
     settings.DELIVERIES_KEEP_DAYS = 60
-
     assert sum(drop_old_copies()) == 5
     assert sentences() == []
-
-
-def test_of_two_at_once_both_go_on_and_one_is_on_record(
-    newsroom: Newsroom,
-    operator: None,
-    old: Edition,
-    onlooker: psycopg.Connection[Any],
-    database_url: str,
-) -> None:
-    receipt_of(old)
-    with onlooker.transaction():
-        # Both have looked at how it stands when the first of them says that they are dropped.
-        onlooker.execute("LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE")
-        both = [
-            subprocess.Popen(
-                [sys.executable, "manage.py", "prune", "--copies-of", str(old.issue_id)],
-                cwd=ROOT,
-                env=os.environ | {"DATABASE_URL": database_url},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(2)
-        ]
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
-    outs = [process.communicate() for process in both]
-
-    assert [process.returncode for process in both] == [0, 0], outs
-    assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5
-    assert len(sentences()) == 1
-    assert breaches_of([old.pk]) == []
 
 
 def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(old: Edition) -> None:
@@ -93,7 +51,6 @@ def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(old: Edition
     pieces = dropping.delete_copies(old.pk, at_once=2)
     next(pieces)
     pieces.close()
-
     recount_before_dropping(old)
     assert dropping.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
     assert Delivery.objects.filter(issue=old.issue_id).count() == 3

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -18,7 +15,7 @@ from django.db import IntegrityError, OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import dropping, identity, provider_event
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
@@ -37,9 +34,6 @@ from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.on_record import put_on_record
-from tests.delivery.worker_process import ROOT
-from tests.publishing.conftest import author, new_author, window  # noqa: F401
 from tests.publishing.window_of import WindowOf
 from tests.retention.told_of import told_of
 
@@ -54,6 +48,15 @@ def rows_of(edition: Edition) -> Any:
 
 def drop(edition: Edition) -> int:
     return sum(drop_copies(edition))
+
+
+def miss_one(edition: Edition) -> None:
+    """As if one of its copies had used up all tries."""
+    first = rows_of(edition).order_by("batch_id")[0]
+    rows_of(edition).filter(recipient=first.recipient_id).update(
+        outcome="failed", missed=True, reason="All tries used up."
+    )
+    Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
 
 
 def pruned() -> int:
@@ -86,24 +89,10 @@ class TestWhatStays:
 
     def test_the_receipt_is_made_before_anything_goes(self, old: Edition) -> None:
         drop(old)
-
         assert json.loads(receipt_of(old).text)["message_ids"] == 5
-
-    def test_nobody_elses_copies_go(self, old: Edition) -> None:
-        drop(old)
-
+        # Nobody else's copies go.
         assert Delivery.objects.count() == 5
         assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
-
-    def test_further_evidence_goes_along_and_alarms_stay(self, old: Edition) -> None:
-        for edition in (old, Edition.objects.get(title="Lately")):
-            put_on_record(rows_of(edition)[0], f"m-{edition.pk}")
-        Alarm.objects.create(edition=old, kind="accepted_twice", about="m", sentence="Twice.")
-
-        drop(old)
-
-        assert Evidence.objects.get().issue_id != old.issue_id
-        assert Alarm.objects.exists()
 
 
 class TestWhatIsRefused:
@@ -134,105 +123,76 @@ class TestWhatIsRefused:
     def test_it_says_why_in_one_sentence(self, otherwise: dict[str, bool], words: str) -> None:
         assert may_be_dropped(self.STANDING)
         assert why_they_stay(self.STANDING, "paused") == ""
-
         standing = replace(self.STANDING, **otherwise)
-
         assert not may_be_dropped(standing)
         assert why_they_stay(standing, "paused").startswith(words)
 
-    @pytest.mark.parametrize(
-        "change",
-        [
+    def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
+        edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
+        as_it_was = edition.values().get()
+        changes: list[dict[str, Any]] = [
             {"control": "paused"},
             {"control": "stopped", "control_reason": "A fault."},
             {"control": "closed", "unreconciled_since": "2020-01-01T00:00Z"},
             {"probing": True},
             {"held_until": "2100-01-01T00:00Z"},
-            {"control": "cancelled", "control_at": Now()},
-        ],
-        ids=["paused", "stopped", "not reconciled", "probing", "held", "lately cancelled"],
-    )
-    def test_what_is_not_over_or_not_old(self, old: Edition, change: dict[str, Any]) -> None:
-        Edition.objects.filter(pk=old.pk).update(**change)
+        ]
+        for change in changes:
+            edition.update(**change)
+            with pytest.raises(CopiesStayError):
+                drop_copies(old)
+            edition.update(**as_it_was)
+        first = batch.filter(pk=batch.order_by("pk")[0].pk)
+        before = first.values("state", "doubt_since").get()
+        for state in ("ready", "unknown", "parked"):
+            first.update(state=state, doubt_since=Now())
+            with pytest.raises(CopiesStayError, match="It is not over"):
+                drop_copies(old)
+            first.update(**before)
+        settings.POSTMARK_RETENTION_DAYS = 365
+        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
+            drop_copies(old)
+        settings.POSTMARK_RETENTION_DAYS = 45
+        make_older(1000, "edition", "attempt")
+        newest = Edition.objects.get(title="Lately")
+        with pytest.raises(CommandError, match="It is the newest issue"):
+            command("--copies-of", str(newest.issue_id))
 
+        edition.update(control="cancelled", control_at=Now())
         with pytest.raises(CopiesStayError):
             drop_copies(old)
         assert rows_of(old).count() == 5
-
-    @pytest.mark.parametrize("state", ["ready", "unknown", "parked"])
-    def test_what_waits_or_is_in_doubt(self, old: Edition, state: str) -> None:
-        first = Batch.objects.filter(edition=old).order_by("pk")[0]
-        Batch.objects.filter(pk=first.pk).update(state=state, doubt_since=Now())
-
-        with pytest.raises(CopiesStayError, match="It is not over"):
-            drop_copies(old)
+        edition.update(control_at=old.published_at)
+        assert drop(old) == 5
 
     def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
-        first = rows_of(old).order_by("batch_id")[0]
-        rows_of(old).filter(recipient=first.recipient_id).update(
-            outcome="failed", missed=True, reason="All tries used up."
-        )
-        Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
+        miss_one(old)
         with pytest.raises(CopiesStayError, match="It is not over"):
             drop_copies(old)
-
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
-
         assert drop(old) == 5
         assert breaches_of([old.pk]) == []
 
-    def test_the_newest_never_goes(
-        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
-    ) -> None:
-        make_older(1000, "edition", "attempt")
-
-        with pytest.raises(CopiesStayError, match="newest issue"):
-            drop_copies(Edition.objects.get(title="Lately"))
-
-    def test_what_the_provider_may_still_be_asked_about(self, old: Edition, settings: Any) -> None:
-        settings.POSTMARK_RETENTION_DAYS = 365
-
-        with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
-            drop_copies(old)
-
-    def test_what_has_rows_that_differ_from_its_books_stays_to_be_looked_at(
-        self, old: Edition
-    ) -> None:
-        rows_of(old).order_by("recipient")[:1].get().delete()
-
-        with pytest.raises(CopiesStayError, match="differ"):
-            drop_copies(old)
-        assert rows_of(old).count() == 4
-
-    def test_why_they_stay_is_said_in_the_log(
+    def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
         self, old: Edition, settings: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         settings.DELIVERIES_KEEP_DAYS = 50
-        rows_of(old).order_by("recipient")[:1].get().delete()
-        with pytest.raises(CopiesStayError) as stays:
-            drop_copies(old)
-
-        with caplog.at_level("WARNING", "publishing.dropping_copies"):
-            prune(rest=lambda _: None)
-        lines = LineFormatter(shape="lines", words=False, secrets=[])
-        assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
-
-    def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
-        self, old: Edition
-    ) -> None:
         receipt_of(old)
         rows_of(old).order_by("recipient")[:1].get().delete()
 
-        with pytest.raises(CopiesStayError, match="differ"):
+        with pytest.raises(CopiesStayError, match="differ") as stays:
             drop_copies(old)
+        with caplog.at_level("WARNING", "publishing.dropping_copies"):
+            prune(rest=lambda _: None)
         assert rows_of(old).count() == 4
+        lines = LineFormatter(shape="lines", words=False, secrets=[])
+        assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
 
     def test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end(self, old: Edition) -> None:
         attempt = Attempt.objects.filter(edition=old)[:1].get()
         Attempt.objects.filter(pk=attempt.pk).update(
             finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
         )
-
         with pytest.raises(CopiesStayError, match="Postmark may still be asked"):
             drop_copies(old)
 
@@ -262,33 +222,7 @@ class TestHalfDropped:
         assert dropping.left_behind() == []
         assert breaches_of([old.pk]) == []
 
-    def test_killed_after_it_said_so_another_run_takes_all_of_them(
-        self,
-        newsroom: Newsroom,
-        old: Edition,
-        onlooker: psycopg.Connection[Any],
-        database_url: str,
-    ) -> None:
-        with onlooker.transaction():
-            onlooker.execute("LOCK TABLE delivery IN SHARE MODE")
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "prune", "--copies-of", str(old.issue_id)],
-                cwd=ROOT,
-                env=os.environ | {"DATABASE_URL": database_url},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
-            process.kill()
-            process.wait()
-
-        assert books_of(old.pk).copies_dropped_at is not None
-        assert rows_of(old).count() == 5
-        assert breaches_of([old.pk]) == []
-        assert pruned() == 5
-        assert breaches_of([old.pk]) == []
-
-    def test_a_copy_that_somebody_holds_goes_the_next_time(
+    def test_a_locked_copy_goes_later(
         self, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         with onlooker.transaction():
@@ -305,14 +239,12 @@ class TestByItself:
 
         settings.DELIVERIES_KEEP_DAYS = 101
         assert pruned() == 0
-        settings.DELIVERIES_KEEP_DAYS = 99
+        # Never before the provider has forgotten.
+        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
+        assert pruned() == 0
+        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
         assert next(each.number for each in would_go() if each.kind.name == "copies") == 5
         assert pruned() == 5
-
-    def test_never_before_the_provider_has_forgotten(self, old: Edition, settings: Any) -> None:
-        settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
-
-        assert pruned() == 0
 
 
 class TestTheCommand:
@@ -321,28 +253,19 @@ class TestTheCommand:
         assert line.strip() == "5 would go: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
         assert rows_of(old).count() == 5
-
         line, last = command("--copies-of", str(old.issue_id), "--version", "1")
         assert line.strip() == "5 went: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
         assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
+    def test_what_it_cannot_do_it_says(self, db: None) -> None:
+        for arguments, words in (
             (("--copies-of", "nothing"), "not the id of an issue"),
             (("--version", "1"), "--copies-of"),
             (("--copies-of", "00000000-0000-0000-0000-000000000001"), "There is no issue"),
-        ],
-    )
-    def test_what_it_cannot_do_it_says(self, arguments: tuple[str, ...], words: str) -> None:
-        with pytest.raises(CommandError, match=words):
-            command(*arguments)
-
-    def test_the_newest_is_refused_in_one_sentence(self, old: Edition) -> None:
-        newest = Edition.objects.get(title="Lately")
-        with pytest.raises(CommandError, match="It is the newest issue"):
-            command("--copies-of", str(newest.issue_id))
+        ):
+            with pytest.raises(CommandError, match=words):
+                command(*arguments)
 
 
 class TestCorrections:
@@ -351,25 +274,16 @@ class TestCorrections:
     ) -> None:
         drop(old)
         content = Content.written("Long ago, put right", "<p>Words</p>", "")
+        version_2: dict[str, Any] = {"hold_s": 0, "issue": old.issue_id, "version": 2}
 
         with pytest.raises(VersionRefusedError, match="Who was sent version 1 is not kept any"):
-            publish(
-                newsroom.author.pk,
-                "a-key",
-                content,
-                hold_s=0,
-                issue=old.issue_id,
-                version=2,
-                goes_to=REACHED,
-            )
+            publish(newsroom.author.pk, "a-key", content, **version_2, goes_to=REACHED)
         place = place_of(old.issue_id)
         assert place is not None
         assert place.unknown_reached
         assert place.is_correction
 
-        made = publish(
-            newsroom.author.pk, "b-key", content, hold_s=0, issue=old.issue_id, version=2
-        )
+        made = publish(newsroom.author.pk, "b-key", content, **version_2)
         assert made.edition.audience == 5
 
     def test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping(
@@ -397,22 +311,13 @@ class TestCorrections:
         assert drop(old) == 5
 
     def test_one_that_waits_for_its_time_keeps_them(self, newsroom: Newsroom, old: Edition) -> None:
+        at = "2100-01-01T00:00Z"
+        later = {"scheduled_for": at, "scheduled_local": at[:-1], "scheduled_zone": "UTC"}
+        later |= {"control": "scheduled", "published_at": at, "held_until": at}
+        words = {"title": "Later", "text_mail": "Words", "content_hash": b"1"}
         Edition.objects.create(
-            issue_id=old.issue_id,
-            version=2,
-            goes_to=REACHED,
-            control="scheduled",
-            scheduled_for="2100-01-01T00:00Z",
-            scheduled_local="2100-01-01T00:00",
-            scheduled_zone="UTC",
-            published_at="2100-01-01T00:00Z",
-            held_until="2100-01-01T00:00Z",
-            stream="broadcast",
-            title="Later",
-            text_mail="Words",
-            content_hash=b"1",
+            issue_id=old.issue_id, version=2, goes_to=REACHED, stream="broadcast", **later, **words
         )
-
         with pytest.raises(CopiesStayError, match="A correction is scheduled"):
             drop_copies(old)
 
@@ -430,137 +335,85 @@ class TestWhatIsToldLater:
         self.told(
             copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email="forwarded@example.net"
         )
+        self.told(copy, "Delivery")
+        self.told(copy, "Delivery", MessageID="another-one")
 
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
         assert not Alarm.objects.exists()
         assert breaches_of([old.pk]) == []
-        assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 1
-
-    def test_a_delivery_and_another_acceptance_are_kept_and_change_nothing(
-        self, old: Edition
-    ) -> None:
-        copy = rows_of(old)[0]
-        drop(old)
-
-        self.told(copy, "Delivery")
-        self.told(copy, "Delivery", MessageID="another-one")
-
-        assert ProviderEvent.objects.count() == 2
-        assert not Alarm.objects.exists()
-        assert breaches_of([old.pk]) == []
+        assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 3
         assert books_of(old.pk).sent == 5
 
     def test_what_is_told_of_somebody_who_was_erased_is_not_kept(self, old: Edition) -> None:
         copy = rows_of(old)[0]
         drop(old)
         erase(copy.recipient_id)
-
         self.told(copy, "Delivery")
-
         assert not ProviderEvent.objects.exists()
 
     def test_reconcile_leaves_it_out_and_says_so(self, old: Edition) -> None:
         drop(old)
         out, err = StringIO(), StringIO()
-
         call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
-
         assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
         assert "Version 1 is left out. Who its copies went to is not kept" in err.getvalue()
 
     def test_a_restored_backup_does_not_open_it_again(self, old: Edition) -> None:
-        first = rows_of(old).order_by("batch_id")[0]
-        rows_of(old).filter(recipient=first.recipient_id).update(
-            outcome="failed", missed=True, reason="All tries used up."
-        )
-        Batch.objects.filter(pk=first.batch_id).update(sent=1, failed=1, missed=1)
+        miss_one(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
-
         assert old.pk not in identity.declare_restored()
         assert breaches_of([old.pk]) == []
 
 
 class TestWhatIsShown:
-    def test_a_sentence_stands_where_the_readers_were(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
-    ) -> None:
-        drop(old)
-        old.refresh_from_db()
-        says = dropped_sentence(old.copies_dropped_at)
-        assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
-        page = f"/admin/newsletters/{old.issue_id}/"
-
-        for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
-            words = window.get(address).words
-            assert says in words
-            assert "5 copies went out" in words
-            assert "No copy is" not in words
-            assert "reader0@example.net" not in words
-
-    def test_a_person_is_told_that_it_is_not_known_who_got_older_letters(
-        self, old: Edition, make_older: MakeOlder
-    ) -> None:
-        make_older(200, "subscriber")
-        drop(old)
-
-        record = record_of(Subscriber.objects.order_by("pk")[0].pk)
-
-        assert record is not None
-        assert [copy.title for copy in record.copies] == ["Lately"]
-        assert record.letters_not_known == 1
-
-    def test_no_page_promises_a_proof_of_each_copy(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
-    ) -> None:
+    def test_a_sentence_stands_where_the_readers_were(self, old: Edition, window: WindowOf) -> None:
         page = f"/admin/newsletters/{old.issue_id}/"
         assert "each has its proof" in window.get(page).words
         assert "recounts every row" in window.get(f"{page}receipt/").words
 
         drop(old)
 
-        assert "each has its proof" not in window.get(page).words
+        old.refresh_from_db()
+        says = dropped_sentence(old.copies_dropped_at)
+        assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
+        for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
+            words = window.get(address).words
+            assert says in words
+            assert "5 copies went out" in words
+            for no_longer in ("No copy is", "reader0@example.net", "each has its proof"):
+                assert no_longer not in words
         words = window.get(f"{page}receipt/").words
         assert "recounts every row" not in words
         assert "Its counts and its receipt stay. Whether a receipt was signed here can" in words
+        answer = window.get(f"{page}readers.csv").answer
+        assert answer.status_code == 410
+        assert answer.content.decode().startswith("Who its copies went to is not kept any more")
+
+    def test_a_record_counts_letters_not_known(self, old: Edition, make_older: MakeOlder) -> None:
+        make_older(200, "subscriber")
+        drop(old)
+        record = record_of(Subscriber.objects.order_by("pk")[0].pk)
+        assert record is not None
+        assert [copy.title for copy in record.copies] == ["Lately"]
+        assert record.letters_not_known == 1
 
     def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
         self, old: Edition
     ) -> None:
         readers = every_copy(old.pk, ALL, at_once=2)
         next(readers)
-
         drop(old)
-
         with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):
             list(readers)
 
     def test_a_receipt_is_genuine_and_cannot_be_counted_again(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
+        self, old: Edition, window: WindowOf
     ) -> None:
         # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)
-
         assert facts_today(old) is None
         kept = signed_receipt(receipt_of(old)).as_json()
         words = window.post("/admin/newsletters/receipts/", receipt=kept).words
         assert "Genuine." in words
         assert "cannot be counted again. Who its copies went to is not kept any more" in words
-
-    def test_the_file_of_its_readers_is_gone_and_says_why(
-        self,
-        old: Edition,
-        window: WindowOf,  # noqa: F811
-    ) -> None:
-        drop(old)
-
-        answer = window.get(f"/admin/newsletters/{old.issue_id}/readers.csv").answer
-
-        assert answer.status_code == 410
-        assert answer.content.decode().startswith("Who its copies went to is not kept any more")

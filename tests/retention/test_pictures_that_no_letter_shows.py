@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -46,9 +45,7 @@ def draft(newsroom: Newsroom, letter: str) -> Draft:
     return Draft.objects.create(letter=letter, begun_by=newsroom.author, saved_by=newsroom.author)
 
 
-def test_it_goes_once_it_was_unused_for_so_long_and_not_because_it_is_old(
-    newsroom: Newsroom, make_older: MakeOlder
-) -> None:
+def test_a_picture_goes_once_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
     uploaded(newsroom)
     make_older(400, "picture")
 
@@ -61,9 +58,7 @@ def test_it_goes_once_it_was_unused_for_so_long_and_not_because_it_is_old(
     assert not Picture.objects.exists()
 
 
-def test_that_it_left_the_last_letter_is_where_the_time_begins(
-    newsroom: Newsroom, make_older: MakeOlder
-) -> None:
+def test_the_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: MakeOlder) -> None:
     picture = uploaded(newsroom)
     of_it = draft(newsroom, in_markdown(picture, "Swifts"))
     gone()
@@ -114,15 +109,12 @@ def in_a_form_that_is_kept(newsroom: Newsroom, picture: Picture) -> None:
     ],
 )
 def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
-    newsroom: Newsroom,
-    make_older: MakeOlder,
-    put_in: Callable[[Newsroom, Picture], None],
+    newsroom: Newsroom, make_older: MakeOlder, put_in: Callable[[Newsroom, Picture], None]
 ) -> None:
     picture = uploaded(newsroom)
     gone()
     make_older(400, "picture")
     put_in(newsroom, picture)
-
     assert would() == 0
     assert gone() == 0
     assert Picture.objects.get().unused_since is None
@@ -134,7 +126,6 @@ def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
     picture = uploaded(newsroom)
     gone()
     make_older(400, "picture")
-
     assert uploaded(newsroom).pk == picture.pk
     assert gone() == 0
     make_older(89, "picture")
@@ -154,21 +145,9 @@ def test_one_that_is_just_being_uploaded_again_is_left(
     assert Picture.objects.exists()
 
 
-def test_another_ones_id_in_a_letter_keeps_nothing(
-    newsroom: Newsroom, make_older: MakeOlder
-) -> None:
-    uploaded(newsroom)
-    draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
-    gone()
-    make_older(91, "picture")
-
-    assert gone() == 1
-
-
 def test_of_many_all_go_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
-    for shade in range(45):
+    for shade in range(22):
         keep_picture(file(shade), "a.png", by=newsroom.author.pk)
     gone()
     make_older(91, "picture")
-
-    assert gone() == 45
+    assert gone() == 22

@@ -39,5 +39,4 @@ def test_every_table_is_walked_along_an_index_of_its_own() -> None:
 def test_nothing_is_compiled_for_a_piece() -> None:
     with piece() as cursor:
         cursor.execute("SELECT current_setting('jit'), current_setting('enable_seqscan')")
-
         assert cursor.fetchone() == ("off", "off")

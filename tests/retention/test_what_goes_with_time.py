@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,7 +34,6 @@ from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -96,7 +92,6 @@ class TestWhatGoes:
     ) -> None:
         one_of_each(newsroom)
         Session.objects.update(expire_date=Now() + timedelta(days=1))
-
         assert set(gone().values()) == {0}
 
     def test_one_of_each_kind_that_is_old_and_a_dry_run_says_so_before(
@@ -117,54 +112,34 @@ class TestWhatGoes:
 
         assert gone() == expected
         assert set(gone().values()) == {0}
-        for table in (
-            PostedForm,
-            ProviderEvent,
-            KeptForm,
-            OutsideLook,
-            Session,
-            Worker,
-            AccessAttempt,
-        ):
-            assert not table.objects.exists()
+        others = (PostedForm, ProviderEvent, KeptForm, OutsideLook, Session, Worker, AccessAttempt)
+        assert not any(table.objects.exists() for table in others)
         assert not SubscriberImport.objects.exclude(state="expired").exists()
         assert not Subscriber.objects.filter(state="pending").exists()
         assert [token.name for token in ApiToken.objects.all()] == ["lives"]
 
     def test_what_is_set_aside_or_not_ended_stays_however_old(
-        self, newsroom: Newsroom, make_older: MakeOlder
+        self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
         send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
         make_older(400)
-
         assert set(gone().values()) == {0}
-
-    def test_a_test_letter_goes_with_its_address_and_leaves_the_books_whole(
-        self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
-    ) -> None:
-        send_test(newsroom.author.pk, Content.written("A", "<p>Words</p>", ""), "me@example.net")
+        # A test letter that has ended goes whole.
         newsroom.deliver_all()
         make_older(400)
-
         assert gone()["test_letters"] == 1
-
         assert not Delivery.objects.filter(address="me@example.net").exists()
         assert not Edition.objects.filter(kind="test").exists()
         assert not Batch.objects.exists()
         assert not Attempt.objects.exists()
 
     def test_details_outlast_what_the_provider_remembers(
-        self,
-        newsroom: Newsroom,
-        six_newsletters: Edition,
-        make_older: MakeOlder,
-        settings: Any,
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder, settings: Any
     ) -> None:
         settings.DETAILS_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 45
         make_older(51)
         assert gone()["calls"] == 0
-
         make_older(2)
         assert gone()["calls"] == 1
 
@@ -175,47 +150,30 @@ class TestCalls:
     ) -> None:
         make_older(400)
         last = newsroom.attempts(six_newsletters)[-1]
-
         assert gone()["calls"] == 1
-
         assert newsroom.attempts(six_newsletters) == [last]
         assert breaches_of([six_newsletters.pk]) == []
-
-    def test_all_of_the_newest_newsletters_stay(
-        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
-    ) -> None:
-        make_older(400)
-        gone()
-
+        # All of the newest newsletters stay.
         assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
 
-    @pytest.mark.parametrize(
-        ("state", "control"), [("unknown", "running"), ("parked", "closed"), ("paused", "paused")]
-    )
     def test_of_an_edition_that_is_not_over_all_stay(
-        self,
-        newsroom: Newsroom,
-        six_newsletters: Edition,
-        make_older: MakeOlder,
-        state: str,
-        control: str,
-    ) -> None:
-        # Not the batch of the call that is old: that stays for the sake of its own batch.
-        last = newsroom.attempts(six_newsletters)[-1]
-        Batch.objects.filter(pk=last.batch_id).update(state=state, doubt_since=Now())
-        Edition.objects.filter(pk=six_newsletters.pk).update(control=control)
-        make_older(400)
-
-        assert gone()["calls"] == 0
-
-    def test_of_an_edition_with_readers_who_were_missed_all_stay_until_it_is_closed(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
-        Batch.objects.filter(edition=six_newsletters, sent=2).update(sent=1, failed=1, missed=1)
         make_older(400)
+        edition = Edition.objects.filter(pk=six_newsletters.pk)
+        # Not the batch of the call that is old: that stays for the sake of its own batch.
+        last = newsroom.attempts(six_newsletters)[-1]
+        batch = Batch.objects.filter(pk=last.batch_id)
+        before = batch.values("state", "doubt_since", "sent", "failed", "missed").get()
+        for state, control in (("unknown", "running"), ("parked", "closed"), ("paused", "paused")):
+            batch.update(state=state, doubt_since=Now())
+            edition.update(control=control)
+            assert gone()["calls"] == 0, state
+        edition.update(control="running")
+        batch.update(**before | {"sent": 0, "failed": 1, "missed": 1})
         assert gone()["calls"] == 0
-
-        Edition.objects.filter(pk=six_newsletters.pk).update(control="closed")
+        # One with readers who were missed is over when somebody closes it.
+        edition.update(control="closed")
         assert gone()["calls"] == 1
 
     def test_of_an_edition_that_is_not_reconciled_all_stay(
@@ -225,10 +183,9 @@ class TestCalls:
             control="stopped", control_reason="Restored.", unreconciled_since=Now()
         )
         make_older(400)
-
         assert gone()["calls"] == 0
 
-    def test_they_go_in_pieces_and_what_stays_between_does_not_stop_them(
+    def test_they_go_in_pieces(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         make_older(400)
@@ -237,7 +194,6 @@ class TestCalls:
             call.pk = uuid.uuid4()
             call.save(force_insert=True)
         old = next(kind for kind in kinds() if kind.name == "calls")
-
         assert old.count() == 10
         assert sum(calls(90).delete(at_once=3)) == 10
 
@@ -282,101 +238,45 @@ class TestBesideOthers:
         with transaction.atomic(), pytest.raises(transaction.TransactionManagementError):
             prune()
 
-    def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
-        self,
-        newsroom: Newsroom,
-        provider: SandboxServer,
-        make_older: MakeOlder,
-        onlooker: psycopg.Connection[Any],
-        database_url: str,
-    ) -> None:
-        one_of_each(newsroom)
-        make_older(400)
-        expected = {each.kind.name: each.number for each in would_go()}
-        with onlooker.transaction():
-            onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "prune"],
-                cwd=ROOT,
-                env=os.environ | {"DATABASE_URL": database_url},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="kept_form")
-            process.kill()
-            process.wait()
 
-        before = list(expected)[: list(expected).index("kept_forms")]
-        left = gone()
-        assert {name: left[name] for name in before} == dict.fromkeys(before, 0)
-        assert left["kept_forms"] == 1
-        assert left["looks"] == 1
+def an_old_answer(newsroom: Newsroom, make_older: MakeOlder) -> None:
+    PostedForm.objects.create(user=newsroom.author, idempotency_key="k", request_fingerprint=b"")
+    make_older(400)
 
 
-class TestTheCommand:
-    def test_it_says_a_line_for_each_kind_and_ends_with_the_counts(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
+def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: MakeOlder) -> None:
+    an_old_answer(newsroom, make_older)
+    counts = {kind.name: 0 for kind in kinds()} | {"answers": 1}
+
+    for words, said in ((["--dry-run"], "would go"), ([], "went")):
+        assert PostedForm.objects.exists()
         out = StringIO()
-
-        call_command("prune", stdout=out)
+        call_command("prune", *words, stdout=out)
 
         *lines, last = out.getvalue().splitlines()
         assert len(lines) == len(kinds())
-        assert lines[0].split(maxsplit=1) == [
-            "1",
-            "went: saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)",
-        ]
-        assert json.loads(last) == {kind.name: 0 for kind in kinds()} | {"answers": 1}
-
-    def test_a_dry_run_changes_nothing(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
-        out = StringIO()
-
-        call_command("prune", "--dry-run", stdout=out)
-
-        assert json.loads(out.getvalue().splitlines()[-1])["answers"] == 1
-        assert "1 would go: saved answers" in out.getvalue()
-        assert PostedForm.objects.exists()
+        answers = "saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)"
+        assert lines[0].split(maxsplit=1) == ["1", f"{said}: {answers}"]
+        assert json.loads(last) == counts
+    assert not PostedForm.objects.exists()
 
 
 class TestTheDailyErrand:
-    def test_a_new_installation_begins_with_it_after_an_hour(self, newsroom: Newsroom) -> None:
+    def test_a_new_installation_begins_after_an_hour_and_goes_on_once_a_day(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
         assert not daily_prune.prune_if_due(lambda: False)
-
-        assert Errand.objects.filter(
-            name="prune", due_at__gt=Now() + timedelta(minutes=50)
-        ).exists()
-
-    def test_it_is_done_once_a_day(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        daily_prune.prune_if_due(lambda: False)
-        make_older(400)
-
+        assert Errand.objects.get(name="prune").due_at > timezone.now() + timedelta(minutes=50)
+        an_old_answer(newsroom, make_older)
         assert daily_prune.prune_if_due(lambda: False)
         assert not PostedForm.objects.exists()
         assert not daily_prune.prune_if_due(lambda: False)
         make_older(1.01, "errand")
         assert daily_prune.prune_if_due(lambda: False)
 
-    def test_one_that_is_told_to_stop_stops_and_another_goes_on(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
+    def test_one_stops_and_another_goes_on(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
-
+        an_old_answer(newsroom, make_older)
         assert daily_prune.prune_if_due(lambda: True)
         assert PostedForm.objects.exists()
         assert daily_prune.prune_if_due(lambda: False)
@@ -384,10 +284,7 @@ class TestTheDailyErrand:
 
     def test_one_that_lost_its_lease_stops(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         daily_prune.prune_if_due(lambda: False)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400)
+        an_old_answer(newsroom, make_older)
 
         def another_takes_it() -> bool:
             Errand.objects.update(owner=uuid.uuid4())
@@ -396,17 +293,11 @@ class TestTheDailyErrand:
         assert daily_prune.prune_if_due(another_takes_it)
         assert PostedForm.objects.exists()
 
-    def test_it_looks_once_a_minute_and_holds_no_connection_in_between(
-        self, newsroom: Newsroom, make_older: MakeOlder
-    ) -> None:
+    def test_it_looks_once_a_minute(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         now_s = 0.0
         errand = daily_prune.DailyPrune(lambda: now_s)
         errand.work(lambda: False)
-        make_older(400)
-        PostedForm.objects.create(
-            user=newsroom.author, idempotency_key="k", request_fingerprint=b""
-        )
-        make_older(400, "idempotency")
+        an_old_answer(newsroom, make_older)
 
         now_s = 59.0
         errand.work(lambda: False)
@@ -419,8 +310,6 @@ class TestTheDailyErrand:
 
 def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: Newsroom) -> None:
     rests: list[float] = []
-
     prune(rest=rests.append)
-
     assert rests
     assert all(0 < seconds <= retention.LONGEST_REST_S for seconds in rests)

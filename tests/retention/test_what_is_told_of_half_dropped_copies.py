@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from io import StringIO
 from typing import Any
 
 import psycopg
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -43,9 +41,7 @@ def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
 ) -> None:
     for copy in Delivery.objects.filter(issue=half_dropped.issue_id):
         provider_event.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
-
     apply_all()
-
     half_dropped.refresh_from_db()
     assert half_dropped.control == "running"
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"complained"}
@@ -77,19 +73,15 @@ def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them
 
 def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(old: Edition) -> None:
     provider_event.keep(told_of(Delivery.objects.filter(issue=old.issue_id)[0], "Delivery"))
-
     with CaptureQueriesContext(connection) as asked:
         apply_all()
-
     assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
 
 
 def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(half_dropped: Edition) -> None:
     copy = Delivery.objects.filter(issue=half_dropped.issue_id)[0]
     provider_event.keep(told_of(copy, "Delivery", MessageID="another-one"))
-
     apply_all()
-
     assert not Alarm.objects.exists()
     assert not Evidence.objects.exists()
 
@@ -98,20 +90,7 @@ def test_evidence_that_came_between_goes_with_the_next_run(half_dropped: Edition
     copy = Delivery.objects.filter(issue=half_dropped.issue_id)[0]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 5
     put_on_record(copy, "m")
-
     assert dropping.left_behind() == [half_dropped.pk]
     assert sum(dropping.delete_copies(half_dropped.pk)) == 0
     assert dropping.left_behind() == []
     assert not Evidence.objects.exists()
-
-
-def test_a_run_that_goes_on_with_them_does_not_say_that_they_are_kept_for_ever(
-    half_dropped: Edition,
-) -> None:
-    out = StringIO()
-    call_command("prune", stdout=out, stderr=StringIO())
-    [line] = [line for line in out.getvalue().splitlines() if "copies of issues" in line]
-    assert line.strip() == (
-        "5 went: copies of issues that are over; kept for ever, unless dropped by hand "
-        "(DELIVERIES_KEEP_DAYS)"
-    )

@@ -31,8 +31,7 @@ def lately() -> Edition:
 
 
 class TestWhatWasTold:
-    @pytest.mark.parametrize("failures", [0, provider_event.TRIES], ids=["waits", "set aside"])
-    @pytest.mark.parametrize("by_key", [True, False], ids=["by its key", "by its tag"])
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (provider_event.TRIES, False)])
     def test_and_is_not_applied_yet_keeps_them(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
@@ -50,12 +49,6 @@ class TestWhatWasTold:
         assert provider_event.apply(event)
         assert sum(drop_old_copies()) == 5
 
-    def test_of_another_issue_keeps_none(self, old: Edition) -> None:
-        copy = Delivery.objects.filter(issue=lately().issue_id)[0]
-        provider_event.keep(told_of(copy, "Delivery"))
-
-        assert drop(old) == 5
-
 
 class TestTheNewestIssue:
     def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
@@ -64,11 +57,10 @@ class TestTheNewestIssue:
         called_back = newsroom.publish(title="Called back", hold_s=1000)
         call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
         make_older(100, "edition", "attempt", "delivery")
-
         with pytest.raises(CopiesStayError, match="newest issue"):
             drop_copies(lately())
 
-    def test_keeps_all_its_versions_also_when_a_correction_has_gone_out(
+    def test_keeps_all_its_versions(
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         first = lately()
@@ -76,7 +68,6 @@ class TestTheNewestIssue:
         publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
         newsroom.deliver_all()
         make_older(100, "edition", "attempt", "delivery")
-
         with pytest.raises(CopiesStayError, match="newest issue"):
             drop_copies(first)
         assert drop(old) == 5

@@ -34,8 +34,6 @@ def test_what_goes_is_counted_while_it_goes_and_wiped_away() -> None:
             "INSERT INTO django_session (session_key, session_data, expire_date) "
             "VALUES ('gone', '', clock_timestamp() - interval '1 year')"
         )
-
     said = shown()
-
     assert "1 sessions that have ended" in said
     assert said.endswith("\r\x1b[K")

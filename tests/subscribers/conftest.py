@@ -13,6 +13,8 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
+FileOf = Callable[..., Path]
+
 
 @dataclass
 class Printed:
@@ -37,8 +39,12 @@ class Printed:
         return {result: self.summary[result] for result in results if self.summary[result]}
 
 
+# `import_subscribers` takes a path and options, `import_rows` the rows of a file.
+ImportSubscribers = ImportRows = Callable[..., Printed]
+
+
 @pytest.fixture
-def file_of(tmp_path: Path) -> Callable[..., Path]:
+def file_of(tmp_path: Path) -> FileOf:
     """Write lines, or bytes as they are, into a file; by default under a header."""
 
     def write(
@@ -57,13 +63,23 @@ def file_of(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def import_subscribers() -> Callable[..., Printed]:
+def import_subscribers() -> ImportSubscribers:
     """`manage.py import_subscribers`."""
 
     def run(path: Path, *options: str) -> Printed:
         out = io.StringIO()
         call_command("import_subscribers", str(path), *options, stdout=out, stderr=io.StringIO())
         return Printed(out.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def import_rows(file_of: FileOf, import_subscribers: ImportSubscribers) -> ImportRows:
+    """Write a file, as `file_of` does, and import it with these options."""
+
+    def run(*lines: str, options: tuple[str, ...] = (), **words: Any) -> Printed:
+        return import_subscribers(file_of(*lines, **words), *options)
 
     return run
 

@@ -26,12 +26,11 @@ def _heed_ctrl_c() -> None:
 
 
 class ImportProcess:
-    """`manage.py import_subscribers`, or with `source` a few lines of Python in a process."""
+    """`manage.py import_subscribers` as a process."""
 
-    def __init__(self, database_url: str, *options: str, source: str = "", **settings: str) -> None:
-        program = ["-c", source] if source else ["manage.py", "import_subscribers"]
+    def __init__(self, database_url: str, *options: str, **settings: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, *program, *options],
+            [sys.executable, "manage.py", "import_subscribers", *options],
             cwd=ROOT,
             env={**os.environ, "DATABASE_URL": database_url, **settings},
             stdout=subprocess.PIPE,
@@ -64,16 +63,6 @@ class ImportProcess:
         code, output, errors = self.end()
         assert code == 0, errors
         return dict(json.loads(output.splitlines()[-1]))
-
-
-# A worker that does nothing but imports, until none is due.
-WORKER = """
-import django
-django.setup()
-from subscribers.importing import background
-while background.work(lambda: False):
-    pass
-"""
 
 
 @contextmanager
@@ -114,3 +103,11 @@ def let_the_lease_run_out(database_url: str) -> None:
             "UPDATE subscriber_import SET lease_until = clock_timestamp() - interval '1 s'"
             " WHERE lease_until IS NOT NULL"
         )
+
+
+def sign_up(somebody_else: psycopg.Connection[Any], email: str) -> None:
+    """Somebody signs up at this moment; their transaction stays open."""
+    somebody_else.execute(
+        "INSERT INTO subscriber (email, name, state, source) VALUES (%s, '', 'pending', 'sign-up')",
+        (email,),
+    )

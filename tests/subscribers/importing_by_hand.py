@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from subscribers.importing import background
+from subscribers.importing import background, receiving
+from subscribers.importing.reading import ReaderFile
+from subscribers.importing.receiving import Statement
+from subscribers.models import SubscriberImport
 from tests.publishing.window_of import Page, WindowOf
 
 IMPORTS = "/admin/newsletters/imports/"
@@ -50,3 +54,9 @@ def run_workers() -> None:
     """Have every check and import that is due seen through."""
     while background.work(lambda: False):
         pass
+
+
+def kept_in_waiting(path: Path) -> SubscriberImport:
+    """The file as it waits for a worker."""
+    with ReaderFile(path) as file, path.open("rb") as content:
+        return receiving.receive_to_import(file, content, path.name, Statement(confirmed=True))[0]

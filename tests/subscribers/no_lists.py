@@ -41,10 +41,7 @@ NO_LISTS: dict[str, tuple[bytes, str]] = {
     "a ZIP": (packed_list(), "packed file (ZIP)"),
     "an empty ZIP": (b"PK\x05\x06" + bytes(18), "The file is an empty packed file (ZIP)"),
     "a gzip": (gzip.compress(b"email\nada@example.org\n"), "The file is a packed file (gzip)"),
-    "a web page": (
-        b"\n <HTML><table><tr><td>ada@example.org",
-        "The file is a web page (HTML)",
-    ),
+    "a web page": (b"\n <HTML><table><tr><td>ada@example.org", "The file is a web page (HTML)"),
     "address cards": (
         b"\xef\xbb\xbfBEGIN:VCARD\nEMAIL:ada@example.org\n",
         "The file is a set of address cards",
@@ -59,14 +56,3 @@ NO_LISTS: dict[str, tuple[bytes, str]] = {
         "no header that names a column of addresses",
     ),
 }
-# What a spreadsheet, a phone or a mail program makes by itself.
-PICKED_BY_MISTAKE = (
-    "nothing",
-    "blanks",
-    "a workbook",
-    "an old workbook",
-    "a PDF",
-    "a PNG",
-    "a ZIP",
-    "a letter",
-)

@@ -29,9 +29,7 @@ def form_shown_at_the_desk() -> Form:
 
 
 @pytest.mark.django_db
-def test_what_the_desk_shows_leads_to_our_sign_up_page_with_what_was_typed(
-    settings: LazySettings,
-) -> None:
+def test_the_form_leads_to_our_page_with_what_was_typed(settings: LazySettings) -> None:
     settings.SITE_URL = "https://letter.example.org"
     form = form_shown_at_the_desk()
     assert form.fields.keys() == ADA.keys()

@@ -62,7 +62,6 @@ def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_s
     shut = standing_of(replace(READER, shut_out=BY_THE_PROVIDER))
     refused = standing_of(replace(READER, provider_says=[REFUSES]))
     taken = standing_of(replace(READER, provider_says=[replace(REFUSES, refuses=False)]))
-
     assert shut.sentence == "Confirmed, and yet no letter goes there: mail to it bounces."
     assert "refuses the address on the stream “broadcast”" in refused.sentence
     assert (shut.tone, refused.tone) == ("fault", "fault")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,12 +10,10 @@ from django.conf import LazySettings
 from django.db import IntegrityError, connection
 
 from delivery import chores
-from subscribers.importing import receiving
-from subscribers.importing.expiring_files import EXPIRE, expire_file
-from subscribers.importing.receiving import Statement
+from subscribers.importing.expiring_files import expire_file
 from subscribers.models import ImportPiece, LeftOutRow, Subscriber, SubscriberImport
 from tests.publishing.window_of import WindowOf
-from tests.subscribers.conftest import Printed
+from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberImportFactory
 from tests.subscribers.importing_by_hand import (
     FAIR,
@@ -80,7 +76,9 @@ def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_i
     assert not expire_file()
 
 
-def test_the_same_file_then_begins_anew_and_the_old_line_stays(window: WindowOf) -> None:
+def test_the_same_file_then_begins_anew_and_the_old_line_stays(
+    window: WindowOf, import_rows: ImportRows
+) -> None:
     first = uploaded(window)
     days_pass(7.5)
     assert expire_file()
@@ -97,21 +95,7 @@ def test_the_same_file_then_begins_anew_and_the_old_line_stays(window: WindowOf)
     ]
     assert WHAT_BECAME_OF_IT in window.get(first).words
     assert upload(window, FAIR).answer.headers["Location"] == second
-
-
-def test_the_command_imports_what_expired_as_a_new_file(
-    window: WindowOf, file_of: Callable[..., Path], import_subscribers: Callable[..., Printed]
-) -> None:
-    uploaded(window)
-    days_pass(7.5)
-    assert expire_file()
-    path = file_of(content=FAIR)
-
-    done = import_subscribers(path).summary
-    again = import_subscribers(path, "--dry-run").summary
-
-    assert (done["created"], done["added"]) == (True, 4)
-    assert again == {**done, "created": False}
+    assert import_rows(content=FAIR).summary["created"] is False
 
 
 def test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought(
@@ -135,9 +119,7 @@ def test_how_many_days_is_a_setting(window: WindowOf, settings: LazySettings) ->
     settings.IMPORT_EXPIRES_DAYS = 1
     address = uploaded(window)
     days_pass(1.5)
-
     assert expire_file()
-
     assert "not imported within 1 day, so" in window.get(address).words
 
 
@@ -150,7 +132,6 @@ def test_nothing_else_expires(state: str) -> None:
     )
     SubscriberImport.objects.update(checked_at=record.started_at)
     days_pass(1000)
-
     assert not expire_file()
 
 
@@ -170,65 +151,27 @@ def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) 
     assert not Subscriber.objects.exists()
 
 
-def test_what_somebody_decides_about_at_this_moment_is_left_alone(
+def test_a_file_being_decided_about_stays(
     window: WindowOf, somebody_else: psycopg.Connection[Any]
 ) -> None:
     uploaded(window)
     days_pass(7.5)
     somebody_else.execute("UPDATE subscriber_import SET state = 'waiting'")
-
     assert not expire_file()
-
     somebody_else.commit()
     assert not expire_file()
     run_workers()
     assert SubscriberImport.objects.get().added == 4
 
 
-def test_whoever_decides_while_it_expires_finds_it_gone(
-    window: WindowOf, somebody_else: psycopg.Connection[Any]
-) -> None:
-    address = uploaded(window)
+def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> None:
+    for extra in (b"", b"one.more@example.org;One;\r\n", b"two.more@example.org;Two;\r\n"):
+        uploaded(window, FAIR + extra)
     days_pass(7.5)
-    somebody_else.execute(EXPIRE, (7,))
-    somebody_else.commit()
-
-    assert not receiving.decide(int(address.split("/")[-2]), Statement())
-    assert SubscriberImport.objects.get().state == "expired"
-
-
-def test_killed_in_the_middle_it_is_whole_and_goes_the_next_time(
-    window: WindowOf, database_url: str
-) -> None:
-    uploaded(window)
-    days_pass(7.5)
-    worker = psycopg.connect(database_url)
-    worker.execute(EXPIRE, (7,))
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [worker.info.backend_pid])
-    worker.close()
-
-    assert SubscriberImport.objects.get().state == "checked"
-    assert ImportPiece.objects.exists()
-    assert LeftOutRow.objects.exists()
-    assert expire_file()
-
-
-def test_they_go_one_at_a_time(window: WindowOf) -> None:
-    uploaded(window)
-    uploaded(window, FAIR + b"one.more@example.org;One;\r\n")
-    days_pass(7.5)
-
-    assert [expire_file() for _ in range(3)] == [True, True, False]
-
-
-def test_every_worker_does_it(window: WindowOf) -> None:
-    uploaded(window)
-    days_pass(7.5)
-
+    assert [expire_file(), expire_file()] == [True, True]
     chores.do_all()
-
-    assert SubscriberImport.objects.get().state == "expired"
+    assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
+    assert not expire_file()
 
 
 @pytest.mark.parametrize(

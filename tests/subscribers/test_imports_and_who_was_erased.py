@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from subscribers.erasing import erase
 from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber, SubscriberImport
-from tests.subscribers.conftest import Printed
+from tests.subscribers.conftest import ImportRows
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 from tests.subscribers.signing_up_by_hand import ADA, press, sign_up, the_one
 
 pytestmark = pytest.mark.django_db
-
-FileOf = Callable[..., Path]
-Import = Callable[..., Printed]
 
 
 @pytest.fixture(autouse=True)
@@ -27,31 +21,25 @@ def _erased() -> None:
 
 @pytest.mark.parametrize("options", [[], ["--confirmed"]])
 def test_they_are_left_out_with_a_reason_and_the_others_go_in(
-    file_of: FileOf, import_subscribers: Import, options: list[str]
+    import_rows: ImportRows, options: list[str]
 ) -> None:
-    printed = import_subscribers(file_of(f"{ADA.upper()},Ada", "new@example.org,New"), *options)
+    printed = import_rows(f"{ADA.upper()},Ada", "new@example.org,New", options=options)
     assert printed.counts == {"added": 1, "skipped": 1}
     assert "had their record erased" in printed.text
     assert not Subscriber.objects.filter(email_key=ADA).exists()
-
-
-def test_the_report_does_not_put_their_address_on_record_once_more(
-    file_of: FileOf, import_subscribers: Import
-) -> None:
-    import_subscribers(file_of(f"{ADA},Ada"))
     assert LeftOutRow.objects.get().email == ""
     assert tables_that_hold(ADA) == []
 
 
 @pytest.mark.parametrize("has_confirmed", [True, False])
 def test_who_signed_up_again_since_is_known_like_anybody_else(
-    file_of: FileOf, import_subscribers: Import, has_confirmed: bool
+    import_rows: ImportRows, has_confirmed: bool
 ) -> None:
     sign_up(ADA)
     if has_confirmed:
         press(the_one())
     state = the_one().state
-    assert import_subscribers(file_of(f"{ADA},Ada")).counts == {"known": 1}
+    assert import_rows(f"{ADA},Ada").counts == {"known": 1}
     assert the_one().state == state
 
 
@@ -65,9 +53,7 @@ def test_who_signed_up_again_since_is_known_like_anybody_else(
         },
     ],
 )
-def test_what_an_import_under_way_remembers_of_them_goes_with_them(
-    read_as: dict[str, object],
-) -> None:
+def test_what_an_import_remembers_goes_too(read_as: dict[str, object]) -> None:
     reader = SubscriberFactory(email="bram@example.org")
     under_way = SubscriberImportFactory()
     for line, key in enumerate(("bram@example.org", "other@example.org"), 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from subscribers.models import (
     SubscriberImport,
 )
 from tests.publishing.window_of import Page, WindowOf
+from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list
 from tests.subscribers.importing_by_hand import (
     FAIR,
@@ -33,7 +33,7 @@ from tests.subscribers.importing_by_hand import (
     upload,
     uploaded,
 )
-from tests.subscribers.no_lists import NO_LISTS, PICKED_BY_MISTAKE
+from tests.subscribers.no_lists import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -105,9 +105,7 @@ def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_con
     }
 
 
-def test_with_consent_given_elsewhere_they_are_confirmed_and_who_said_so_is_on_record(
-    window: WindowOf,
-) -> None:
+def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
     address = uploaded(window)
 
     window.post(
@@ -129,29 +127,20 @@ def test_with_consent_given_elsewhere_they_are_confirmed_and_who_said_so_is_on_r
     assert "Signed list at the village fair" in window.get(address).words
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
+def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: WindowOf) -> None:
+    address = uploaded(window)
+    for fields, sentence in (
         ({"states_it": "yes", "where": "  "}, "Say where and how they gave their consent"),
         ({"where": "At the fair"}, "Tick that these people gave their consent elsewhere"),
         ({"states_it": "yes", "where": "x" * 301}, "This has 301 characters; at most 300 are kept"),
-    ],
-)
-def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(
-    window: WindowOf, fields: dict[str, str], sentence: str
-) -> None:
-    address = uploaded(window)
-
-    page = window.post(f"{address}import/", consent="elsewhere", **fields)
-
-    assert page.status == 200
-    assert sentence in page.words
-    assert SubscriberImport.objects.get().state == "checked"
+    ):
+        page = window.post(f"{address}import/", consent="elsewhere", **fields)
+        assert page.status == 200
+        assert sentence in page.words
+        assert SubscriberImport.objects.get().state == "checked"
 
 
-def test_wrong_letters_are_seen_before_anything_is_imported_and_not_kept_afterwards(
-    window: WindowOf,
-) -> None:
+def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
     rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
     address = uploaded(window, rows.encode("iso8859-2"))
     assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
@@ -170,9 +159,8 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
     address = uploaded(window)
 
     window.post(f"{address}import/", consent="ask")
-    again = window.post(
-        f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair"
-    )
+    elsewhere = {"consent": "elsewhere", "states_it": "yes", "where": "At the fair"}
+    again = window.post(f"{address}import/", **elsewhere)
     run_workers()
 
     assert again.status == 303
@@ -181,39 +169,29 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
     assert LogEntry.objects.filter(change_message__startswith="Imported").count() == 1
 
 
-def test_an_upload_sent_twice_is_one_import_and_leads_to_the_same_page(window: WindowOf) -> None:
-    first, second = upload(window, FAIR), upload(window, FAIR, "the same again.csv")
-
-    assert first.answer.headers["Location"] == second.answer.headers["Location"]
-    assert SubscriberImport.objects.count() == 1
-    assert (
-        "was uploaded before and is not imported yet"
-        in window.get(second.answer.headers["Location"]).words
-    )
-
-
-def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
-    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
-
-    page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
-
-    assert "2 files came; choose one after the other." in page.words
-    assert not SubscriberImport.objects.exists()
-
-
-def test_a_file_that_was_imported_shows_its_report_and_does_nothing_again(window: WindowOf) -> None:
+def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> None:
     address = uploaded(window)
+    again = upload(window, FAIR, "the same again.csv")
+    assert again.answer.headers["Location"] == address
+    assert "was uploaded before and is not imported yet" in window.get(address).words
     window.post(f"{address}import/", consent="ask")
     run_workers()
 
-    answer = upload(window, FAIR)
+    assert upload(window, FAIR).answer.headers["Location"] == address
     run_workers()
 
-    assert answer.answer.headers["Location"] == address
     page = window.get(address)
     assert "The content of this file was imported before. Nothing was done now." in page.words
     assert "Import 2 readers" not in page.words
     assert ConsentRecord.objects.count() == 2
+    assert SubscriberImport.objects.count() == 1
+
+
+def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
+    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
+    page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
+    assert "2 files came; choose one after the other." in page.words
+    assert not SubscriberImport.objects.exists()
 
 
 def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: WindowOf) -> None:
@@ -227,32 +205,23 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
         assert not rows.objects.exists()
     assert window.get(address).status == 404
     assert window.post(f"{address}drop/").status == 404
-    # The same file may come again.
-    assert uploaded(window) != address
+    # The same file may come again, and be dropped while a worker is to check it.
+    again = upload(window, FAIR).answer.headers["Location"]
+    assert again != address
+    window.post(f"{again}drop/")
+    assert not background.work(lambda: False)
+    assert not SubscriberImport.objects.exists()
 
 
 def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
-
     answer = window.post(f"{address}drop/")
-
     assert answer.answer.headers["Location"] == address
     assert SubscriberImport.objects.get().state == "waiting"
 
 
-def test_a_check_that_is_under_way_can_be_dropped_and_its_worker_stops(window: WindowOf) -> None:
-    address = upload(window, FAIR).answer.headers["Location"]
-
-    window.post(f"{address}drop/")
-
-    assert not background.work(lambda: False)
-    assert not SubscriberImport.objects.exists()
-
-
-def test_the_page_says_how_far_it_is_and_loads_itself_again_without_a_script(
-    window: WindowOf,
-) -> None:
+def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
     address = upload(window, FAIR).answer.headers["Location"]
 
     page = window.get(address)
@@ -291,28 +260,27 @@ def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
 def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
-
-    assert list(
-        LogEntry.objects.order_by("id").values_list("user__username", "change_message")
-    ) == [
+    said = LogEntry.objects.order_by("id").values_list("user__username", "change_message")
+    assert list(said) == [
         ("edith", "Uploaded to be checked."),
         ("edith", "Imported, asking each reader to confirm."),
     ]
     assert SubscriberImport.objects.get().imported_by == window.author
 
 
-@pytest.mark.parametrize("kind", PICKED_BY_MISTAKE)
-def test_a_file_that_is_no_list_is_refused_with_one_sentence_and_nothing_is_kept(
-    window: WindowOf, kind: str
-) -> None:
-    content, sentence = NO_LISTS[kind]
-
-    page = upload(window, content)
-
-    assert page.status == 200
-    assert "Nothing was taken in." in page.words
-    assert sentence in page.words
+def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: Any) -> None:
+    settings.IMPORT_MAX_MB = 1
+    too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
+    for content, sentence in (
+        NO_LISTS["a workbook"],
+        (too_large, "The file is larger than the 1 MB that IMPORT_MAX_MB allows"),
+    ):
+        page = upload(window, content)
+        assert page.status == 200
+        assert "Nothing was taken in." in page.words
+        assert sentence in page.words
     assert not SubscriberImport.objects.exists()
+    assert "Choose a file first." in window.post(IMPORTS).words
 
 
 def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf) -> None:
@@ -331,22 +299,6 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
     assert "An import is under way" not in both.get().words
 
 
-def test_pressing_without_a_file_says_so(window: WindowOf) -> None:
-    assert "Choose a file first." in window.post(IMPORTS).words
-
-
-def test_a_file_that_is_too_large_is_refused_wherever_it_stands_in_the_form(
-    window: WindowOf, settings: Any
-) -> None:
-    settings.IMPORT_MAX_MB = 1
-
-    page = upload(window, b"email,name\n" + b"ada@example.org,Ada\n" * 60_000)
-
-    assert page.status == 200
-    assert "The file is larger than the 1 MB that IMPORT_MAX_MB allows" in page.words
-    assert not SubscriberImport.objects.exists()
-
-
 def test_an_upload_is_cut_off_where_it_becomes_too_large(
     window: WindowOf, settings: Any, tmp_path: Path
 ) -> None:
@@ -354,83 +306,39 @@ def test_an_upload_is_cut_off_where_it_becomes_too_large(
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     handler = BoundedUpload(1024 * 1024)
     handler.new_file("file", "list.csv", "text/csv", None)
-
     handler.receive_data_chunk(b"x" * 1024 * 1024, 0)
     with pytest.raises(StopUpload):
         handler.receive_data_chunk(b"x", 1024 * 1024)
-
     assert handler.is_over
 
 
 def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(window.author)
-
     for address in (IMPORTS, f"{IMPORTS}1/import/", f"{IMPORTS}1/drop/"):
         answer = strict.post(address, {"file": SimpleUploadedFile("a.csv", FAIR)}, secure=True)
         assert answer.status_code == 403
     assert not SubscriberImport.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "way", ["", "1/", "1/progress.json", "1/rejects.csv", "1/import/", "1/drop/"]
-)
-def test_it_is_for_those_who_may_manage_readers(window: WindowOf, way: str) -> None:
+def test_it_is_for_those_who_may_manage_readers(window: WindowOf) -> None:
     publisher = WindowOf(someone("paul", "publish_edition"))
-
-    assert publisher.get(f"{IMPORTS}{way}").status == 403
-    assert publisher.client.post(f"{IMPORTS}{way}", secure=True).status_code == 403
-    stranger = Client().get(f"{IMPORTS}{way}", secure=True)
-    assert stranger.status_code == 302
-    assert stranger.headers["Location"] == f"/admin/login/?next={IMPORTS}{way}"
-
-
-REAL_FILES: dict[str, tuple[bytes, dict[str, str]]] = {
-    "UTF-8 with a mark": (
-        "\ufeffemail,name\nada@example.org,Nóra\n".encode(),
-        {"ada@example.org": "Nóra"},
-    ),
-    "UTF-16": ("email,name\nada@example.org,Nóra\n".encode("utf-16"), {"ada@example.org": "Nóra"}),
-    "Windows-1252 and semicolons": (
-        "E-Mail;Name\r\nada@example.org;Zoë\r\n".encode("cp1252"),
-        {"ada@example.org": "Zoë"},
-    ),
-    "tabs": (b"email\tname\nada@example.org\tAda\n", {"ada@example.org": "Ada"}),
-    "no header": (
-        b"ada@example.org,Ada Whitlock\nbob@example.org,Bob Reed\n",
-        {"ada@example.org": "Ada Whitlock", "bob@example.org": "Bob Reed"},
-    ),
-    "quoted newlines": (b'email,name\nada@example.org,"Ada\nW."\n', {"ada@example.org": "Ada W."}),
-    "a NUL byte": (
-        b"email,name\nada@example.org,Ada\nbo\0b@example.org,Bob\ncy@example.org,Cy\n",
-        {"ada@example.org": "Ada", "cy@example.org": "Cy"},
-    ),
-    "a line of 10 MB": (
-        b"email,name\nada@example.org,Ada\n" + b"x" * 10_000_000 + b"\ncy@example.org,Cy\n",
-        {"ada@example.org": "Ada", "cy@example.org": "Cy"},
-    ),
-}
+    for way in ("", "1/", "1/progress.json", "1/rejects.csv", "1/import/", "1/drop/"):
+        assert publisher.get(f"{IMPORTS}{way}").status == 403
+        assert publisher.client.post(f"{IMPORTS}{way}", secure=True).status_code == 403
+        stranger = Client().get(f"{IMPORTS}{way}", secure=True)
+        assert stranger.status_code == 302
+        assert stranger.headers["Location"] == f"/admin/login/?next={IMPORTS}{way}"
 
 
-@pytest.mark.parametrize("kind", REAL_FILES)
-def test_real_files_come_in_by_upload(kind: str, window: WindowOf) -> None:
-    content, readers = REAL_FILES[kind]
-    Subscriber.objects.filter(state="pending").delete()
-
-    address = uploaded(window, content)
+def test_real_files_come_in_by_upload_and_by_the_command(
+    window: WindowOf, import_rows: ImportRows
+) -> None:
+    content = '\ufeffE-Mail;Name\r\nada@example.org;"Zoë\r\nW."\r\nbo\0b@example.org;B\r\n'
+    address = uploaded(window, content.encode("utf-16-le"))
     window.post(f"{address}import/", consent="ask")
     run_workers()
-
     brought = Subscriber.objects.filter(source="import")
-    assert dict(brought.values_list("email", "name")) == readers
-
-
-def test_the_same_files_come_in_by_the_command(
-    window: WindowOf, file_of: Callable[..., Any], import_subscribers: Callable[..., Any]
-) -> None:
-    for kind, (content, readers) in REAL_FILES.items():
-        summary = import_subscribers(file_of(content=content, name=f"{kind}.csv")).summary
-
-        brought = Subscriber.objects.filter(email__in=readers)
-        assert set(brought.values_list("email", flat=True)) == set(readers), kind
-        assert summary["rows"] == summary["added"] + summary["known"] + summary["rejected"]
+    assert dict(brought.values_list("email", "name")) == {"ada@example.org": "Zoë W."}
+    printed = import_rows(content=f"{content}cy@example.org;Cy".encode())
+    assert printed.counts == {"added": 1, "known": 1, "rejected": 1}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import email
 import http.client
-import uuid
 from email.message import Message
 from urllib.parse import urlsplit
 
@@ -15,17 +14,14 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from delivery.models import Delivery, Edition
-from delivery.queue.claim import claim
-from delivery.queue.start import Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import ConsentRecord, Subscriber
 from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.test_starting_a_call import a_call_held_by
-from tests.delivery.test_worker_processes import StartWorker, held, start_worker
 
-__all__ = ["newsroom", "provider", "start_worker"]
+__all__ = ["newsroom", "provider"]
 
 URLENCODED = ("application/x-www-form-urlencoded", b"List-Unsubscribe=One-Click")
 PARTS = (
@@ -50,23 +46,7 @@ def outcome(edition: Edition, who: Subscriber) -> str:
     return Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).outcome
 
 
-def test_who_leaves_after_their_batch_was_claimed_is_taken_out_of_the_call(
-    newsroom: Newsroom,
-) -> None:
-    edition = newsroom.publish(readers=3)
-    claimed = claim(uuid.uuid4(), lease_s=30)
-    assert claimed is not None
-
-    leaves(reader(1))
-    started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
-
-    assert isinstance(started, Started)
-    assert list(started.recipients) == [reader(0).pk, reader(2).pk]
-    assert outcome(edition, reader(1)) == "withdrawn"
-    assert newsroom.books(edition).withdrawn == 1
-
-
-def test_who_leaves_while_their_copy_is_in_the_air_gets_that_one_and_no_other(
+def test_who_leaves_during_the_call_gets_that_copy(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
@@ -80,28 +60,6 @@ def test_who_leaves_while_their_copy_is_in_the_air_gets_that_one_and_no_other(
     newsroom.deliver_all()
     assert following.audience == 2
     assert provider.sandbox.summary()["accepted"] == 5
-
-
-def test_who_leaves_while_a_worker_is_at_it_gets_nothing_more_of_that_issue(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=100)
-    provider.sandbox.set_fault("hold", moment="before_accept", calls=1)
-    # One call at a time, of as many copies as a batch was cut to when the edition was published.
-    worker = start_worker("--until-empty", "--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
-    second = newsroom.publish()
-
-    leaves(reader(99))
-    provider.sandbox.gate.release()
-
-    assert worker.end() == 0, worker.errors
-    assert outcome(edition, reader(99)) == "sent"
-    assert outcome(second, reader(99)) == "withdrawn"
-    assert newsroom.books(second).sent == 99
-
-
-# --- As a mailbox provider sees it ----------------------------------------------------------------
 
 
 def mail_from_the_inbox(provider: SandboxServer, edition: Edition, who: Subscriber) -> Message:
@@ -143,9 +101,15 @@ def knock(server: LiveServer, method: str, address: str, kind: str = "", body: b
 def test_a_mail_out_of_the_inbox_makes_its_reader_leave_by_one_click(
     newsroom: Newsroom, provider: SandboxServer, live_server: LiveServer, kind: str, body: bytes
 ) -> None:
-    edition = newsroom.publish(readers=2)
+    edition = newsroom.publish(readers=2, html="<p>Dear {{ name|reader }}</p>")
     newsroom.deliver_all()
-    address = one_click_address(mail_from_the_inbox(provider, edition, reader(1)))
+    mail = mail_from_the_inbox(provider, edition, reader(1))
+    address = one_click_address(mail)
+    for part in mail.walk():
+        if part.get_content_maintype() == "text":
+            payload = part.get_payload(decode=True)
+            assert isinstance(payload, bytes)
+            assert address in payload.decode()
 
     assert knock(live_server, "GET", address) == 200
     assert knock(live_server, "HEAD", address) == 200
@@ -157,22 +121,6 @@ def test_a_mail_out_of_the_inbox_makes_its_reader_leave_by_one_click(
     assert reader(1).state == "unsubscribed"
     assert reader(0).state == "confirmed"
     assert ConsentRecord.objects.get().how == "one-click"
-
-
-def test_the_link_in_both_parts_of_the_mail_is_the_same_address(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(readers=1, html="<p>Dear {{ name|reader }}</p>")
-    newsroom.deliver_all()
-
-    mail = mail_from_the_inbox(provider, edition, reader(0))
-
-    address = one_click_address(mail)
-    for part in mail.walk():
-        if part.get_content_maintype() == "text":
-            payload = part.get_payload(decode=True)
-            assert isinstance(payload, bytes)
-            assert address in payload.decode()
 
 
 def test_where_the_provider_handles_unsubscribes_the_mail_bears_its_link_and_ours_still_works(

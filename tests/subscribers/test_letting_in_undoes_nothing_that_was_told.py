@@ -58,9 +58,7 @@ def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
     assert shutting_out.shut_out(ann.pk)
     tell(kind)
     assert standing() == ("manual", "operator", True)
-
     assert shutting_out.let_in(ann.pk)
-
     assert standing() == (reason, "provider", True)
     assert RegisteredReaders().shut_out(["ann@example.net"]) == {"ann@example.net"}
     assert not SuppressionChange.objects.filter(change="reactivate").exists()
@@ -74,23 +72,17 @@ def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool)
     assert shutting_out.shut_out(ann.pk)
     tell("SpamComplaint")
     tell("HardBounce")
-
     assert shutting_out.let_in(ann.pk)
-
     assert standing() == ("complaint", "provider", True)
 
 
-def test_what_somebody_of_the_account_entered_meanwhile_is_the_operators_word_as_well(
-    ann: Subscriber,
-) -> None:
+def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
     assert shutting_out.shut_out(ann.pk)
     told = Suppressed(
         address="ann@example.net", at=AT, reason="ManualSuppression", origin="Customer"
     )
     RegisteredReaders().told([told])
-
     assert shutting_out.let_in(ann.pk)
-
     assert standing() == ("manual", "operator", False)
     assert SuppressionChange.objects.filter(change="reactivate").exists()
 
@@ -117,7 +109,5 @@ def test_what_came_after_their_own_opt_in_stands(ann: Subscriber) -> None:
     tell("HardBounce")
     assert shutting_out.shut_out(ann.pk)
     tell("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
-
     assert shutting_out.let_in(ann.pk)
-
     assert standing() == ("complaint", "provider", True)

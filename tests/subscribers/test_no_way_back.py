@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +13,21 @@ from django.conf import LazySettings
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
-from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
+from django.db import transaction
 
 from delivery import polling
 from delivery.models import Edition
 from newsletter_site.api_document import document
 from postmark_sandbox.server import SandboxServer
 from subscribers.audience import confirmed
-from subscribers.importing import background
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from subscribers.told import GRAVER
 from tests.delivery import webhooks
 from tests.newsletter_site.calling import API, Program
 from tests.publishing.window_of import WindowOf
-from tests.subscribers.factories import SubscriberFactory
-from tests.subscribers.signing_up_by_hand import ADA, link, press, sign_up, visitor
+from tests.subscribers.importing_by_hand import run_workers
+from tests.subscribers.signing_up_by_hand import ADA, press, sign_up
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,72 +66,41 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _stays_away(gone: Subscriber) -> Any:
-    """What every test here ends with: she stands as she stood, and is in nobody's audience."""
+def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
+    """What every test here ends with: she stays as she was, and is in nobody's audience."""
     before = GRAVER.index(gone.state)
     left_at, gone_at = gone.unsubscribed_at, gone.gone_at
-    yield
-    gone.refresh_from_db()
-    assert GRAVER.index(gone.state) >= before
-    assert gone_at is not None
-    assert gone.gone_at >= gone_at
-    if left_at is not None:
-        assert gone.unsubscribed_at == left_at
-    assert gone.pk not in confirmed().values_list("id", flat=True)
+
+    def look() -> None:
+        gone.refresh_from_db()
+        assert GRAVER.index(gone.state) >= before
+        assert gone_at is not None
+        assert gone.gone_at >= gone_at
+        if left_at is not None:
+            assert gone.unsubscribed_at == left_at
+        assert gone.pk not in confirmed().values_list("id", flat=True)
+
+    yield look
+    look()
 
 
-@pytest.mark.parametrize("options", [[], ["--confirmed"]])
-def test_an_import_by_the_command_leaves_her_out_and_says_why(
-    gone: Subscriber, file: Path, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    call_command("import_subscribers", str(file), *options)
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (told["added"], told["skipped"]) == (1, 1)
-
-
-def test_an_import_in_the_admin_that_states_consent_leaves_her_out(
+def test_an_import_with_consent_leaves_her_out(
     gone: Subscriber, operator: WindowOf, file: Path
 ) -> None:
     upload = SimpleUploadedFile("list.csv", file.read_bytes())
     answer = operator.post(f"{DESK}imports/", file=upload)  # type: ignore[arg-type]
     page = answer.answer.headers["Location"]
-    _run_workers()
+    run_workers()
     decided = operator.post(
         f"{page}import/", consent="elsewhere", states_it="yes", where="They said so at the fair."
     )
     assert decided.status == 303, decided.words
-    _run_workers()
+    run_workers()
     assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
 
 
-@pytest.mark.parametrize("statement", [{}, {"confirmed": True, "where": "She said so."}])
-def test_a_program_that_adds_her_leaves_her_out_and_is_told_why(
-    gone: Subscriber, operator: WindowOf, statement: dict[str, Any]
-) -> None:
-    program = Program(operator.author)
-    for address in (ADA, ADA.upper()):
-        told = program.post("/readers/", {"address": address, "name": "Ada", **statement}).json()
-        assert told["result"] == "skipped"
-        assert told["reason"]
-
-
-def test_a_list_that_a_program_imports_with_consent_stated_leaves_her_out(
-    gone: Subscriber, operator: WindowOf, file: Path
-) -> None:
-    program = Program(operator.author)
-    brought = program.post("/imports/", file.read_bytes(), content_type="text/csv").json()
-    _run_workers()
-    decided = program.post(
-        f"/imports/{brought['import']}/import/", {"confirmed": True, "where": "They said so."}
-    )
-    assert decided.status_code == 200
-    _run_workers()
-    assert Subscriber.objects.get(email="new@posthouse.example.org").state == "confirmed"
-
-
-def test_every_other_call_of_a_program_leaves_her_as_she_is(
-    gone: Subscriber, operator: WindowOf
-) -> None:
+@pytest.mark.parametrize("gone", ["unsubscribed"], indirect=True)
+def test_no_call_of_a_program_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
     """Whatever the document of the API has, but to erase her: that is her being away for good."""
     program = Program(operator.author)
     program.post("/issues/", {"title": "Swifts", "text": "They have gone."})
@@ -153,31 +119,22 @@ def test_every_other_call_of_a_program_leaves_her_as_she_is(
     assert tried > 100
 
 
-def _run_workers() -> None:
-    while background.work(lambda: False):
-        pass
+EVENTS: list[dict[str, Any]] = [
+    {"RecordType": "SubscriptionChange", "SuppressSending": False, "Origin": "Recipient"},
+    {"RecordType": "SubscriptionChange", "SuppressSending": False, "Origin": "Customer"},
+    {"RecordType": "Delivery", "DeliveredAt": LATER},
+    {"RecordType": "Open", "ReceivedAt": LATER},
+    {"RecordType": "Bounce", "Type": "Subscribe", "ID": 7, "Inactive": False},
+    {"RecordType": "Bounce", "Type": "AddressChange", "ID": 8, "Inactive": False},
+]
 
 
-@pytest.mark.parametrize("stream", ["broadcast", "outbound"])
-@pytest.mark.parametrize(
-    "event",
-    [
-        {"RecordType": "SubscriptionChange", "SuppressSending": False, "Origin": "Recipient"},
-        {"RecordType": "SubscriptionChange", "SuppressSending": False, "Origin": "Customer"},
-        {"RecordType": "Delivery", "DeliveredAt": LATER},
-        {"RecordType": "Open", "ReceivedAt": LATER},
-        {"RecordType": "Bounce", "Type": "Subscribe", "ID": 7, "Inactive": False},
-        {"RecordType": "Bounce", "Type": "AddressChange", "ID": 8, "Inactive": False},
-    ],
-    ids=lambda event: " ".join(str(value) for value in event.values()),
-)
-def test_nothing_that_the_provider_tells_brings_her_back(
-    gone: Subscriber, settings: LazySettings, event: dict[str, Any], stream: str
+def test_no_event_brings_her_back(
+    gone: Subscriber, settings: LazySettings, stays_away: Callable[[], None]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = webhooks.USER
     settings.POSTMARK_WEBHOOK_PASSWORD = webhooks.PASSWORD
-    whole = {
-        "MessageStream": stream,
+    about = {
         "MessageID": None,
         "Email": ADA,
         "Recipient": ADA,
@@ -185,87 +142,23 @@ def test_nothing_that_the_provider_tells_brings_her_back(
         "BouncedAt": LATER,
         "SuppressionReason": None,
         "Metadata": {},
-        **event,
     }
-    assert webhooks.post(whole) == 200
-
-
-def test_a_provider_whose_lists_do_not_name_her_brings_her_not_back(
-    gone: Subscriber, settings: LazySettings
-) -> None:
+    for stream, event in itertools.product(("broadcast", "outbound"), EVENTS):
+        assert webhooks.post({"MessageStream": stream, **about, **event}) == 200
+        stays_away()
+    # Nor does a provider whose lists do not name her.
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         polling.poll(lambda: False)
         assert server.sandbox.calls.count > 0
 
 
-def test_signing_up_alone_brings_her_not_back(gone: Subscriber) -> None:
-    assert sign_up(ADA, "Ada").status_code == 200
-
-
-def test_a_program_that_opens_her_fresh_link_brings_her_not_back(gone: Subscriber) -> None:
-    sign_up(ADA)
-    gone.refresh_from_db()
-    assert visitor().get(link(gone, gone.requests)).status_code == 200
-    visitor().head(link(gone, gone.requests))
-
-
-def test_a_press_behind_the_link_from_before_she_went_brings_her_not_back(
-    gone: Subscriber,
-) -> None:
-    press(gone, request=1)
-
-
-def test_a_press_behind_a_link_that_nobody_asked_for_brings_her_not_back(gone: Subscriber) -> None:
-    press(gone, request=2)
-
-
-def test_what_can_be_done_at_the_desk_brings_her_not_back(
-    gone: Subscriber, operator: WindowOf
-) -> None:
+def test_no_action_at_the_desk_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
     for action in ("shut-out", "let-in", "unsubscribe", "confirm", "edit", "resubscribe"):
         operator.post(f"{DESK}readers/{gone.pk}/{action}/", state="confirmed", email=ADA)
-
-
-def test_the_admin_has_no_page_that_edits_readers_or_what_is_held_about_them(
-    gone: Subscriber,
-) -> None:
+    # The admin has no page that edits readers or what is held about them.
     ours = set(apps.get_app_config("subscribers").get_models())
     assert ours.isdisjoint(admin.site._registry)
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        lambda reader: reader.save(),
-        lambda reader: reader.delete(),
-        lambda reader: Subscriber.objects.filter(pk=reader.pk).update(
-            state="pending", confirmed_at=None, unsubscribed_at=None
-        ),
-        lambda reader: Subscriber.objects.filter(pk=reader.pk).update(
-            state="confirmed", confirmed_at=Now(), unsubscribed_at=None
-        ),
-        lambda reader: SubscriberFactory(email=reader.email.upper()),
-    ],
-    ids=["save", "delete", "pending again", "confirmed again", "a second row"],
-)
-def test_no_code_that_writes_to_the_table_brings_her_back(
-    gone: Subscriber, attempt: Callable[[Subscriber], object]
-) -> None:
-    edited = Subscriber.objects.get(pk=gone.pk)
-    edited.state, edited.unsubscribed_at = "confirmed", None
-    with pytest.raises(IntegrityError), transaction.atomic():
-        attempt(edited)
-
-
-@pytest.mark.parametrize("gone", ["unsubscribed"], indirect=True)
-def test_a_reader_who_left_is_told_nothing_and_goes_on_being_away_when_all_is_tried_in_a_row(
-    gone: Subscriber, operator: WindowOf, file: Path
-) -> None:
-    sign_up(ADA)
-    call_command("import_subscribers", str(file), "--confirmed")
-    operator.post(f"{DESK}readers/{gone.pk}/let-in/")
-    press(gone, request=1)
 
 
 def test_her_own_fresh_opt_in_alone_does(gone: Subscriber) -> None:

@@ -6,7 +6,6 @@ import re
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
 from django.test import Client
 
 from delivery.models import Delivery, Edition
@@ -16,17 +15,14 @@ from subscribers import consent
 from subscribers.asking_for_record import NOBODY
 from subscribers.models import Bounce, ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
-from subscribers.record import record_of
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.test_starting_a_call import a_call_held_by
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.signing_up_by_hand import ADA, days_pass
 from tests.subscribers.test_erasing import an_event
 
 __all__ = ["newsroom", "provider"]
-
-ADA = "ada@posthouse.example.org"
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +40,7 @@ def mails_to(reader: Subscriber) -> list[int]:
     """The numbers of the mails with the way to their record."""
     return sorted(
         Delivery.objects.filter(
-            recipient=reader.pk,
-            issue__in=Edition.objects.filter(kind="record").values("issue"),
+            recipient=reader.pk, issue__in=Edition.objects.filter(kind="record").values("issue")
         ).values_list("version", flat=True)
     )
 
@@ -62,56 +57,23 @@ def asked(reader: Subscriber) -> str:
     return link_of(reader)
 
 
-def days_pass(days: int) -> None:
-    """What is in the ledger becomes so many days older. It needs a superuser."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
-        cursor.execute("UPDATE consent_record SET at = at - make_interval(days => %s)", [days])
-        cursor.execute("RESET session_replication_role")
-
-
-# --- Asking ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db
-@pytest.mark.parametrize("state", Subscriber.State.values)
-def test_whoever_is_held_is_mailed_a_link_wherever_they_stand(state: str) -> None:
-    reader = SubscriberFactory(email=ADA, state=state)
-
-    ask(ADA.upper())
-
-    assert mails_to(reader) == [1]
-    line = ConsentRecord.objects.get()
-    assert (line.act, line.how, line.network) == ("record asked", "form", "203.0.113.0/24")
-    reader.refresh_from_db()
-    assert (reader.state, reader.record_requests) == (state, 1)
-
-
-@pytest.mark.django_db
-def test_the_answer_is_the_same_for_every_address() -> None:
-    SubscriberFactory(email=ADA)
-    SubscriberFactory(email="left@posthouse.example.org", state="unsubscribed")
+def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None:
+    held = {state: SubscriberFactory(state=state) for state in Subscriber.State.values}
     SuppressionFactory(address_key="shut@posthouse.example.org")
 
-    answers = [
-        ask(address)
-        for address in (
-            ADA,
-            "left@posthouse.example.org",
-            "shut@posthouse.example.org",
-            "nobody@posthouse.example.org",
-        )
-    ]
+    answers = [ask(reader.email.upper()) for reader in held.values()]
+    answers += [ask(f"{who}@posthouse.example.org") for who in ("shut", "nobody")]
 
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
-
-
-@pytest.mark.django_db
-def test_who_is_not_held_is_not_mailed_and_not_kept() -> None:
-    ask("nobody@posthouse.example.org")
-
-    assert not Delivery.objects.exists()
+    for state, reader in held.items():
+        assert mails_to(reader) == [1]
+        line = ConsentRecord.objects.get(subscriber=reader)
+        assert (line.act, line.how, line.network) == ("record asked", "form", "203.0.113.0/24")
+        reader.refresh_from_db()
+        assert (reader.state, reader.record_requests) == (state, 1)
+    assert Delivery.objects.count() == len(held)
     assert tables_that_hold("nobody@posthouse") == []
 
 
@@ -119,10 +81,8 @@ def test_who_is_not_held_is_not_mailed_and_not_kept() -> None:
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
     consent.record(reader.pk, "asked", "form", request=1)
-
     for _ in range(4):
         assert ask(ADA).status_code == 200
-
     assert mails_to(reader) == [1, 2]
     days_pass(1)
     ask(ADA)
@@ -131,14 +91,10 @@ def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
-def test_a_network_asks_so_often_an_hour_whomever_it_asks_about(
-    settings: LazySettings, address: str
-) -> None:
+def test_a_network_asks_so_often_an_hour(settings: LazySettings, address: str) -> None:
     settings.SIGN_UPS_PER_HOUR = 10
     SubscriberFactory(email=ADA)
-
     answers = [ask(address) for _ in range(11)]
-
     assert [answer.status_code for answer in answers] == [200] * 10 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 3000
     assert ask(address, network="198.51.100.7").status_code == 200
@@ -154,24 +110,17 @@ def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
 
 
 @pytest.mark.django_db
-def test_a_slip_in_the_address_is_shown_with_what_was_typed() -> None:
+def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> None:
+    SubscriberFactory(email=ADA)
     page = ask("ada@posthouse")
-
     assert page.status_code == 422
     assert 'value="ada@posthouse"' in page.content.decode()
     assert "aria-invalid" in page.content.decode()
-
-
-@pytest.mark.django_db
-def test_asking_needs_the_token_of_the_form() -> None:
-    SubscriberFactory(email=ADA)
     assert Client(enforce_csrf_checks=True).post("/record/", {"email": ADA}).status_code == 403
     assert not Delivery.objects.exists()
 
 
-def test_the_link_in_the_mail_leads_to_the_record(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
     ask(ADA)
     newsroom.deliver_all()
@@ -186,14 +135,16 @@ def test_the_link_in_the_mail_leads_to_the_record(
     assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
 
 
-# --- The link -------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db
 def test_a_link_works_for_seven_days() -> None:
-    link = asked(SubscriberFactory(email=ADA))
+    reader = SubscriberFactory(email=ADA)
+    link = asked(reader)
     days_pass(6)
-    assert Client().get(link).status_code == 200
+    for address in (link, f"{link}record.json", f"{link}erase/"):
+        page = Client().get(address)
+        assert page.status_code == 200
+        assert page.headers["Cache-Control"] == "no-store"
+        assert page.headers["X-Robots-Tag"] == "noindex"
     days_pass(1)
 
     for address in (link, f"{link}record.json", f"{link}erase/"):
@@ -201,24 +152,11 @@ def test_a_link_works_for_seven_days() -> None:
         assert page.status_code == 410
         assert ADA not in page.content.decode().replace("<wbr>", "")
         assert "Ask for a new link" in page.content.decode()
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("what", ["leave/", "erase/"])
-def test_with_an_old_link_nothing_is_done(what: str) -> None:
-    reader = SubscriberFactory(email=ADA)
-    link = asked(reader)
-    days_pass(8)
-
-    assert Client().post(link + what).status_code == 410
+    for what in ("leave/", "erase/"):
+        assert Client().post(link + what).status_code == 410
     reader.refresh_from_db()
     assert reader.state == "confirmed"
-
-
-@pytest.mark.django_db
-def test_a_link_that_was_never_asked_for_shows_nothing() -> None:
-    reader = SubscriberFactory(email=ADA)
-    asked(reader)
+    # A link that was never asked for shows nothing either.
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
 
@@ -237,21 +175,9 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
     assert len({page.content for page in pages}) == 1
 
 
-@pytest.mark.django_db
-def test_pages_and_file_are_kept_by_nobody() -> None:
-    link = asked(SubscriberFactory(email=ADA))
-    for address in (link, f"{link}record.json", f"{link}erase/"):
-        page = Client().get(address)
-        assert page.headers["Cache-Control"] == "no-store"
-        assert page.headers["X-Robots-Tag"] == "noindex"
-
-
-# --- What is held ---------------------------------------------------------------------------------
-
-
-def test_everything_that_is_held_is_on_the_page_and_in_the_file(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
+    other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
+    consent.record(other.pk, "asked", "form", request=1, name="Other")
     reader = SubscriberFactory(email=ADA, name="Ada & Co")
     consent.record(
         reader.pk, "asked", "form", request=1, network="203.0.113.0/24", wording="One a week."
@@ -266,7 +192,8 @@ def test_everything_that_is_held_is_on_the_page_and_in_the_file(
     link = asked(reader)
 
     page = Client().get(link).content.decode().replace("<wbr>", "")
-    held = Client().get(f"{link}record.json").json()
+    file = Client().get(f"{link}record.json")
+    held = file.json()
 
     for words in (
         ADA,
@@ -283,6 +210,11 @@ def test_everything_that_is_held_is_on_the_page_and_in_the_file(
         "Told by the mail provider",
     ):
         assert words in page
+    assert "Other" not in page
+    assert "other@" not in page
+    assert "<script" not in page
+    assert file.headers["Content-Disposition"] == 'attachment; filename="record.json"'
+    assert file.headers["Content-Type"] == "application/json"
     assert (held["address"], held["name"], held["state"]) == (ADA, "Ada & Co", "confirmed")
     assert [line["act"] for line in held["ledger"]] == ["asked", "record asked"]
     assert held["ledger"][0]["wording"] == "One a week."
@@ -291,22 +223,6 @@ def test_everything_that_is_held_is_on_the_page_and_in_the_file(
     assert held["bounces"][0]["type"] == "SoftBounce"
     assert held["shut_out"]["reason"] == "complaint"
     assert ADA in held["provider_told"][0]["body"]
-
-
-@pytest.mark.django_db
-def test_the_file_is_saved_and_not_shown() -> None:
-    answer = Client().get(asked(SubscriberFactory(email=ADA)) + "record.json")
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="record.json"'
-    assert answer.headers["Content-Type"] == "application/json"
-
-
-@pytest.mark.django_db
-def test_nothing_of_anybody_else_is_in_it() -> None:
-    other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
-    consent.record(other.pk, "asked", "form", request=1, name="Other")
-    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
-    assert "Other" not in page
-    assert "other@" not in page
 
 
 @pytest.mark.django_db
@@ -326,21 +242,6 @@ def test_whoever_reads_their_own_record_is_spoken_to() -> None:
     assert not re.search(r"\b(their|them|they)\b", page)
 
 
-@pytest.mark.django_db
-def test_nobody_has_no_record() -> None:
-    assert record_of(4711) is None
-
-
-@pytest.mark.django_db
-def test_the_page_needs_no_script() -> None:
-    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
-    assert "<script" not in page
-    assert page.count("<h1>") == 1
-
-
-# --- Leaving and erasing from there ---------------------------------------------------------------
-
-
 def press(link: str, what: str) -> object:
     """As a browser presses a button: with the token of the form on the page before."""
     browser = Client(enforce_csrf_checks=True)
@@ -353,9 +254,7 @@ def press(link: str, what: str) -> object:
 @pytest.mark.django_db
 def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
     reader = SubscriberFactory(email=ADA)
-
     page = press(asked(reader), "leave/")
-
     assert "Left the list" in page.content.decode()
     assert "Stop sending me letters" not in page.content.decode()
     reader.refresh_from_db()
@@ -363,23 +262,15 @@ def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("what", ["leave/", "erase/"])
-def test_nothing_is_done_without_the_token_of_the_form(what: str) -> None:
-    reader = SubscriberFactory(email=ADA)
-    link = asked(reader)
-    assert Client(enforce_csrf_checks=True).post(link + what).status_code == 403
-    reader.refresh_from_db()
-    assert reader.state == "confirmed"
-
-
-@pytest.mark.django_db
-def test_looking_erases_nobody() -> None:
+def test_looking_erases_nobody_nor_does_a_post_without_the_token_of_the_form() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
 
     for method in ("get", "head"):
         assert getattr(Client(), method)(f"{link}erase/").status_code == 200
     assert Client().get(f"{link}leave/").status_code == 405
+    for what in ("leave/", "erase/"):
+        assert Client(enforce_csrf_checks=True).post(link + what).status_code == 403
 
     reader.refresh_from_db()
     assert reader.state == "confirmed"
@@ -398,15 +289,3 @@ def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
         again = Client().get(address)
         assert again.status_code == 410
         assert "Nothing is held about you" in again.content.decode()
-
-
-def test_a_mail_with_a_record_that_is_in_the_air_is_settled_for_somebody_erased_meanwhile(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    link = asked(SubscriberFactory(email=ADA))
-
-    with a_call_held_by(provider, newsroom, "after_accept"):
-        press(link, "erase/")
-
-    assert Delivery.objects.get().outcome == "sent"
-    assert tables_that_hold(ADA) == []

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.django_db
 
 def test_an_address_stands_on_the_list_once_whatever_its_case() -> None:
     SubscriberFactory(email="Ada@example.org")
-
     with pytest.raises(IntegrityError, match="one_subscriber_per_address"):
         SubscriberFactory(email="aDA@example.org")
 
@@ -40,10 +39,7 @@ def test_an_address_stands_on_the_list_once_whatever_its_case() -> None:
         ({"source": "import"}, "an_imported_subscriber_names_the_import"),
         ({"source": "rumour"}, "an_imported_subscriber_names_the_import"),
         ({"confirmed_at": None}, "a_confirmed_subscriber_says_since_when"),
-        (
-            {"state": "pending", "confirmed_at": SOME_DAY},
-            "a_pending_subscriber_never_confirmed",
-        ),
+        ({"state": "pending", "confirmed_at": SOME_DAY}, "a_pending_subscriber_never_confirmed"),
         (
             {"state": "unsubscribed", "unsubscribed_at": None},
             "an_unsubscribed_subscriber_says_since_when",
@@ -76,7 +72,6 @@ def test_a_suppression_that_makes_no_sense_is_refused(broken: dict[str, Any], ru
 
 def test_an_address_is_suppressed_once() -> None:
     SuppressionFactory(address_key="ada@example.org")
-
     with pytest.raises(IntegrityError, match="one_suppression_per_address"):
         SuppressionFactory(address_key="ada@example.org")
 
@@ -88,7 +83,6 @@ def test_the_rows_of_an_import_add_up() -> None:
 
 def test_a_content_is_imported_once() -> None:
     SubscriberImportFactory(content_hash=b"one")
-
     with pytest.raises(IntegrityError, match="one_import_per_content"):
         SubscriberImportFactory(content_hash=b"one")
 
@@ -98,7 +92,6 @@ def test_a_line_is_left_out_once() -> None:
     LeftOutRow.objects.create(
         subscriber_import=record, line=2, result="rejected", reason="There is no address."
     )
-
     with pytest.raises(IntegrityError, match="a_row_is_left_out_once"):
         LeftOutRow.objects.create(
             subscriber_import=record, line=2, result="skipped", reason="This reader has left."
@@ -108,8 +101,6 @@ def test_a_line_is_left_out_once() -> None:
 def test_an_import_that_brought_readers_stays_on_record() -> None:
     record = SubscriberImportFactory()
     reader = SubscriberFactory(source=Subscriber.Source.IMPORT, subscriber_import=record)
-
     with pytest.raises(IntegrityError):
         record.delete()
-
     assert reader.subscriber_import == record

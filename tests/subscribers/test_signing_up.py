@@ -7,7 +7,6 @@ import time
 import pytest
 from django.conf import LazySettings
 from django.db import IntegrityError, connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
@@ -37,75 +36,48 @@ def _no_limit_of_the_network(settings: LazySettings) -> None:
     settings.SIGN_UPS_PER_HOUR = 1000
 
 
-def test_who_signs_up_waits_for_their_own_confirmation_and_gets_one_mail_that_asks_for_it() -> None:
-    answer = sign_up(ADA, "Ada Whitlock")
+def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
+    answer = sign_up(ADA, "Buy at https://bad.example")
 
     assert answer.status_code == 200
     assert "Look in your mailbox" in answer.text
     reader = the_one()
-    assert (reader.email, reader.name, reader.state) == (ADA, "Ada Whitlock", "pending")
-    assert reader.source == "sign-up"
+    assert (reader.email, reader.name) == (ADA, "Buy at https://bad.example")
+    assert (reader.state, reader.source) == ("pending", "sign-up")
     assert mails_to(ADA) == [1]
     assert not confirmed().exists()
-
-
-def test_the_mail_goes_ahead_of_newsletters_on_the_transactional_stream(
-    settings: LazySettings,
-) -> None:
-    sign_up(ADA)
-
-    edition = Edition.objects.get()
+    # It goes ahead of newsletters, and holds no name that somebody typed.
+    edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert edition.kind == Edition.Kind.CONFIRMATION
     assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
     assert Batch.objects.get().pos == 0
-
-
-def test_the_mail_holds_no_name_that_somebody_typed() -> None:
-    sign_up(ADA, "Buy at https://bad.example")
-
-    edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert "bad.example" not in f"{edition.html_mail}{edition.text_mail}{edition.title}{copy.name}"
 
 
 def test_when_how_from_where_and_by_which_words_they_asked_is_on_record() -> None:
+    page = visitor().get("/").text
     sign_up(ADA, "Ada", ip="203.0.113.77")
 
     line = ConsentRecord.objects.get()
     assert (line.act, line.how, line.request, line.name) == ("asked", "form", 1, "Ada")
     assert line.network == "203.0.113.0/24"
     wording = ConsentWording.objects.get(pk=line.wording_id).text
-    assert SIGN_UP in wording
-    assert SIGN_UP_BUTTON in wording
-    assert Newsletter.objects.the_one().name in wording
+    for words in (SIGN_UP, SIGN_UP_BUTTON, Newsletter.objects.the_one().name):
+        assert words in wording
+        assert words in page
 
 
-def test_the_words_on_record_are_those_on_the_page() -> None:
-    page = visitor().get("/").content.decode()
-
-    assert f'<button class="btn go">{SIGN_UP_BUTTON}</button>' in page
-    assert SIGN_UP in page
-
-
-def test_signing_up_again_sends_it_again() -> None:
-    sign_up(ADA)
-    sign_up("ADA@POSTHOUSE.example.org")
-
-    assert mails_to(ADA) == [1, 2]
-    assert ledger_of(the_one()) == [("asked", "form", 1), ("asked", "form", 2)]
-
-
-def test_the_mail_goes_to_the_address_as_it_was_first_typed() -> None:
+def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None:
     sign_up("Ada.W@PostHouse.example.org")
     sign_up("ADA.w@posthouse.example.org")
-
     assert mails_to("Ada.W@posthouse.example.org") == [1, 2]
+    reader = the_one("ada.w@posthouse.example.org")
+    assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
 
 
 def test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm() -> None:
     reader = SubscriberFactory(email=ADA, name="Ada Whitlock")
-
     sign_up(ADA, "Somebody Else")
-
     reader.refresh_from_db()
     assert reader.name == "Ada Whitlock"
     press(reader)
@@ -132,7 +104,10 @@ def addresses_of_every_kind() -> dict[str, str]:
 
 
 def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
-    answers = {kind: sign_up(email) for kind, email in addresses_of_every_kind().items()}
+    kinds = addresses_of_every_kind()
+    before = dict(Subscriber.objects.values_list("email", "state"))
+
+    answers = {kind: sign_up(email, "Another Name") for kind, email in kinds.items()}
 
     assert len(answers) == 11
     assert len({answer.content for answer in answers.values()}) == 1
@@ -141,15 +116,7 @@ def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
         del answer.headers["X-Request-ID"]  # each request's own
     assert len({tuple(sorted(answer.headers.items())) for answer in answers.values()}) == 1
     assert not any(answer.cookies for answer in answers.values())
-
-
-def test_nobodys_state_changes_by_what_anybody_can_type() -> None:
-    kinds = addresses_of_every_kind()
-    before = dict(Subscriber.objects.values_list("email", "state"))
-
-    for email in kinds.values():
-        sign_up(email, "Another Name")
-
+    # What anybody can type changes nobody's state.
     after = dict(Subscriber.objects.values_list("email", "state"))
     assert {email: after[email] for email in before} == before
     assert set(after.values()) == {*before.values(), "pending"}
@@ -157,7 +124,6 @@ def test_nobodys_state_changes_by_what_anybody_can_type() -> None:
 
 def test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer() -> None:
     answers = [sign_up(ADA) for _ in range(5)]
-
     assert len({answer.content for answer in answers}) == 1
     assert mails_to(ADA) == [1, 2, 3]
     # That they asked is on record, under a number that no link bears.
@@ -166,10 +132,8 @@ def test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer() 
 
 def test_how_many_mails_a_day_is_a_setting(settings: LazySettings) -> None:
     settings.SIGN_UP_MAILS_PER_DAY = 1
-
     sign_up(ADA)
     sign_up(ADA)
-
     assert mails_to(ADA) == [1]
 
 
@@ -177,20 +141,19 @@ def test_tomorrow_it_is_mailed_again() -> None:
     for _ in range(4):
         sign_up(ADA)
     days_pass(1.0001)
-
     sign_up(ADA)
-
     assert mails_to(ADA) == [1, 2, 3, 4]
 
 
 class TestTheNetwork:
-    """Ten sign-ups an hour come from one network, whatever the addresses."""
+    """So many sign-ups an hour come from one network, whatever the addresses."""
 
     @pytest.fixture(autouse=True)
-    def _ten(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
-        settings.SIGN_UPS_PER_HOUR = 10
+    def _few(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
+        settings.SIGN_UPS_PER_HOUR = 4
 
-    def test_the_eleventh_has_to_wait_and_keeps_its_text(self) -> None:
+    def test_the_eleventh_has_to_wait_and_keeps_its_text(self, settings: LazySettings) -> None:
+        settings.SIGN_UPS_PER_HOUR = 10
         for number in range(10):
             assert sign_up(f"reader{number}@posthouse.example.org").status_code == 200
 
@@ -203,15 +166,8 @@ class TestTheNetwork:
         assert 'value="Ada Whitlock"' in answer.text
         assert not Subscriber.objects.filter(email=ADA).exists()
         assert mails_to(ADA) == []
-
-    def test_the_refusal_says_nothing_about_the_address(self) -> None:
-        SubscriberFactory(email="known@posthouse.example.org")
-        for number in range(10):
-            sign_up(f"reader{number}@posthouse.example.org")
-
-        known, unknown = (sign_up(f"{kind}@posthouse.example.org") for kind in ("known", "unknown"))
-
-        assert known.status_code == unknown.status_code == 429
+        # It says nothing about the address.
+        assert sign_up("reader3@posthouse.example.org").status_code == 429
 
     def test_of_a_network_with_a_long_past_the_last_hour_alone_is_read(self) -> None:
         """By the index, from the earliest moment that counts."""
@@ -226,24 +182,22 @@ class TestTheNetwork:
         assert "at > (statement_timestamp()" in condition
 
     def test_another_network_is_not_held_up(self) -> None:
-        for number in range(10):
+        for number in range(4):
             sign_up(f"reader{number}@posthouse.example.org", ip=f"203.0.113.{number}")
-
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
     def test_what_a_visitor_says_of_their_address_is_not_believed(self) -> None:
-        for number in range(10):
+        for number in range(4):
             sign_up(
                 f"reader{number}@posthouse.example.org",
                 by=OverTls(HTTP_X_FORWARDED_FOR=f"198.51.{number}.7"),
             )
-
         assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 429
 
     def test_behind_a_proxy_the_address_that_it_added_counts(self, settings: LazySettings) -> None:
         settings.TRUST_PROXY = True
-        for number in range(10):
+        for number in range(4):
             told = f"198.51.{number}.7, 203.0.113.{number}"
             sign_up(f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=told))
 
@@ -255,9 +209,8 @@ class TestTheNetwork:
 
     def test_requests_that_no_mail_answered_count_too(self) -> None:
         # Otherwise the answer to the eleventh would tell how often an address was signed up.
-        for _ in range(10):
+        for _ in range(4):
             assert sign_up(ADA).status_code == 200
-
         assert sign_up("bram@posthouse.example.org").status_code == 429
 
     def test_forms_that_come_back_in_no_time_are_let_through_three_times(self) -> None:
@@ -265,7 +218,6 @@ class TestTheNetwork:
             sign_up(f"fast{number}@posthouse.example.org", shown=moment(time.time()))
             for number in range(4)
         ]
-
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         slow = moment(time.time() - 5)
         assert sign_up(ADA, shown=slow).status_code == 200
@@ -274,16 +226,13 @@ class TestTheNetwork:
 @pytest.mark.parametrize("shown", ["", "x", "0.0", "0:forged", moment(9e9)])
 def test_a_moment_that_we_never_sealed_counts_as_no_time(shown: str) -> None:
     form = sign_up_form.sent({"email": ADA, "shown": shown}, now=time.time())
-
     assert form.seconds_filling_in is not None
     assert form.seconds_filling_in < 1
 
 
 def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happens() -> None:
     person = sign_up("bram@posthouse.example.org")
-
     program = sign_up(ADA, reply="hello")
-
     assert (program.status_code, program.content) == (person.status_code, person.content)
     assert not Subscriber.objects.filter(email=ADA).exists()
     assert mails_to(ADA) == []
@@ -293,7 +242,7 @@ def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happen
     ("email", "name", "sentence"),
     [
         ("", "", "There is no address."),
-        ("ada", "", "@-sign"),
+        ("ada@", "", "such as ada@example.org is expected"),
         ("ada@posthouse@example.org", "", "more than one @-sign"),
         ("ada@localhost", "", "expected"),
         ("x" * 300 + "@example.org", "", "at most 254 are allowed"),
@@ -307,7 +256,6 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     email: str, name: str, sentence: str
 ) -> None:
     answer = sign_up(email, name)
-
     assert answer.status_code == 422
     assert sentence in answer.text
     assert "Your text is still here" in answer.text
@@ -315,31 +263,15 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     assert not Subscriber.objects.exists()
 
 
-def test_an_error_says_what_was_expected() -> None:
-    assert "such as ada@example.org is expected" in sign_up("ada@").text
-
-
-def test_a_form_without_its_fields_is_a_form_with_a_mistake() -> None:
-    assert visitor().post("/subscriptions/").status_code == 422
-
-
-def test_markup_in_a_name_is_text() -> None:
-    answer = sign_up("not an address", '"><script>alert(1)</script>')
-
-    assert "<script" not in answer.text
-    sign_up(ADA, "<script>alert(1)</script>")
-    assert the_one().name == "<script>alert(1)</script>"
-
-
-def test_a_name_over_several_lines_becomes_one_line() -> None:
-    sign_up(ADA, "Ada\r\nBcc: everybody@example.org")
-
-    assert the_one().name == "Ada Bcc: everybody@example.org"
+def test_markup_in_a_name_is_text_and_line_breaks_become_blanks() -> None:
+    assert "<script" not in sign_up("not an address", '"><script>alert(1)</script>').text
+    sign_up(ADA, "<script>alert(1)</script>\r\nBcc: everybody@example.org")
+    assert the_one().name == "<script>alert(1)</script> Bcc: everybody@example.org"
 
 
 def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
+    assert visitor().post("/subscriptions/").status_code == 422
     answer = sign_up(ADA, "x" * 10_000_000)
-
     assert answer.status_code == 422
     assert "at most 256 are allowed" in answer.text
     assert len(answer.content) < 20_000
@@ -350,42 +282,28 @@ def test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail() -> Non
     reader = SubscriberFactory(email=ADA, state="pending")
     sign_up(ADA)
     Subscriber.objects.filter(pk=reader.pk).update(requests=0)
-
     with pytest.raises(IntegrityError):
         sign_up(ADA, "Another")
-
     reader.refresh_from_db()
     assert reader.requests == 0
     assert ledger_of(reader) == [("asked", "form", 1)]
 
 
-class TestForgery:
-    """The form is protected against other sites, and who is caught in that keeps their text."""
+def test_a_form_without_its_token_does_nothing_and_is_shown_again_with_its_text() -> None:
+    strict = visitor(strict=True)
 
-    @pytest.fixture
-    def strict(self) -> Client:
-        """A browser: it is asked for the token of the form."""
-        return visitor(strict=True)
+    answer = sign_up(ADA, "Ada Whitlock", by=strict, how="embedded form")
 
-    def test_the_form_on_the_front_page_can_be_sent(self, strict: Client) -> None:
-        page = strict.get("/")
-        answer = sign_up(by=strict, csrfmiddlewaretoken=page.context["csrf_token"])
-
-        assert answer.status_code == 200
-        assert mails_to(ADA) == [1]
-
-    def test_a_form_without_its_token_does_nothing_and_is_shown_again_with_its_text(
-        self, strict: Client
-    ) -> None:
-        answer = sign_up(ADA, "Ada Whitlock", by=strict, how="embedded form")
-
-        assert answer.status_code == 403
-        assert "Nothing was done yet" in answer.text
-        assert f'value="{ADA}"' in answer.text
-        assert 'value="Ada Whitlock"' in answer.text
-        assert not Subscriber.objects.exists()
-        again = sign_up(by=strict, csrfmiddlewaretoken=answer.context["csrf_token"])
-        assert again.status_code == 200
+    assert answer.status_code == 403
+    assert "Nothing was done yet" in answer.text
+    assert f'value="{ADA}"' in answer.text
+    assert 'value="Ada Whitlock"' in answer.text
+    assert not Subscriber.objects.exists()
+    again = sign_up(by=strict, csrfmiddlewaretoken=answer.context["csrf_token"])
+    assert again.status_code == 200
+    token = strict.get("/").context["csrf_token"]
+    assert sign_up(by=strict, csrfmiddlewaretoken=token).status_code == 200
+    assert mails_to(ADA) == [1, 2]
 
 
 class TestAFormOnAnotherSite:
@@ -399,28 +317,20 @@ class TestAFormOnAnotherSite:
         assert answer.status_code == 200
         assert f'value="{ADA}"' in answer.text
         assert 'value="Ada"' in answer.text
+        assert 'name="how" value="embedded form"' in answer.text
         assert answer.text.count("<button") == 1
         assert not Subscriber.objects.exists()
-
-    def test_what_is_pressed_then_is_on_record_as_that(self) -> None:
-        strict = visitor(strict=True)
-        page = strict.post("/subscriptions/embedded/", {"email": ADA, "name": "Ada"})
-
-        sign_up(by=strict, how="embedded form", csrfmiddlewaretoken=page.context["csrf_token"])
-
-        assert 'name="how" value="embedded form"' in page.text
+        token = answer.context["csrf_token"]
+        sign_up(by=stranger, how="embedded form", csrfmiddlewaretoken=token)
         assert ledger_of(the_one()) == [("asked", "embedded form", 1)]
 
     def test_a_way_that_nobody_knows_is_our_form(self) -> None:
         sign_up(how="operator")
-
         assert ledger_of(the_one()) == [("asked", "form", 1)]
 
     def test_markup_in_its_fields_is_text(self) -> None:
         typed = {"email": '"><script>', "name": "x" * 9_000_000}
-
         answer = visitor().post("/subscriptions/embedded/", typed)
-
         assert "<script" not in answer.text
         assert len(answer.content) < 20_000
 
@@ -428,12 +338,8 @@ class TestAFormOnAnotherSite:
 @pytest.mark.parametrize("address", ["/subscriptions/", "/subscriptions/embedded/"])
 def test_who_comes_to_these_addresses_by_hand_finds_the_form(address: str) -> None:
     page = visitor().get(address)
-
     assert page.status_code == 200
     assert '<form class="join"' in page.text
+    assert page.headers["Cache-Control"] == "private, no-cache"
     assert not Subscriber.objects.exists()
-
-
-def test_no_cache_on_the_way_hands_a_form_to_somebody_else() -> None:
-    for page in (visitor().get("/subscriptions/"), sign_up()):
-        assert page.headers["Cache-Control"] == "private, no-cache"
+    assert sign_up().headers["Cache-Control"] == "private, no-cache"

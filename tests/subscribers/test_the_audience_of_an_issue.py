@@ -15,7 +15,6 @@ pytestmark = pytest.mark.django_db
 def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() -> None:
     ada = SubscriberFactory(email="Ada@example.org", name="Ada")
     bob = SubscriberFactory(email="bob@example.org", name="")
-
     assert set(audience.confirmed()) == {
         (ada.pk, "Ada@example.org", "Ada"),
         (bob.pk, "bob@example.org", ""),
@@ -25,7 +24,6 @@ def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() ->
 @pytest.mark.parametrize("state", sorted(set(Subscriber.State.values) - {"confirmed"}))
 def test_nobody_else_is(state: str) -> None:
     SubscriberFactory(state=state)
-
     assert list(audience.confirmed()) == []
 
 
@@ -33,7 +31,6 @@ def test_a_confirmed_reader_whose_address_is_suppressed_is_not() -> None:
     SubscriberFactory(email="Ada@example.org")
     bob = SubscriberFactory(email="bob@example.org")
     SuppressionFactory(address_key="ada@example.org")
-
     assert [row[0] for row in audience.confirmed()] == [bob.pk]
 
 

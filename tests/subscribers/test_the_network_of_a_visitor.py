@@ -30,12 +30,10 @@ def test_behind_a_proxy_it_is_what_the_proxy_added(
 ) -> None:
     settings.TRUST_PROXY = True
     request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR=told, REMOTE_ADDR="192.0.2.1")
-
     assert network_of(request) == network
 
 
 @pytest.mark.parametrize(("told", "network"), [("192.0.2.1", "192.0.2.0/24"), ("", "")])
 def test_without_a_proxy_it_is_that_of_the_connection(told: str, network: str) -> None:
     request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.7", REMOTE_ADDR=told)
-
     assert network_of(request) == network

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from delivery.delivery_key import DeliveryKey
 from delivery.told import Bounced, Delivered, Fact, Reactivated, Suppressed
-from subscribers import shutting_out
+from subscribers import consent, shutting_out
 from subscribers.models import Bounce, Subscriber, Suppression
 from subscribers.models.consent_record import ConsentRecord
 from subscribers.readers import RegisteredReaders
@@ -58,40 +58,17 @@ def acts() -> list[str]:
     return list(ConsentRecord.objects.order_by("id").values_list("act", flat=True))
 
 
-def opt_in(reader: Subscriber, request: int = 1) -> datetime:
+def opt_in(reader: Subscriber) -> datetime:
     """They ask, and confirm themselves."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO consent_record (subscriber_id, act, how, request)
-            VALUES (%s, 'asked', 'form', %s)
-            """,
-            [reader.pk, request],
-        )
-        cursor.execute(
-            """
-            INSERT INTO consent_record (subscriber_id, act, how, request)
-            VALUES (%s, 'confirmed', 'link', %s) RETURNING id, at
-            """,
-            [reader.pk, request],
-        )
-        record, at = cursor.fetchone()
-        cursor.execute(
-            """
-            UPDATE suppression SET lifted_at = %s, lifted_by_id = %s
-            WHERE address_key = %s AND lifted_at IS NULL
-            """,
-            [at, record, reader.email.lower()],
-        )
-        cursor.execute(
-            """
-            UPDATE subscriber SET state = 'confirmed', confirmed_at = %s, unsubscribed_at = NULL,
-                   opt_in_id = %s
-            WHERE id = %s
-            """,
-            [at, record, reader.pk],
-        )
-    return at
+    consent.record(reader.pk, "asked", "form", request=1)
+    line = ConsentRecord.objects.get(pk=consent.record(reader.pk, "confirmed", "link", request=1))
+    Suppression.objects.filter(address_key=reader.email.lower(), lifted_at=None).update(
+        lifted_at=line.at, lifted_by_id=line.pk
+    )
+    Subscriber.objects.filter(pk=reader.pk).update(
+        state="confirmed", confirmed_at=line.at, unsubscribed_at=None, opt_in_id=line.pk
+    )
+    return line.at
 
 
 @pytest.mark.parametrize(
@@ -119,18 +96,14 @@ def test_each_fact_leads_where_it_should(
     ann: Subscriber, fact: Fact, state: str, reason: str | None
 ) -> None:
     tell(fact, fact)
-
     assert state_of(ann) == state
     assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
         [("ann@example.net", reason, AT)] if reason else []
     )
 
 
-@pytest.mark.parametrize("was", ["pending", "confirmed"])
-def test_a_confirmation_mail_that_bounces_bounces_its_reader(was: str) -> None:
-    reader = Subscriber.objects.create(
-        email="ann@example.net", state=was, confirmed_at=AT if was == "confirmed" else None
-    )
+def test_a_confirmation_mail_that_bounces_bounces_its_reader() -> None:
+    reader = Subscriber.objects.create(email="ann@example.net", state="pending")
     tell(bounced(stream="outbound"))
     assert state_of(reader) == "bounced"
 
@@ -153,9 +126,7 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         ann.refresh_from_db()
         entry = Suppression.objects.get()
         left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.at, tuple(sorted(acts()))))
-    assert left == {
-        ("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left")),
-    }
+    assert left == {("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left"))}
 
 
 def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
@@ -166,7 +137,6 @@ def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
 def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> None:
     key = DeliveryKey(UUID(int=7), 2, ann.pk)
     tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
-
     kept = Bounce.objects.get()
     assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
 
@@ -205,18 +175,13 @@ def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber
 
 def test_a_stranger_is_shut_out_by_address_alone() -> None:
     tell(bounced(), suppressed())
-
     assert not Subscriber.objects.exists()
     assert Suppression.objects.get().reason == "unsubscribe"
 
 
 def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> None:
     tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
-
     assert state_of(ann) == "bounced"
-
-
-# --- Bounces that are counted ---------------------------------------------------------------------
 
 
 def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
@@ -224,20 +189,14 @@ def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
     return bounced("SoftBounce", bounce=str(number + 1), at=AT + days * DAY, delivery=key)
 
 
-def test_so_many_soft_bounces_within_the_time_are_a_bounce(ann: Subscriber) -> None:
+@pytest.mark.parametrize("turn", [1, -1])
+def test_so_many_soft_bounces_within_the_time_are_a_bounce(ann: Subscriber, turn: int) -> None:
     facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    tell(*facts[:-1])
+    tell(*facts[::turn][:-1])
     assert state_of(ann) == "confirmed"
-    tell(facts[-1])
+    tell(facts[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
     assert state_of(ann) == "bounced"
     assert Suppression.objects.get().at == facts[-1].at
-
-
-def test_their_order_makes_no_difference_to_when_it_was(ann: Subscriber) -> None:
-    tell(*[soft(number, days=number) for number in reversed(range(SOFT_BOUNCES + 2))])
-
-    assert state_of(ann) == "bounced"
-    assert Suppression.objects.get().at == AT + (SOFT_BOUNCES - 1) * DAY
 
 
 def test_several_bounces_of_one_copy_are_one(ann: Subscriber) -> None:
@@ -271,14 +230,10 @@ def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
     assert state_of(ann) == "confirmed"
 
 
-# --- Who came back --------------------------------------------------------------------------------
-
-
 def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     assert state_of(ann) == "confirmed"
-
     tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
     assert state_of(ann) == "confirmed"
     assert Suppression.objects.get().lifted_at == at
@@ -314,7 +269,6 @@ def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> No
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     tell(bounced(at=at + timedelta(seconds=1)))
-
     assert state_of(ann) == "bounced"
     entry = Suppression.objects.get()
     assert (entry.reason, entry.lifted_at, entry.lifted_by_id) == ("bounce", None, None)
@@ -334,7 +288,6 @@ def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) 
     assert shutting_out.let_in(ann.pk)
     tell(suppressed(origin="Customer"))
     assert Suppression.objects.get().lifted_at is not None
-
     tell(bounced("SpamComplaint"))
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
@@ -343,7 +296,6 @@ def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) 
 def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
     Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
     tell(bounced("SpamComplaint"))
-
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin) == ("manual", "operator")
     assert state_of(ann) == "complained"

@@ -9,14 +9,9 @@ from subscribers.models import SubscriberImport
 from tests.deployment.served_site import ServedSite, served_site
 from tests.newsletter_site.calling import Program
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 LIST = b"email\nada@example.net\nbea@example.net\n"
-
-
-def manager() -> object:
-    """Somebody who may do everything."""
-    return get_user_model().objects.create_superuser("mona")
 
 
 def sent(site: ServedSite, program: Program, body: bytes, **announced: str) -> str:
@@ -36,7 +31,7 @@ def sent(site: ServedSite, program: Program, body: bytes, **announced: str) -> s
 def test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key(
     database_url: str,
 ) -> None:
-    program = Program(manager())
+    program = Program(get_user_model().objects.create_superuser("mona"))
     whole = {"Content-Length": str(len(LIST))}
     with served_site(database_url) as site:
         half = sent(site, program, LIST[:25], **whole)
@@ -51,7 +46,12 @@ def test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key(
 def test_a_file_without_its_length_is_refused(database_url: str) -> None:
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(LIST), LIST)
     with served_site(database_url) as site:
-        answer = sent(site, Program(manager()), chunked, **{"Transfer-Encoding": "chunked"})
+        answer = sent(
+            site,
+            Program(get_user_model().objects.create_superuser("mona")),
+            chunked,
+            **{"Transfer-Encoding": "chunked"},
+        )
     assert answer.startswith("HTTP/1.1 400")
     assert "without its length" in answer
     assert not SubscriberImport.objects.exists()

@@ -10,9 +10,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from subscribers.importing import background
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.calling import API, Program
+from tests.subscribers.importing_by_hand import run_workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,14 +31,7 @@ def bring(program: Program, content: bytes = LIST, key: str = "") -> Any:
     return program.post("/imports/?filename=list.csv", content, key=key, content_type="text/csv")
 
 
-def run_workers() -> None:
-    while background.work(lambda: False):
-        pass
-
-
-def test_a_file_is_checked_before_anything_changes_and_imported_on_a_statement(
-    program: Program,
-) -> None:
+def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None:
     brought = bring(program)
     assert brought.status_code == 201, brought.content
     assert (brought.json()["state"], brought.json()["created"]) == ("checking", True)
@@ -123,14 +116,12 @@ def test_a_file_comes_in_a_form_too(program: Program) -> None:
 def test_of_a_form_that_is_not_one_file_nothing_is_taken(
     program: Program, beside: dict[str, Any], said: str
 ) -> None:
-    form = {
-        name: [
-            SimpleUploadedFile("list.csv", one) if isinstance(one, bytes) else one for one in given
-        ]
-        if isinstance(given, list)
-        else given
-        for name, given in beside.items()
-    }
+    def sent(one: Any) -> Any:
+        if isinstance(one, list):
+            return [sent(each) for each in one]
+        return SimpleUploadedFile("list.csv", one) if isinstance(one, bytes) else one
+
+    form = {name: sent(given) for name, given in beside.items()}
     answer = program.client.post(
         f"{API}/imports/",
         form,

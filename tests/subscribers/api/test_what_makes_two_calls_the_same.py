@@ -60,7 +60,6 @@ def test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fal
     first = program.post("/readers/", BODY, key="k")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key, made after the first one leaked"
-
     assert program.post("/readers/", BODY, key="k").content == first.content
     assert program.post("/readers/", {**BODY, "name": "Eva"}, key="k").status_code == 422
     assert Subscriber.objects.count() == 1
@@ -74,7 +73,6 @@ def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(
     kept = bytes(PostedForm.objects.get().request_fingerprint)
     values = {"files": [], "query": [], "body.address": ["text", ADA], "body.name": ["text", "Ada"]}
     assert kept != fingerprint("POST", "/api/v1/readers/", values)
-
     settings.SECRET_KEY = "a key that somebody tries who does not know ours"
     guesses = fingerprints(NewReader.model_validate(BODY))
     assert kept not in guesses

@@ -1,0 +1,113 @@
+"""`manage.py prune` killed in the middle, and two of it at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from delivery.models import Delivery, Edition, ProviderEvent
+from delivery.queue.audit import breaches_of
+from delivery.queue.books import books_of
+from newsletter_site.retention import prune
+from publishing.models import KeptForm, OutsideLook
+from publishing.receipts import receipt_of
+from tests.delivery.newsroom import Newsroom
+from tests.delivery.worker_process import ROOT
+
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(database_url: str) -> Start:
+    """Start `manage.py prune`."""
+
+    def begin(*words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "prune", *words],
+            cwd=ROOT,
+            env=os.environ | {"DATABASE_URL": database_url},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return begin
+
+
+def gone() -> dict[str, int]:
+    return {each.kind.name: each.number for each in prune(rest=float)}
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
+    newsroom: Newsroom,
+    make_older: Callable[..., None],
+    onlooker: psycopg.Connection[Any],
+    start: Start,
+) -> None:
+    ProviderEvent.objects.create(
+        body_hash=b"1", kind="Open", body=b"{}", applied_at="2020-01-01T00:00Z"
+    )
+    KeptForm.objects.create(
+        writer=newsroom.author, key="a-key", title="Swifts", html_content="", text_content=""
+    )
+    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    make_older(400)
+    with onlooker.transaction():
+        onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")
+        process = start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="kept_form")
+        kill(process)
+
+    left = gone()
+    assert (left["events"], left["kept_forms"], left["looks"]) == (0, 1, 1)
+
+
+def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_them(
+    newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any], start: Start
+) -> None:
+    with onlooker.transaction():
+        onlooker.execute("LOCK TABLE delivery IN SHARE MODE")
+        process = start("--copies-of", str(old.issue_id))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="DELETE FROM delivery")
+        kill(process)
+
+    assert books_of(old.pk).copies_dropped_at is not None
+    assert Delivery.objects.filter(issue=old.issue_id).count() == 5
+    assert breaches_of([old.pk]) == []
+    assert gone()["copies"] == 5
+    assert breaches_of([old.pk]) == []
+
+
+def test_of_two_at_once_both_go_on_and_one_is_on_record(
+    newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any], start: Start
+) -> None:
+    newsroom.author.is_superuser = True
+    newsroom.author.save()
+    receipt_of(old)
+    with onlooker.transaction():
+        # Both have looked at how it stands when the first of them says that they are dropped.
+        onlooker.execute("LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE")
+        both = [start("--copies-of", str(old.issue_id)) for _ in range(2)]
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
+    outs = [process.communicate() for process in both]
+
+    assert [process.returncode for process in both] == [0, 0], outs
+    assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5
+    sentences = LogEntry.objects.filter(change_message__contains="copies")
+    assert sentences.count() == 1
+    assert breaches_of([old.pk]) == []
