@@ -183,9 +183,7 @@ def spoiled_python(folder: Path, spoil: str) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(
-    tmp_path: Path,
-) -> None:
+def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     environment = spoiled_python(tmp_path, "sys.modules['ensurepip'] = None")
     process = start(checkout, "demo", environment=environment)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
@@ -106,3 +107,18 @@ def server_pid(data_dir: Path) -> int:
     """The process id of the server that a test started in `data_dir`."""
     pid_file = cluster_in(data_dir, durable=False).data / "postmaster.pid"
     return int(pid_file.read_text().splitlines()[0])
+
+
+@pytest.fixture
+def one_migration_less(transactional_db: None) -> Iterator[str]:
+    """The database as it was before the code's last migration of an app: that one's name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations "
+            "WHERE app = 'delivery') RETURNING app, name, applied"
+        )
+        row = cursor.fetchone()
+        yield row[1]
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", row
+        )

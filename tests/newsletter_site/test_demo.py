@@ -183,9 +183,7 @@ def test_its_import_is_the_file_counted_by_hand(first_run: Finished, counted: Co
     assert number_before("rejected", first_run.stdout) == counted.rejected
 
 
-def test_both_posts_of_its_form_are_accepted_and_make_one_edition(
-    first_run: Finished,
-) -> None:
+def test_both_posts_of_its_form_are_accepted_and_make_one_edition(first_run: Finished) -> None:
     assert re.findall(r"^    (?:first|second) .* (303),", first_run.stdout, re.MULTILINE) == [
         "303",
         "303",

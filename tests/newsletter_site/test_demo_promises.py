@@ -97,10 +97,7 @@ def test_a_409_whose_retry_is_accepted_breaks_nothing() -> None:
         ),
         ({"copies": {"1": 1}}, "Readers down as sent who have no copy: 1."),
         ({"copies": {"1": 1, "2": 2}}, "Readers who have more than one copy: 1."),
-        (
-            {"copies": {"1": 1, "2": 1, "3": 1}},
-            "Readers not down as sent who have a copy: 1.",
-        ),
+        ({"copies": {"1": 1, "2": 1, "3": 1}}, "Readers not down as sent who have a copy: 1."),
         ({"copies": {"1": 1, "2": 1, "4": 1}}, "Copies that belong to nobody in the ledger: 1."),
         ({"readers_with_two": 1}, "Addresses that have two copies of one edition: 1."),
         (

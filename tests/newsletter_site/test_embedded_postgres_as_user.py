@@ -140,9 +140,7 @@ else:
         assert program(data_dir).query("SELECT 1") == 1
         assert owner_of_process(server_pid(data_dir)) == US.uid
 
-    def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(
-        tmp_path: Path,
-    ) -> None:
+    def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(tmp_path: Path) -> None:
         (tmp_path / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
         with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
             users.join(cluster_in(tmp_path, durable=False))

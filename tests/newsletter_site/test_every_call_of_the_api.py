@@ -368,9 +368,7 @@ def test_what_answers_get_answers_head_the_same_without_a_body(
 
 def test_what_changes_something_is_not_done_by_head(program: Program) -> None:
     answer = program.client.head(
-        f"{API}/readers/look-up/",
-        secure=True,
-        headers={"Authorization": f"Bearer {program.token}"},
+        f"{API}/readers/look-up/", secure=True, headers={"Authorization": f"Bearer {program.token}"}
     )
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"

@@ -54,10 +54,7 @@ def author(transactional_db: None, settings: LazySettings) -> Any:
 
 
 def sign_in(
-    password: str,
-    name: str = "edith",
-    browser: Client | None = None,
-    address: str = "203.0.113.7",
+    password: str, name: str = "edith", browser: Client | None = None, address: str = "203.0.113.7"
 ) -> Any:
     """Post the form; every browser is a fresh one unless one is given."""
     return (browser or Client()).post(

@@ -101,21 +101,6 @@ def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since
     )
 
 
-@pytest.fixture
-def one_migration_less() -> Any:
-    """The database as it was before the code's last migration of an app."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations "
-            "WHERE app = 'delivery') RETURNING app, name, applied"
-        )
-        row = cursor.fetchone()
-        yield row[1]
-        cursor.execute(
-            "INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", row
-        )
-
-
 def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which(
     client: Client, one_migration_less: str
 ) -> None:

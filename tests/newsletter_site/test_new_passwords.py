@@ -124,10 +124,7 @@ def test_of_two_windows_that_change_it_at_once_the_second_is_told_that_its_old_o
         finally:
             connection.close()
 
-    with (
-        ThreadPoolExecutor(1) as pool,
-        psycopg.connect(database_url, autocommit=True) as looking,
-    ):
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(database_url, autocommit=True) as looking:
         onlooker = Onlooker(looking)
 
         def waiting() -> int:

@@ -105,11 +105,7 @@ def test_a_fuzzer_finds_nothing(
             *("--report", "ndjson", "--report-ndjson-path", str(report)),
         ],
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "SCHEMATHESIS_HOOKS": str(HOOKS),
-            "FUZZ_PLACES": json.dumps(places()),
-        },
+        env={**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS), "FUZZ_PLACES": json.dumps(places())},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

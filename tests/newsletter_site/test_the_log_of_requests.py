@@ -187,8 +187,7 @@ def test_the_id_that_a_trusted_proxy_gives_is_kept(
 
 
 @pytest.mark.parametrize(
-    "told",
-    ["short12", "0" * 65, "with blank", 'quote"quote', "ada@example.org", "päiväpäivä", ""],
+    "told", ["short12", "0" * 65, "with blank", 'quote"quote', "ada@example.org", "päiväpäivä", ""]
 )
 def test_what_is_no_id_is_not_taken_for_one(db: None, settings: Any, told: str) -> None:
     settings.TRUST_PROXY = True

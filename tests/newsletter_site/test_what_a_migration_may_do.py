@@ -174,9 +174,7 @@ def test_what_only_adds_may_stand(operation: Any) -> None:
         (
             add(
                 models.GeneratedField(
-                    expression=models.F("size"),
-                    output_field=models.IntegerField(),
-                    db_persist=True,
+                    expression=models.F("size"), output_field=models.IntegerField(), db_persist=True
                 )
             ),
             "written anew",
@@ -203,10 +201,7 @@ def test_what_only_adds_may_stand(operation: Any) -> None:
         (migrations.AlterUniqueTogether("batch", {("size", "state")}), "concurrently"),
         (migrations.RunSQL("UPDATE batch SET size = 1"), "EXCEPTIONS"),
         (migrations.RunPython(migrations.RunPython.noop), "EXCEPTIONS"),
-        (
-            migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")]),
-            "EXCEPTIONS",
-        ),
+        (migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")]), "EXCEPTIONS"),
         (postgres.TrigramExtension(), "not known to be safe"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",

@@ -263,9 +263,7 @@ def test_a_held_call_waits_until_it_is_released(
     assert summary["accepted_without_telling"] == untold
 
 
-def test_a_caller_that_is_gone_when_its_answer_is_ready_was_not_told(
-    server: SandboxServer,
-) -> None:
+def test_a_caller_that_is_gone_when_its_answer_is_ready_was_not_told(server: SandboxServer) -> None:
     caller = Caller(server.url)
     caller.fault("hold")
     body = json.dumps(messages(2)).encode()

@@ -17,11 +17,7 @@ def listed(caller: Caller, stream: str = "broadcast", **query: str) -> dict[str,
 def test_there_are_three_streams_of_three_types(caller: Caller) -> None:
     found = caller.get("/message-streams").json
     types = {s["ID"]: s["MessageStreamType"] for s in found["MessageStreams"]}
-    assert types == {
-        "outbound": "Transactional",
-        "broadcast": "Broadcasts",
-        "inbound": "Inbound",
-    }
+    assert types == {"outbound": "Transactional", "broadcast": "Broadcasts", "inbound": "Inbound"}
     assert found["TotalCount"] == 3
     only = caller.get("/message-streams", messagestreamtype="broadcasts").json
     assert [s["ID"] for s in only["MessageStreams"]] == ["broadcast"]

@@ -103,9 +103,7 @@ def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Re
     assert len(set(traces)) == 4
 
 
-def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(
-    receiver: Receiver,
-) -> None:
+def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(receiver: Receiver) -> None:
     receiver.statuses = [503, 429]
     with SandboxServer(webhook_url=receiver.url, webhook_waits_s=(0, 0, 0)) as server:
         Caller(server.url).send(a_message())

@@ -163,9 +163,7 @@ def test_each_is_told_of_its_stream_and_its_triggers_only(
         other.stop()
 
 
-def test_the_url_of_the_command_line_stands_beside_them_for_everything(
-    receiver: Receiver,
-) -> None:
+def test_the_url_of_the_command_line_stands_beside_them_for_everything(receiver: Receiver) -> None:
     with SandboxServer(webhook_url=f"{receiver.base}/all/") as server:
         caller = Caller(server.url)
         created(caller, a_hook(receiver, Verify=True))

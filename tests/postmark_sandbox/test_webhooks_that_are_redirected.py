@@ -14,8 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/sandbox.md"
 
 def refusal(caller: Caller, receiver: Receiver) -> str:
     reply = caller.post(
-        "/webhooks",
-        {"Url": f"{receiver.base}/hooks/", "Triggers": {"Delivery": {"Enabled": True}}},
+        "/webhooks", {"Url": f"{receiver.base}/hooks/", "Triggers": {"Delivery": {"Enabled": True}}}
     )
     assert (reply.status, reply.code) == (422, 1364)
     return reply.message

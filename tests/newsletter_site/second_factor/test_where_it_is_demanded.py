@@ -9,9 +9,7 @@ from django.conf import LazySettings
 from tests.newsletter_site.second_factor.a_browser import DESK, PAGE, PASSWORD, Browser, code_now
 
 
-def test_where_it_is_demanded_whoever_has_none_sees_no_other_page(
-    settings: LazySettings,
-) -> None:
+def test_where_it_is_demanded_whoever_has_none_sees_no_other_page(settings: LazySettings) -> None:
     settings.REQUIRE_SECOND_FACTOR = True
     window = Browser()
     window.sign_in()
