@@ -24,7 +24,6 @@ OWN = "/admin/password_change/"
 @pytest.fixture(autouse=True)
 def edith(settings: LazySettings) -> Any:
     """Edith, who may do everything; five failures are borne, then waits are long."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.LOGIN_FAILURES = 5
     settings.LOGIN_COOL_OFF_S = 600.0
     return get_user_model().objects.create_superuser("edith", password=PASSWORD)
