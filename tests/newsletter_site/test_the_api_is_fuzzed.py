@@ -27,7 +27,7 @@ from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 # It takes two minutes; a busy machine may take many. It ends by itself.
 PATIENCE_S = 900 if EXAMPLES <= 6 else 7200
@@ -36,7 +36,7 @@ HOOKS = Path(__file__).with_name("fuzzing_hooks.py")
 # Each is used up by what is done to it, and there is more than one thing to do.
 OF_EACH = 30
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(PATIENCE_S + 30)]
+pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from api.problem import URN, Kind
-from newsletter_site.tokens.scopes import SCOPES
 from subscribers.importing import background
 from tests.newsletter_site.calling import Program
 from tests.subscribers.factories import SubscriberFactory
@@ -24,15 +22,7 @@ EXAMPLES = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 SITE = "https://letter.example.org"
 LIST = "email,name\nada@weir.example.org,Ada\nnobody,X\n"
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def test_the_page_names_every_scope_and_every_kind_of_problem() -> None:
-    assert {scope.name for scope in SCOPES} <= set(re.findall(r"^\| `([a-z]+)` \|", PAGE, re.M))
-    rows = PAGE[PAGE.index("| Status |") :]
-    for kind in Kind:
-        assert f"`{kind.urn.removeprefix(URN)}`" in rows
-        assert str(kind.status) in rows
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 
 def test_every_example_works(

@@ -28,3 +28,10 @@ def receiver() -> Iterator[Receiver]:
     running = Receiver()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def told(receiver: Receiver) -> Iterator[Caller]:
+    """A caller of a sandbox that posts to the receiver."""
+    with SandboxServer(webhook_url=receiver.url) as server:
+        yield Caller(server.url)

@@ -66,16 +66,6 @@ def test_messages_are_listed_in_pages(caller: Caller) -> None:
     assert caller.get("/__sandbox__/messages", q="reader2@").json["total"] == 1
 
 
-def test_calls_are_listed_newest_first(caller: Caller) -> None:
-    caller.send(*messages(3))
-    caller.search()
-    calls = caller.get("/__sandbox__/calls").json["calls"]
-    assert [(c["method"], c["path"], c["messages"], c["accepted"]) for c in calls] == [
-        ("GET", "/messages/outbound", 0, 0),
-        ("POST", "/email/batch", 3, 3),
-    ]
-
-
 def test_a_reset_puts_everything_back(caller: Caller) -> None:
     caller.send(a_message(1, To="hardbounce@bounce.example"))
     caller.fault("refuse_429", calls=None)
@@ -121,18 +111,6 @@ def test_what_cannot_be_read_is_400_with_one_sentence(
     assert reply.status == 400
     assert sentence in reply.message
     assert "Traceback" not in reply.text
-
-
-def test_an_unknown_control_call_lists_the_known_ones(caller: Caller) -> None:
-    reply = caller.get("/__sandbox__/nothing")
-    assert reply.status == 404
-    assert "GET summary" in reply.message
-
-
-def test_control_calls_need_no_token_and_are_not_logged(caller: Caller) -> None:
-    reply = caller.call("GET", "/__sandbox__/summary", None, {"X-Postmark-Server-Token": None})
-    assert reply.status == 200
-    assert caller.summary()["calls"]["total"] == 0
 
 
 def test_a_connection_serves_many_calls(server: SandboxServer) -> None:

