@@ -23,6 +23,8 @@ from tests.newsletter_site.conftest import Program, is_up, server_pid
 
 Start = Callable[..., Program]
 
+pytestmark = pytest.mark.process
+
 US = ServerUser(os.geteuid(), os.getegid())
 AS_ROOT = US.uid == 0
 
