@@ -120,7 +120,6 @@ def test_every_cookie_is_for_https_alone_and_stays_on_this_site(people: Any) -> 
     window = Client()
     window.get("/admin/login/", secure=True)
     window.post("/admin/login/", {"username": "ola", "password": "a long password"}, secure=True)
-
     assert {name.partition("_")[0] for name in window.cookies} == {
         "csrftoken", "sessionid", "browser",
     }  # fmt: skip

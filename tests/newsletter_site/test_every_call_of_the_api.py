@@ -330,31 +330,21 @@ def test_the_document_is_read_and_nothing_else() -> None:
         assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "get")
-)
 def test_what_answers_get_answers_head_the_same_without_a_body(
-    name: str, program: Program, places: dict[str, str]
+    program: Program, places: dict[str, str]
 ) -> None:
-    path = OPERATIONS[name][1]
-    for place, value in places.items():
-        path = path.replace(place, value)
     headers = {"Authorization": f"Bearer {program.token}"}
-    got = program.client.get(path, secure=True, headers=headers)
-    answer = program.client.head(path, secure=True, headers=headers)
-
-    assert answer.status_code == got.status_code
-    assert answer.headers["Content-Type"] == got.headers["Content-Type"]
-    assert b"".join(answer) == b""
-    assert program.client.head(path, secure=True).status_code == 401
-
-
-def test_what_changes_something_is_not_done_by_head(program: Program) -> None:
-    answer = program.client.head(
-        f"{API}/readers/look-up/", secure=True, headers={"Authorization": f"Bearer {program.token}"}
-    )
-    assert answer.status_code == 405
-    assert answer.headers["Allow"] == "POST"
+    for path in [path for method, path, _ in OPERATIONS.values() if method == "get"]:
+        for place, value in places.items():
+            path = path.replace(place, value)
+        got = program.client.get(path, secure=True, headers=headers)
+        answer = program.client.head(path, secure=True, headers=headers)
+        assert answer.status_code == got.status_code, path
+        assert answer.headers["Content-Type"] == got.headers["Content-Type"]
+        assert b"".join(answer) == b""
+        assert program.client.head(path, secure=True).status_code == 401
+    answer = program.client.head(f"{API}/readers/look-up/", secure=True, headers=headers)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
 def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program) -> None:

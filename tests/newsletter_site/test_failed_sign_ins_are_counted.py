@@ -93,9 +93,7 @@ def waits_are_over() -> None:
 
 def test_after_five_failures_the_next_try_is_told_when_to_come_again() -> None:
     fail(5)
-
     page = sign_in("wrong")
-
     assert page.status_code == 429
     assert 590 <= int(page["Retry-After"]) <= 600
     assert page["Cache-Control"] == "no-store"
@@ -105,9 +103,7 @@ def test_after_five_failures_the_next_try_is_told_when_to_come_again() -> None:
 
 def test_the_right_password_during_a_wait_gives_no_session_and_no_hint() -> None:
     fail(5)
-
     wrong, right = sign_in("wrong"), sign_in(RIGHT)
-
     assert right.status_code == 429
     assert right.content == wrong.content
     assert set(right.cookies) == set(wrong.cookies)
@@ -119,7 +115,6 @@ def test_a_name_that_nobody_has_is_answered_alike_at_every_step() -> None:
         name: [sign_in("wrong", name=name, address=address) for _ in range(7)]
         for name, address in (("edith", "203.0.113.7"), ("nobody", "198.51.100.7"))
     }
-
     known, unknown = answers.values()
     assert [page.status_code for page in known] == [200] * 5 + [429] * 2
     assert [page.status_code for page in unknown] == [page.status_code for page in known]
@@ -129,11 +124,9 @@ def test_a_name_that_nobody_has_is_answered_alike_at_every_step() -> None:
 def test_as_much_is_hashed_for_a_name_that_nobody_has_and_nothing_during_a_wait() -> None:
     fail(5)
     assert CountedHasher.hashed == 5
-
     sign_in("wrong")
     sign_in(RIGHT)
     assert CountedHasher.hashed == 5
-
     fail(1, name="nobody")
     assert CountedHasher.hashed == 6
 
@@ -142,10 +135,8 @@ def test_what_is_tried_during_a_wait_makes_it_no_longer() -> None:
     fail(5)
     before = AccessAttempt.objects.order_by("pk").values_list("attempt_time", flat=True)
     told = list(before)
-
     for _ in range(20):
         assert sign_in("wrong").status_code == 429
-
     assert list(before.all()) == told
 
 
@@ -153,9 +144,7 @@ def test_a_clock_that_was_set_back_makes_a_wait_no_longer_from_the_next_try_on()
     fail(5)
     ahead = AccessAttempt.objects.filter(failures_since_start=5)
     ahead.update(attempt_time=F("attempt_time") + timedelta(hours=1))
-
     assert sign_in(RIGHT).status_code == 429
-
     ahead.update(attempt_time=F("attempt_time") - timedelta(seconds=600))
     assert sign_in(RIGHT).status_code == 302
 
@@ -167,10 +156,8 @@ def test_counting_costs_a_sign_in_as_many_statements_as_the_record_says(
     browser = Client()
     if is_known:
         assert sign_in(RIGHT, browser=browser).status_code == 302
-
     with CaptureQueriesContext(connection) as asked:
         assert sign_in(RIGHT, browser=browser).status_code == 302
-
     of_counting = [
         one["sql"] for one in asked if re.search("axes_accessattempt|otp_totp", one["sql"])
     ]
@@ -181,9 +168,7 @@ def test_after_the_wait_another_failure_makes_the_next_wait_longer() -> None:
     fail(5)
     waits_are_over()
     fail(1)
-
     page = sign_in(RIGHT)
-
     assert page.status_code == 429
     assert int(page["Retry-After"]) > 1100
 
@@ -199,7 +184,6 @@ def test_failures_from_one_network_leave_every_other_network_alone(
     one: str, neighbour: str, elsewhere: str
 ) -> None:
     fail(5, address=one)
-
     assert sign_in(RIGHT, address=neighbour).status_code == 429
     assert sign_in(RIGHT, address=elsewhere).status_code == 302
 
@@ -222,7 +206,6 @@ def test_a_network_that_tries_name_after_name_waits_after_ten_times_as_many(
     settings: LazySettings,
 ) -> None:
     fail_for_many_names(settings)
-
     assert sign_in(RIGHT).status_code == 429
     assert sign_in(RIGHT, address="198.51.100.7").status_code == 302
 
@@ -236,7 +219,6 @@ def test_somebody_with_an_account_does_not_free_their_network_by_signing_in(
         assert sign_in("wrong", name=f"name {number}").status_code == 200
         if number % 5 == 0:
             assert sign_in(RIGHT, name="mallory").status_code == 302
-
     assert sign_in("wrong", name="one more").status_code == 429
 
 
@@ -246,7 +228,6 @@ def test_a_browser_in_which_the_author_signed_in_before_is_let_in_whatever_other
     own.post("/admin/logout/", secure=True)
     fail(5)
     assert sign_in(RIGHT).status_code == 429
-
     assert sign_in(RIGHT, browser=own).status_code == 302
 
 
@@ -260,7 +241,6 @@ def test_the_mark_of_a_browser_is_for_one_author_alone() -> None:
     forged = Client()
     forged.cookies[edith] = mallorys.cookies[cookie].value
     fail(5)
-
     assert edith != cookie
     assert sign_in(RIGHT, browser=forged).status_code == 429
 
@@ -273,7 +253,6 @@ def test_a_mark_that_was_made_up_is_none(value: str) -> None:
     forged = Client()
     forged.cookies[name] = value
     fail(5)
-
     assert sign_in(RIGHT, browser=forged).status_code == 429
 
 
@@ -283,14 +262,12 @@ def test_the_mark_is_signed_for_the_sign_in_page_and_out_of_reach_of_scripts(
     own = Client()
     sign_in(RIGHT, browser=own)
     mark = own.cookies[mark_in(own)]
-
     assert (mark["httponly"], mark["secure"], mark["samesite"]) == (True, True, "Lax")
     # The page of the second factor asks for the password too.
     assert mark["path"] == "/admin/"
     assert reverse("second_factor").startswith(mark["path"])
     assert mark["max-age"] == 365 * 24 * 3600
     assert "edith" not in mark.OutputString()
-
     before = mark.value
     sign_in(RIGHT, browser=own)
     assert own.cookies[mark_in(own)].value != before
@@ -301,10 +278,8 @@ def test_a_stolen_mark_has_so_many_tries_and_does_not_shut_its_author_out() -> N
     sign_in(RIGHT, browser=own)
     name = mark_in(own)
     thief.cookies[name] = own.cookies[name].value
-
     fail(10, browser=thief, address="198.51.100.7")  # five for the mark, five for the network
     assert sign_in("wrong", browser=thief, address="198.51.100.7").status_code == 429
-
     assert sign_in(RIGHT, browser=own).status_code == 302
 
 
@@ -382,9 +357,7 @@ def test_letting_in_promises_no_sign_in_where_the_whole_network_has_to_wait(
     capsys: pytest.CaptureFixture[str], settings: LazySettings
 ) -> None:
     fail_for_many_names(settings)
-
     call_command("let_in", "edith")
-
     assert sign_in(RIGHT).status_code == 429
     said, way = capsys.readouterr().out.split("https://letter.example.org")
     assert "If they have to wait all the same" in said
@@ -400,7 +373,6 @@ def test_the_operators_link_lets_an_author_try_in_peace_while_others_go_on_guess
     fail(5)
     own = Client()
     way = own.get(way_in, secure=True)
-
     assert way["Location"] == LOGIN
     assert Client().get(f"{LOGIN}known/made-up/", secure=True).status_code == 410
     assert sign_in(RIGHT).status_code == 429
@@ -416,7 +388,6 @@ def test_however_often_the_operators_link_is_opened_there_is_one_count_for_it(
     first, second = Client(), Client()
     first.get(way_in, secure=True)
     second.get(way_in, secure=True)
-
     fail(3, browser=first)
     fail(2, browser=second)
     assert sign_in("wrong", browser=first).status_code == 429

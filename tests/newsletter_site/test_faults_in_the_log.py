@@ -95,7 +95,6 @@ raise RuntimeError("Ada Lovelace")
 
 def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> None:
     ended = run(tmp_path, UNCAUGHT)
-
     assert ended.returncode == 1
     lines = [json.loads(line) for line in ended.stderr.splitlines()]
     assert [line["fault"] for line in lines if "fault" in line] == [

@@ -66,9 +66,7 @@ def answer_to(method: str, address: str, kind: str, body: str) -> str:
 def test_one_click_is_understood(kind: str, body: str, charset: str) -> None:
     reader = SubscriberFactory()
     link = f"/unsubscribe/{token_for(reader.pk)}/?from=a-mail-program"
-
     assert answer_to("POST", link, kind.format(charset), body) == "200"
-
     assert ConsentRecord.objects.get(subscriber=reader).how == "one-click"
 
 

@@ -170,9 +170,7 @@ def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
     newsroom.let_time_pass(50)
     Batch.objects.filter(edition=edition).update(state="parked")
     assert scraped()["homing_oldest_doubt_age_seconds", ()] > 49
-
     Edition.objects.filter(pk=edition.pk).update(control=control, control_at=Now())
-
     assert scraped()["homing_oldest_doubt_age_seconds", ()] == 0
     assert scraped()["homing_copies_unknown", ()] == 0
 

@@ -30,7 +30,6 @@ def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
     one_migration_less: str, a_table_less: None
 ) -> None:
     status, said = measured()
-
     assert status == 503
     assert json.loads(said)["reasons"] == [
         "1 migration is not applied yet; until then this version must not be sent visitors."
@@ -41,7 +40,6 @@ def test_what_can_be_measured_without_the_migrations_that_lack_is_measured(
     one_migration_less: str,
 ) -> None:
     status, said = measured()
-
     assert status == 200
     assert "\nhoming_migrations_pending 1" in said
 
@@ -50,7 +48,6 @@ def test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks(
     a_table_less: None,
 ) -> None:
     status, said = measured()
-
     assert status == 503
     assert json.loads(said) == {
         "status": "unavailable",

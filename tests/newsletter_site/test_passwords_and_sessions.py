@@ -59,9 +59,7 @@ def test_a_hash_of_older_days_becomes_one_of_argon2_when_its_owner_signs_in(
     settings.PASSWORD_HASHERS = PASSWORD_HASHERS
     edith.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=1000)
     edith.save()
-
     assert is_in(signed_in())
-
     edith.refresh_from_db()
     assert identify_hasher(edith.password).algorithm == "argon2"
     assert is_in(signed_in())
@@ -74,9 +72,7 @@ def test_signing_in_makes_a_new_session_key(edith: Any) -> None:
     session.save()
     planted = session.session_key
     window.cookies["sessionid"] = planted
-
     window.post(LOGIN, {"username": "edith", "password": PASSWORD}, secure=True)
-
     assert is_in(window)
     assert window.cookies["sessionid"].value != planted
     planted_one = Client()
@@ -87,10 +83,8 @@ def test_signing_in_makes_a_new_session_key(edith: Any) -> None:
 def test_a_new_password_signs_out_everywhere_but_where_it_was_set(edith: Any) -> None:
     own, stolen = signed_in(), signed_in()
     assert is_in(stolen)
-
     new = dict.fromkeys(("new_password1", "new_password2"), "reed and heron")
     own.post("/admin/password_change/", {"old_password": PASSWORD, **new}, secure=True)
-
     assert is_in(own)
     assert not is_in(stolen)
     assert not is_in(signed_in())
@@ -101,7 +95,6 @@ def test_signing_out_ends_the_session_itself(edith: Any) -> None:
     window = signed_in()
     key = window.cookies["sessionid"].value
     window.post("/admin/logout/", secure=True)
-
     again = Client()
     again.cookies["sessionid"] = key
     assert not is_in(again)

@@ -24,11 +24,9 @@ def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_togethe
     user = the_user()
     user.groups.set(Group.objects.filter(name__in=["Writers", "Operators"]))
     user.user_permissions.add(Permission.objects.get(codename="manage_readers"))
-
     with django_assert_num_queries(1):
         found = UserWithPermissions().get_user(user.pk)
         may = found.get_all_permissions()
-
     assert may == as_django_says(user)
     assert found.has_perm("subscribers.manage_readers")
     assert found.has_perm("publishing.write_draft")

@@ -123,20 +123,6 @@ def test_several_rules_act_on_one_event(told: Caller, receiver: Receiver) -> Non
     assert whom(receiver, 3) == ["2", "1", "1"]
 
 
-def test_what_waits_to_be_tried_again_can_be_hurried(receiver: Receiver) -> None:
-    receiver.statuses = [503]
-    with SandboxServer(webhook_url=receiver.url, webhook_waits_s=(600,)) as server:
-        caller = Caller(server.url)
-        caller.fault("webhook_before_reply")
-        caller.send(a_message(1))
-        receiver.events(1)
-        assert caller.post("/__sandbox__/hurry", {}).json["webhooks"] == 1
-        receiver.events(2)
-        left = [headers["x-pm-retries-remaining"] for headers, _ in receiver.got]
-        traces = {headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got}
-    assert (left, len(traces)) == (["1", "0"], 1)
-
-
 SUPPRESSIONS = "/message-streams/broadcast/suppressions"
 ADA = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}
 
@@ -163,17 +149,6 @@ def test_a_change_of_a_suppression_list_takes_effect_later(
     assert listed(told) == ["ada@example.net"]
     told.post("/__sandbox__/hurry", {})
     assert listed(told) == []
-
-
-def test_activating_a_bounce_takes_effect_later(caller: Caller) -> None:
-    caller.send(a_message(1, To="hardbounce@bounce.example"))
-    caller.fault("suppression_delay", seconds=600)
-    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
-    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
-    assert caller.call("PUT", f"/bounces/{bounce['ID']}/activate").status == 200
-    assert listed(caller) == ["hardbounce@bounce.example"]
-    caller.post("/__sandbox__/hurry", {})
-    assert listed(caller) == []
 
 
 def test_a_reset_forgets_what_was_still_to_come(told: Caller, receiver: Receiver) -> None:

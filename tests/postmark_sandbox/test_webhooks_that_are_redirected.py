@@ -19,7 +19,6 @@ def test_a_redirect_to_https_that_nobody_speaks_is_named_without_its_password(
 ) -> None:
     https = f"https://127.0.0.1:{receiver.port}/hooks/"
     receiver.moves = {"/hooks/": (301, https.replace("127", "pm:s3cret@127"))}
-
     assert refusal(caller, receiver).endswith(
         f"It redirected to {https}, which gave no answer; expected 200."
     )
@@ -28,7 +27,6 @@ def test_a_redirect_to_https_that_nobody_speaks_is_named_without_its_password(
 def test_a_redirect_to_what_answers_otherwise_is_named(caller: Caller, receiver: Receiver) -> None:
     receiver.moves = {"/hooks/": (308, "/there/")}
     receiver.statuses = [404]
-
     assert refusal(caller, receiver).endswith(
         f"It redirected to {receiver.base}/there/, which answered 404; expected 200."
     )
@@ -36,5 +34,4 @@ def test_a_redirect_to_what_answers_otherwise_is_named(caller: Caller, receiver:
 
 def test_without_a_redirect_none_is_spoken_of(caller: Caller, receiver: Receiver) -> None:
     receiver.statuses = [404]
-
     assert refusal(caller, receiver).endswith("It answered 404; expected 200.")

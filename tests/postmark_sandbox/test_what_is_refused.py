@@ -238,16 +238,6 @@ def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> No
     assert caller.post("/email", a_message(1, MessageStream="outbound")).status == 200
 
 
-def test_a_message_goes_to_those_of_several_recipients_that_are_active(caller: Caller) -> None:
-    caller.post("/__sandbox__/suppressions", {"addresses": ["b@example.net"]})
-    reply = caller.post("/email", a_message(To="a@example.net, b@example.net"))
-    assert reply.json["ErrorCode"] == 0
-    assert reply.message.startswith(
-        "Message OK, but will not deliver to these inactive addresses: b@example.net."
-    )
-    assert caller.search()["Messages"][0]["Recipients"] == ["a@example.net"]
-
-
 def test_a_single_request_above_10_mb_is_413_and_not_json(caller: Caller) -> None:
     reply = caller.post("/email", a_message(HtmlBody="x" * (10 * 1024 * 1024)))
     assert reply.status == 413

@@ -69,9 +69,7 @@ def test_the_picture_is_drawn_without_styles_or_scripts_and_kept_nowhere() -> No
 def test_it_is_not_begun_without_the_password(author: Any) -> None:
     window = Browser()
     window.sign_in()
-
     page = window.send(PAGE, do="begin", proof="not it")
-
     assert "This is not your password" in page.content.decode()
     assert not TOTPDevice.objects.exists()
 
@@ -81,10 +79,8 @@ def test_sessions_of_before_it_was_set_up_do_not_survive_it() -> None:
     stolen.sign_in()
     own.sign_in()
     assert stolen.is_signed_in
-
     own.send(PAGE, do="begin", proof=PASSWORD)
     own.send(PAGE, do="confirm", code=code_now())
-
     assert own.is_signed_in
     assert not stolen.is_signed_in
 
@@ -109,9 +105,7 @@ def test_only_the_session_that_began_it_sees_the_secret_and_ends_the_set_up() ->
     own, left_open = Browser(), Browser()
     left_open.sign_in()
     code = begun(own)
-
     assert nothing_is_set_up_at(left_open, code)
-
     assert "recovery codes" in own.send(PAGE, do="confirm", code=code).content.decode()
 
 
@@ -119,7 +113,6 @@ def test_a_set_up_that_was_not_ended_within_fifteen_minutes_is_worth_nothing() -
     window = Browser()
     code = begun(window)
     TOTPDevice.objects.update(created_at=F("created_at") - timedelta(minutes=15))
-
     assert nothing_is_set_up_at(window, code)
 
 
@@ -132,11 +125,9 @@ def test_a_new_password_ends_a_set_up_that_was_begun_with_the_old_one() -> None:
         new_password1="swifts over the hedge",
         new_password2="swifts over the hedge",
     )
-
     assert nothing_is_set_up_at(window, code)
 
 
 def test_none_is_begun_beside_one_that_is_on(codes: list[str], author: Any) -> None:
     assert second_factor.begin(author) is None
-
     assert TOTPDevice.objects.get().confirmed

@@ -18,9 +18,7 @@ from tests.newsletter_site.second_factor.a_browser import (
 
 def test_the_right_password_alone_gives_no_session(codes: list[str]) -> None:
     window = Browser()
-
     page = window.sign_in()
-
     assert page.status_code == 200
     assert "Your code" in page.content.decode()
     assert not window.is_signed_in
@@ -48,7 +46,6 @@ def test_password_and_code_sign_in_and_lead_where_one_wanted_to_go(codes: list[s
 
 def test_nothing_tells_who_has_one_before_the_password_was_right(codes: list[str]) -> None:
     get_user_model().objects.create_user("ines", password="another password", is_staff=True)
-
     pages = {
         re.sub(
             rf'value="{name}"|name="csrfmiddlewaretoken" value=".*?"',
@@ -68,7 +65,6 @@ def test_who_changes_the_password_meanwhile_ends_the_waiting_for_a_code(
     author.refresh_from_db()
     author.set_password("quite another one")
     author.save()
-
     assert window.send(LOGIN, code=code_now())["Location"] == LOGIN
     assert not window.is_signed_in
 
@@ -77,5 +73,4 @@ def test_who_lost_staff_status_meanwhile_is_not_signed_in(codes: list[str], auth
     window = Browser()
     window.sign_in()
     get_user_model().objects.update(is_staff=False)
-
     assert window.send(LOGIN, code=code_now())["Location"] == LOGIN

@@ -19,7 +19,6 @@ def test_what_is_done_with_it_stands_in_the_log(codes: list[str]) -> None:
     window.sign_in(codes[0])
     window.send(PAGE, do="new-codes", proof=PASSWORD)
     window.send(PAGE, do="remove", proof=PASSWORD)
-
     said = list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))
     assert [words.partition(",")[0] for words in said] == [
         "Signed in from a browser that was not known yet",
@@ -41,7 +40,6 @@ def test_a_code_of_the_app_is_not_taken_for_a_recovery_code_however_it_is_typed(
 ) -> None:
     code = code_now()
     assert Browser().sign_in(typed.format(code[:3], code[3:])).status_code == 302
-
     assert "recovery" not in last_line().change_message
 
 
@@ -97,6 +95,5 @@ def test_it_is_not_taken_away_without_its_line(
 ) -> None:
     with pytest.raises(IntegrityError):
         take_away()
-
     assert TOTPDevice.objects.exists()
     assert get_user_model().objects.get().second_factor_since is not None
