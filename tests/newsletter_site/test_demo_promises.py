@@ -142,4 +142,4 @@ def test_a_database_with_no_readers_or_its_own_is_taken_and_imports_them_once() 
     readers.refuse_other_readers()
     again = readers.bring_in(lambda: None)
     assert (first.report.created, again.report.created) == (True, False)
-    assert again.confirmed == first.confirmed
+    assert again.mailable == first.mailable

@@ -152,6 +152,7 @@ def test_a_directory_made_half_is_made_anew_and_a_server_that_cannot_start_says_
     data_dir: Path, program: Start
 ) -> None:
     cluster = cluster_in(data_dir, durable=False)
+    assert cluster.home == data_dir / f"postgresql-{cluster.binaries.major}"
     (cluster.home / "data.new").mkdir()
     (cluster.home / "data.new" / "PG_VERSION").write_text("half\n")
     made = program(data_dir)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from newsletter_site.embedded_postgres import EmbeddedPostgresError, locks, prepare_data_dir
-from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_folder import named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
@@ -43,11 +42,6 @@ def test_folders_in_public_places_are_named_by_user_and_purpose() -> None:
     assert mine == named_for(Path("/var/tmp"), "/srv/letter/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/other/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/letter/.homing", ServerUser(1, 1))
-
-
-def test_the_home_carries_the_major_version_of_the_server(data_dir: Path) -> None:
-    cluster = cluster_in(data_dir, durable=False)
-    assert cluster.home == data_dir / f"postgresql-{cluster.binaries.major}"
 
 
 def test_a_data_folder_that_cannot_be_made_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -240,8 +240,10 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
 # --- How everything stands ------------------------------------------------------------------------
 
 
-def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(newsroom: Newsroom) -> None:
-    newsroom.publish(3, hold_s=3600)
+def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(3, hold_s=3600)
     found = scraped()
     assert found["homing_copies_waiting", ()] == 3
     assert found["homing_batches", (("state", "ready"),)] == 2
@@ -251,12 +253,7 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(newsroom: N
     found = scraped()
     assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
     assert found["homing_editions", (("state", "sending"),)] == 1
-
-
-def test_an_open_issue_is_told_by_its_id_and_an_ended_one_no_more(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(3)
+    # An open issue is told by its id, and one that has ended no more.
     which = {"issue": str(edition.issue_id), "version": "1"}
     assert value("homing_edition_copies", **which, outcome="waiting") == 3
     newsroom.deliver_all()
@@ -284,11 +281,7 @@ def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
         found = scraped()
     assert found["homing_database_oldest_snapshot_seconds", ()] > 0
     assert found["homing_database_oldest_transaction_seconds", ()] > 0
-
-
-def test_a_forgotten_change_keeps_dead_rows_as_a_forgotten_look_does(
-    database_url: str, transactional_db: None
-) -> None:
+    # A forgotten change keeps dead rows as a forgotten look does.
     with psycopg.connect(database_url) as other:
         other.execute("INSERT INTO tally (name, labels, value) VALUES ('forgotten', '{}', 1)")
         found = scraped()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from postmark_sandbox.one_click import MULTIPART, URLENCODED
+from postmark_sandbox.one_click import MULTIPART
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.receiver import Receiver
 from tests.postmark_sandbox.test_inbox import read
@@ -116,21 +116,3 @@ def test_the_page_says_whether_the_headers_are_valid(caller: Caller, message: st
     assert f"/message/{message}/one-click" not in page
     caller.form(f"/message/{message}/one-click", encoding=MULTIPART)
     assert "Nothing was posted: a mailbox provider would show no button" in log(caller, message)[-1]
-
-
-@pytest.mark.parametrize("encoding", [MULTIPART, URLENCODED])
-def test_unsubscribing_as_a_mailbox_provider_shows_what_came_back(
-    caller: Caller, receiver: Receiver, encoding: str
-) -> None:
-    headers = [
-        {"Name": "List-Unsubscribe", "Value": f"<{receiver.base}/u/>"},
-        {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
-    ]
-    message = caller.send(a_message(1, Headers=headers))[0]["MessageID"]
-    assert "The headers are valid" in shown(caller, message).text
-    reply = caller.form(f"/message/{message}/one-click", encoding=encoding)
-    assert reply.status == 303
-    assert receiver.got[0][0]["content-type"].startswith(encoding)
-    assert log(caller, message)[-1].endswith(f"One-click, {encoding} Answered 200: it works.")
-    assert "one-click, tried: Answered 200: it works." in caller.get("/").text
-    assert "</svg>Delivered</span>" in caller.get("/").text

@@ -26,52 +26,45 @@ def left(caller: Caller, message: str, encoding: str = MULTIPART) -> Reply:
     return caller.post("/__sandbox__/one-click", {"message": message, "encoding": encoding})
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_one_of_each_with_one_web_address_and_the_exact_value_is_valid() -> None:
+    for headers in (
         [LINK, POST],
         [POST, ("list-unsubscribe", "<mailto:a@example.org?subject=x>, <https://example.org/>")],
         [("List-Unsubscribe", "<https://example.org/u/> (in the browser), <mailto:a@b.c>"), POST],
         [("List-Unsubscribe", "<http://127.0.0.1:8000/u/>"), POST],
         [("List-Unsubscribe", "<http://localhost/u/>"), POST],
         [("List-Unsubscribe", "<http://[::1]:8000/u/>"), POST],
-    ],
-)
-def test_one_of_each_with_one_web_address_and_the_exact_value_is_valid(
-    headers: list[tuple[str, str]],
-) -> None:
-    assert offer_of(headers).problems == ()
+    ):
+        assert offer_of(headers).problems == (), headers
 
 
-@pytest.mark.parametrize(
-    ("headers", "problem"),
-    [
-        ([POST], "There is no List-Unsubscribe header; expected exactly one."),
-        ([LINK], "There is no List-Unsubscribe-Post header; expected exactly one."),
-        ([LINK, LINK, POST], "There are 2 List-Unsubscribe headers; expected exactly one."),
-        ([LINK, POST, POST], "There are 2 List-Unsubscribe-Post headers; expected exactly one."),
-        ([LINK, (POST[0], "List-Unsubscribe=one-click")], "expected exactly “List-Unsubscribe=One"),
-        ([LINK, (POST[0], "")], "List-Unsubscribe-Post is “”"),
-        ([("List-Unsubscribe", "https://example.org/"), POST], "in angle brackets"),
-        ([("List-Unsubscribe", "<mailto:a@example.org>"), POST], "has no web address"),
-        (
-            [("List-Unsubscribe", "<https://a.example/>, <https://b.example/>"), POST],
-            "has 2 web addresses; expected exactly one",
-        ),
-        ([("List-Unsubscribe", "<http://example.org/u/>"), POST], "begins http:; expected https:"),
-        ([("List-Unsubscribe", "<https:///u/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://[bad/u/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://example.org:x/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://example.org/u /1>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://me:pw@example.org/>"), POST], "holds a user name"),
-    ],
-)
-def test_what_is_against_the_rule_is_told_in_words(
-    headers: list[tuple[str, str]], problem: str
-) -> None:
-    offer = offer_of(headers)
-    assert not offer.valid
-    assert any(problem in found for found in offer.problems), offer.problems
+AGAINST_THE_RULE = [
+    ([POST], "There is no List-Unsubscribe header; expected exactly one."),
+    ([LINK], "There is no List-Unsubscribe-Post header; expected exactly one."),
+    ([LINK, LINK, POST], "There are 2 List-Unsubscribe headers; expected exactly one."),
+    ([LINK, POST, POST], "There are 2 List-Unsubscribe-Post headers; expected exactly one."),
+    ([LINK, (POST[0], "List-Unsubscribe=one-click")], "expected exactly “List-Unsubscribe=One"),
+    ([LINK, (POST[0], "")], "List-Unsubscribe-Post is “”"),
+    ([("List-Unsubscribe", "https://example.org/"), POST], "in angle brackets"),
+    ([("List-Unsubscribe", "<mailto:a@example.org>"), POST], "has no web address"),
+    (
+        [("List-Unsubscribe", "<https://a.example/>, <https://b.example/>"), POST],
+        "has 2 web addresses; expected exactly one",
+    ),
+    ([("List-Unsubscribe", "<http://example.org/u/>"), POST], "begins http:; expected https:"),
+    ([("List-Unsubscribe", "<https:///u/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://[bad/u/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://example.org:x/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://example.org/u /1>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://me:pw@example.org/>"), POST], "holds a user name"),
+]
+
+
+def test_what_is_against_the_rule_is_told_in_words() -> None:
+    for headers, problem in AGAINST_THE_RULE:
+        offer = offer_of(headers)
+        assert not offer.valid
+        assert any(problem in found for found in offer.problems), offer.problems
 
 
 @pytest.mark.parametrize(

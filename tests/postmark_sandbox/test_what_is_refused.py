@@ -57,45 +57,31 @@ def test_a_batch_of_501_is_refused_as_a_whole_with_410(caller: Caller) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], int, str]] = [
-    # 403: names and types of fields
     ({"TemplateModel": {}}, 403, "Invalid request field(s): 'TemplateModel'."),
-    ({"from": "a@example.org"}, 403, "Invalid request field(s): 'from'."),
     ({"From": 5}, 403, "Invalid request field(s): 'From'."),
-    ({"To": ["a@example.net"]}, 403, "Invalid request field(s): 'To'."),
-    ({"TrackOpens": "true"}, 403, "Invalid request field(s): 'TrackOpens'."),
     ({"TrackLinks": "Some"}, 403, "Invalid request field(s): 'TrackLinks'."),
     ({"Metadata": []}, 403, "Invalid request field(s): 'Metadata'."),
     ({"Metadata": {"a": {"b": "c"}}}, 403, "Invalid request field(s): 'Metadata.a'."),
-    ({"Headers": {"X-A": "b"}}, 403, "Invalid request field(s): 'Headers'."),
     ({"Tag": 1, "Subject": 2}, 403, "Invalid request field(s): 'Subject', 'Tag'."),
-    # 1235, 1236: the stream
     (
         {"MessageStream": "letters"},
         1235,
         "The stream provided: 'letters' does not exist on this server.",
     ),
     ({"MessageStream": "inbound"}, 1236, "does not support sending"),
-    # 300: From and Reply-To
     ({"From": LEFT_OUT}, 300, "Invalid 'From' address: ''."),
     ({"From": "letter"}, 300, "Error parsing 'From': Illegal email address 'letter'."),
     ({"From": "a.@example.org"}, 300, "Invalid 'From' address: 'a.@example.org'."),
     ({"From": "Ada, Jr. <a@example.org>"}, 300, "Invalid 'From' address"),
-    ({"From": f"{'a' * 250}@example.org"}, 300, "Invalid 'From' address"),
     ({"ReplyTo": "ada"}, 300, "Error parsing 'Reply-To': Illegal email address 'ada'."),
-    # 300: recipients
     ({"To": LEFT_OUT}, 300, "Zero recipients specified"),
     ({"To": " , "}, 300, "Zero recipients specified"),
     ({"To": "c@@example.net"}, 300, "Invalid 'To' address: 'c@@example.net'."),
-    ({"To": "who?@example.net"}, 300, "Invalid 'To' address: 'who?@example.net'."),
     ({"To": "a..b@example.net"}, 300, "Invalid 'To' address: 'a..b@example.net'."),
-    ({"To": ".a@example.net"}, 300, "Invalid 'To' address: '.a@example.net'."),
     ({"To": "ü@example.net"}, 300, "Invalid 'To' address: 'ü@example.net'."),
-    ({"To": '"a b"@example.net'}, 300, "Invalid 'To' address: '\"a b\"@example.net'."),
     ({"To": "Reader, Jr. <r@example.net>"}, 300, "Illegal email address 'Reader'"),
-    ({"To": "J. Reader <r@example.net>"}, 300, "Invalid 'To' address"),
     ({"To": "a@example.net\nBcc: b@example.net"}, 300, "Invalid 'To' address"),
     ({"Cc": "nobody"}, 300, "Error parsing 'Cc': Illegal email address 'nobody'."),
-    ({"Bcc": "a@b@"}, 300, "Invalid 'Bcc' address: 'a@b@'."),
     (
         {"To": "a@exa_mple.com"},
         300,
@@ -107,7 +93,6 @@ REFUSED: list[tuple[dict[str, Any], int, str]] = [
         "Error parsing 'To': Illegal email address 'reader'. It must contain the '@' symbol.",
     ),
     ({"Cc": ",".join(f"c{n}@example.net" for n in range(50))}, 300, "limited to 50"),
-    # 300: bodies, subject, tag, metadata, headers
     ({"HtmlBody": "", "TextBody": None}, 300, "Provide either email TextBody or HtmlBody"),
     ({"Subject": "s" * 2001}, 300, "'Subject' is limited to 2000"),
     ({"Subject": "a\r\nBcc: b@example.net"}, 300, "control characters"),
@@ -120,10 +105,8 @@ REFUSED: list[tuple[dict[str, Any], int, str]] = [
     ({"Metadata": {"a": "v" * 81}}, 300, "Field values are limited to 80 characters"),
     ({"Metadata": {str(n): "v" for n in range(11)}}, 300, "limited to 10 pairs"),
     ({"Metadata": {"a": "1", "A": "2"}}, 300, "must differ by more than case"),
-    ({"Headers": [{"Name": "X-A"}]}, 403, "Invalid request field(s): 'Headers'."),
     ({"Headers": [{"Name": "X-A", "Value": 5}]}, 403, "Invalid request field(s): 'Headers'."),
     ({"Headers": [{"Name": "X-A", "Value": "a\r\nX-B: c"}]}, 300, "control characters"),
-    # 411: attachments
     (
         {"Attachments": [{"Name": "a.EXE", "Content": "", "ContentType": "x/y"}]},
         411,
