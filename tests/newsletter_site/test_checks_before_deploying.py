@@ -35,7 +35,6 @@ def said() -> set[str]:
         ("METRICS_TOKEN", "fifteen-letters", "homing.W006"),
         ("METRICS_TOKEN", "", "homing.I001"),
         ("POSTMARK_WEBHOOK_PASSWORD", "fifteen-letters", "homing.W006"),
-        ("POSTMARK_WEBHOOK_USER", "", "homing.W001"),
         ("ALLOWED_HOSTS", ["elsewhere.example.org"], "homing.E001"),
         ("ALLOWED_HOSTS", [".letter.example.org.evil.example"], "homing.E001"),
         ("SITE_URL", "https://[2001:db8::2]", "homing.E001"),
@@ -62,6 +61,11 @@ def test_a_name_that_the_site_answers_to_is_not_refused(settings: Any) -> None:
         settings.SITE_URL = site
         settings.ALLOWED_HOSTS = [allowed]
         assert said() == set(), (site, allowed)
+
+
+def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:
+    settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = ""
+    assert said() == {"homing.W001"}
 
 
 def test_a_database_that_nobody_named_is_said_outside_debug(settings: Any) -> None:
