@@ -70,7 +70,6 @@ def test_no_form_is_taken_without_the_token_of_its_session(people: Any) -> None:
         )
         for one in every_address()
     }
-
     taken = {route for route, answer in answers.items() if answer.status_code != 403}
     # It gives the form back, and there is none without its link.
     taken.remove("subscriptions/confirm/")

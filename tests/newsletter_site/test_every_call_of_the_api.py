@@ -131,9 +131,6 @@ def type_of(answer: Any) -> str:
     return str(told["type"]).removeprefix("urn:homing:problem:")
 
 
-# --- The document ---------------------------------------------------------------------------------
-
-
 def test_the_document_is_openapi_3_1_and_anybody_may_read_it(client: Client) -> None:
     answer = client.get(f"{API}/openapi.json", secure=True)
     assert answer.status_code == 200
@@ -168,9 +165,6 @@ def test_what_may_be_done_is_what_the_desk_and_the_commands_know() -> None:
     assert set(of_readers) == set(desk_actions.ACTIONS)
 
 
-# --- Who may --------------------------------------------------------------------------------------
-
-
 def test_the_table_names_every_operation_and_every_scope() -> None:
     assert set(TABLE) == set(OPERATIONS)
     assert {scope for scope, _ in TABLE.values()} == set(NAMES)
@@ -201,9 +195,6 @@ def test_a_call_is_open_to_its_scope_and_its_permissions_and_to_nobody_else(
             assert answer.status_code not in (401, 403), (permission, answer.content)
         else:
             assert answer.status_code == 403, permission
-
-
-# --- How ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -277,9 +268,6 @@ def test_whole_numbers_may_be_written_as_any_number(program: Program) -> None:
     issue = program.post("/issues/", BODIES["publishIssue"]).json()["issue"]
     body = json.dumps({**BODIES["publishVersion"], "version": 2}).replace("2", "2.0").encode()
     assert program.post(f"/issues/{issue}/versions/", body).status_code == 201
-
-
-# --- Around every call ----------------------------------------------------------------------------
 
 
 def test_plain_http_is_refused_and_never_redirected(program: Program) -> None:

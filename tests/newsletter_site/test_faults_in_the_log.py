@@ -63,7 +63,6 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
         assert untold not in said
     if shape == "lines":
         return
-
     *_, fault, answered = map(json.loads, said.splitlines())
     assert fault["level"] == "error"
     assert fault["event"] == "the database is away"

@@ -54,9 +54,6 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(out.getvalue().splitlines()[-1])
 
 
-# --- What is well ---------------------------------------------------------------------------------
-
-
 def test_what_is_well_is_answered_200_in_one_shape(client: Client) -> None:
     a_worker(silent_for_s=3600)
     a_worker()  # One of many is enough.
@@ -69,9 +66,6 @@ def test_what_is_well_is_answered_200_in_one_shape(client: Client) -> None:
         assert "Vary" not in answer
         posted = client.post(f"/health/{check}/")
         assert (posted.status_code, posted["Allow"]) == (405, "GET, HEAD")
-
-
-# --- What is not ----------------------------------------------------------------------------------
 
 
 def test_where_no_worker_ever_was_that_is_said(client: Client) -> None:
@@ -133,9 +127,6 @@ def test_a_database_that_is_further_than_the_code_is_ready(client: Client) -> No
         cursor.execute("DELETE FROM django_migrations WHERE id = %s", [row])
 
 
-# --- Who may ask, and how -------------------------------------------------------------------------
-
-
 def test_a_probe_is_answered_whatever_name_it_asks_for(client: Client) -> None:
     a_worker()
     for host in HOSTS:
@@ -160,9 +151,6 @@ def test_prometheus_is_answered_in_its_own_format(client: Client) -> None:
 def test_a_live_process_asks_nobody(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         assert ask(client, "live")[0] == 200
-
-
-# --- From a shell ---------------------------------------------------------------------------------
 
 
 def test_the_command_says_the_same_and_ends_with_it(client: Client) -> None:

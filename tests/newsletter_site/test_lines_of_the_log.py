@@ -52,15 +52,10 @@ def caught(error: BaseException) -> Any:
         return sys.exc_info()
 
 
-# --- Its fields -----------------------------------------------------------------------------------
-
-
 def test_a_line_has_what_every_line_has_and_the_ids_that_are_bound() -> None:
     attempt, issue = uuid.uuid4(), uuid.uuid4()
     log_ids.bind(attempt=attempt, issue=issue, version=2, batch=None)
-
     made = json.loads(line("A sentence."))
-
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", made.pop("at"))
     assert made.pop("host")
     assert made.pop("process")
@@ -112,9 +107,6 @@ def test_a_process_is_named_by_what_it_is() -> None:
         ([], "python"),
     ):
         assert name_from(arguments) == name
-
-
-# --- Faults ---------------------------------------------------------------------------------------
 
 
 def test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words() -> None:
@@ -201,9 +193,6 @@ def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
     assert of_gunicorn("Error handling request %s %s", "GET", "/record/x/") == (
         "Error handling request GET /…"
     )
-
-
-# --- The net --------------------------------------------------------------------------------------
 
 
 TAKEN_OUT = [

@@ -77,9 +77,6 @@ def newsroom(transactional_db: None, settings: Any) -> Newsroom:
     return Newsroom()
 
 
-# --- The list of them -----------------------------------------------------------------------------
-
-
 def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert len(names) == len(set(names)) > 30
@@ -105,9 +102,6 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
     assert found["homing_alarms_total", (("kind", "accepted_twice"),)] == 0
     assert found["homing_forms_total", (("ended", "replay"),)] == 0
     assert found["homing_call_duration_seconds_count", ()] == 0
-
-
-# --- What is counted ------------------------------------------------------------------------------
 
 
 def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
@@ -237,9 +231,6 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
     assert after != before
 
 
-# --- How everything stands ------------------------------------------------------------------------
-
-
 def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -367,9 +358,6 @@ def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
 
 
-# --- What it costs --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def much_history(newsroom: Newsroom) -> None:
     """Thousands of editions, batches and events that are over, and little that is not."""
@@ -439,9 +427,6 @@ def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None
             plan = "\n".join(row[0] for row in cursor.fetchall())
         read_whole += [table for table in GROWS if re.search(rf"Seq Scan on {table}\b", plan)]
     assert read_whole == []
-
-
-# --- Who is told ----------------------------------------------------------------------------------
 
 
 def test_without_a_token_a_program_on_this_machine_is_told() -> None:

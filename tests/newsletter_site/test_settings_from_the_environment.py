@@ -33,9 +33,6 @@ def refusal_of(settings_under: ReadSettings, **variables: str) -> str:
     return sentence.removeprefix("homing: ")
 
 
-# --- A bare checkout ----------------------------------------------------------------------------
-
-
 def test_a_bare_checkout_is_for_development(settings_under: ReadSettings) -> None:
     bare = settings_under()
     assert bare["DEBUG"] is True
@@ -86,9 +83,6 @@ def test_the_home_of_nobody_is_no_folder(settings_under: ReadSettings) -> None:
     assert sentence.startswith("HOMING_DATA_DIR is '~nobody-of-that-name/homing'; expected")
 
 
-# --- For real -----------------------------------------------------------------------------------
-
-
 def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None:
     real = settings_under(**REAL)
     assert real["DEBUG"] is False
@@ -135,8 +129,6 @@ def test_every_connection_asks_for_read_committed_and_survives_a_pooler(
         assert database["OPTIONS"]["prepare_threshold"] is None
         assert database["DISABLE_SERVER_SIDE_CURSORS"] is True
 
-
-# --- Mistakes -----------------------------------------------------------------------------------
 
 YES_OR_NO = "one of 1, true, yes, on, 0, false, no, off"
 AN_ADDRESS = "an address such as https://letter.example.org"
@@ -227,9 +219,6 @@ def test_a_wrong_value_that_may_hold_a_secret_is_not_repeated(
         sentence = refusal_of(settings_under, **REAL | {name: value})
         assert sentence.startswith(f"{name} is "), value
         assert "hunter2" not in sentence
-
-
-# --- Values that are right ------------------------------------------------------------------------
 
 
 RIGHT: list[tuple[str, str, object]] = [

@@ -44,9 +44,6 @@ def of_requests(lines: Lines) -> list[dict[str, Any]]:
     return [line for line in lines() if "route" in line]
 
 
-# --- The line -------------------------------------------------------------------------------------
-
-
 def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: Lines) -> None:
     answer = browser().get("/?why=ada@example.org", secure=True)
     (line,) = of_requests(lines)
@@ -146,9 +143,6 @@ def test_files_of_the_site_and_checks_of_its_health_have_no_line_while_all_is_we
     assert [line["status"] for line in of_requests(lines)] == [404]
 
 
-# --- Its id ---------------------------------------------------------------------------------------
-
-
 def test_the_id_that_a_trusted_proxy_gives_is_kept(db: None, settings: Any, lines: Lines) -> None:
     settings.TRUST_PROXY = True
     for told in ("req-0815", "a.B_c-" * 10, "0" * 64):
@@ -191,9 +185,6 @@ def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
         alone = pool.submit(log_ids.bound).result()
     assert inherited == [{"request": "req-0815"}] * 2
     assert alone == {}
-
-
-# --- Publishing -----------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)

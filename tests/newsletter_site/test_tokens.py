@@ -52,9 +52,6 @@ def status_of(program: Program) -> int:
     return int(program.get("/issues/").status_code)
 
 
-# --- The token ------------------------------------------------------------------------------------
-
-
 def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: Any) -> None:
     made = make(edith, "the press", ["status"])
     assert re.fullmatch(r"homing_[A-Za-z0-9_-]{43}[0-9a-f]{8}", made.token)
@@ -92,9 +89,6 @@ def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="homing"'
         assert answer.json()["type"] == "urn:homing:problem:not-signed-in"
         assert "Set-Cookie" not in answer.headers
-
-
-# --- What it is good for --------------------------------------------------------------------------
 
 
 def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
@@ -204,9 +198,6 @@ def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> Non
     # Each of the calls left the line in which it could have stood.
     answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
     assert answered == ["200", "400", "403", "401"]
-
-
-# --- From the command line ------------------------------------------------------------------------
 
 
 def test_the_command_makes_lists_and_revokes(edith: Any) -> None:

@@ -17,8 +17,6 @@ from django.db.models.functions.comparison import Coalesce
 from newsletter_site.migrating.additive import EXCEPTIONS, Fault, faults_of_all
 from newsletter_site.migrating.releases import releases
 
-# --- Every migration of ours ----------------------------------------------------------------------
-
 
 def faults_since_the_last_release() -> list[Fault]:
     loader = MigrationLoader(None)
@@ -39,9 +37,6 @@ def test_every_migration_since_the_last_release_only_adds() -> None:
 def test_every_exception_excuses_something() -> None:
     faults = {(one.migration, one.operation) for one in faults_since_the_last_release()}
     assert [one for one in EXCEPTIONS if one not in faults] == []
-
-
-# --- The rule itself ------------------------------------------------------------------------------
 
 
 def before() -> ProjectState:

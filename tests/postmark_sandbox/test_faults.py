@@ -159,9 +159,6 @@ def test_search_can_be_down_while_sending_works(caller: Caller, kind: str, statu
     assert caller.search()["TotalCount"] == 1
 
 
-# --- held calls
-
-
 @pytest.mark.parametrize(
     ("moment", "accepted_while_held"), [("before_accept", 0), ("after_accept", 3)]
 )
@@ -215,9 +212,6 @@ def test_stopping_lets_go_of_a_held_call(server: SandboxServer) -> None:
         assert server.sandbox.gate.wait_until(lambda: server.sandbox.gate.held == 1, 20)
         server.stop()
         assert isinstance(sent.exception(20), (ConnectionError, BadStatusLine))
-
-
-# --- when rules fire
 
 
 def hits(caller: Caller, calls: int) -> list[int]:

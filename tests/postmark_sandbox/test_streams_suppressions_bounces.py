@@ -23,17 +23,6 @@ def test_there_are_three_streams_of_three_types(caller: Caller) -> None:
     assert [s["ID"] for s in only["MessageStreams"]] == ["broadcast"]
 
 
-@pytest.mark.parametrize("handling", ["Custom", "Postmark"])
-def test_a_stream_tells_who_handles_unsubscribes(handling: str) -> None:
-    with SandboxServer(unsubscribe_handling=handling) as server:
-        caller = Caller(server.url)
-        stream = caller.get("/message-streams/broadcast").json
-        other = caller.get("/message-streams/outbound").json
-    told = "SubscriptionManagementConfiguration"
-    assert stream[told] == {"UnsubscribeHandlingType": handling}
-    assert other[told] == {"UnsubscribeHandlingType": "None"}
-
-
 def test_suppressions_are_created_and_deleted_with_postmarks_words(caller: Caller) -> None:
     path = "/message-streams/broadcast/suppressions"
     body = {"Suppressions": [{"EmailAddress": "A@example.net"}, {"EmailAddress": "nobody"}]}

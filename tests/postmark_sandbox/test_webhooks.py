@@ -87,18 +87,3 @@ def test_another_refusal_loses_the_event_for_good(told: Caller, receiver: Receiv
     assert [e["Recipient"][:7] for e in receiver.events(2)] == ["reader1", "reader2"]
     counts = told.summary()["webhooks"]
     assert (counts["lost"], counts["retried"]) == (1, 0)
-
-
-def test_once_the_url_has_moved_the_old_receiver_is_told_nothing_more(
-    caller: Caller, receiver: Receiver
-) -> None:
-    later = Receiver()
-    try:
-        for number, listening in enumerate((receiver, later), 1):
-            caller.post("/__sandbox__/webhooks", {"url": listening.url})
-            caller.send(a_message(number))
-            assert listening.events(1)[0]["Recipient"] == f"reader{number}@example.net"
-    finally:
-        caller.post("/__sandbox__/webhooks", {"url": None})
-        later.stop()
-    assert len(receiver.got) == 1

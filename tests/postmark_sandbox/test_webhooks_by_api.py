@@ -174,18 +174,6 @@ def test_redirects_are_followed_with_the_event(
     assert receiver.got[1][0]["path"] == "/end/"
 
 
-def test_after_ten_redirects_the_event_is_lost(caller: Caller, receiver: Receiver) -> None:
-    receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
-    caller.post("/__sandbox__/webhooks", {"url": f"{receiver.base}/1/"})
-    caller.send(a_message(1))
-    receiver.events(1)
-    caller.post("/__sandbox__/webhooks", {"url": f"{receiver.base}/0/"})
-    caller.fault("webhook_before_reply")
-    caller.send(a_message(2))
-    assert caller.summary()["webhooks"]["lost"] == 1
-    assert len(receiver.got) == 1
-
-
 def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
     caller: Caller, receiver: Receiver
 ) -> None:
@@ -200,15 +188,6 @@ def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
     caller.call("POST", f"/webhooks/{hook['ID']}/verify")
     caller.send(a_message(13))
     assert receiver.events(15)[14]["Recipient"] == "reader13@example.net"
-
-
-def test_a_stream_has_at_most_ten(caller: Caller, receiver: Receiver) -> None:
-    for _ in range(10):
-        created(caller, a_hook(receiver))
-    reply = caller.post("/webhooks", a_hook(receiver, Verify=True))
-    assert (reply.status, reply.code) == (422, 1359)
-    assert receiver.got == []
-    created(caller, a_hook(receiver, MessageStream="outbound"))
 
 
 CANNOT_BE: list[tuple[dict[str, Any], str]] = [

@@ -25,13 +25,11 @@ def test_setting_it_up_shows_picture_and_secret_and_then_ten_codes_once() -> Non
     window = Browser()
     window.sign_in()
     assert "Set it up" in window.at(PAGE).content.decode()
-
     assert window.send(PAGE, do="begin", proof=PASSWORD)["Location"] == PAGE
     page = window.at(PAGE).content.decode()
     secret = re.search(r'<code class="secret">(.+?)</code>', page)[1].replace(" ", "")
     assert base64.b32decode(secret) == TOTPDevice.objects.get().bin_key
     assert f'src="{PICTURE}"' in page
-
     shown = window.send(PAGE, do="confirm", code=code_now()).content.decode()
     codes = re.findall(r"<li><code>(.+?)</code>", shown)
     assert len(set(codes)) == 10
@@ -47,9 +45,7 @@ def test_the_picture_is_drawn_without_styles_or_scripts_and_kept_nowhere() -> No
     window.sign_in()
     assert window.at(PICTURE).status_code == 404
     window.send(PAGE, do="begin", proof=PASSWORD)
-
     picture = window.at(PICTURE)
-
     assert picture["Content-Type"] == "image/svg+xml"
     assert "no-store" in picture["Cache-Control"]
     assert "no-store" in window.at(PAGE)["Cache-Control"]

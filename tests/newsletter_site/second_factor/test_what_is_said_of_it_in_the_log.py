@@ -53,9 +53,7 @@ def test_what_an_operator_does_with_the_shell_stands_there_however_many_superuse
     assert last_line().change_message == (
         "An operator forgot the failed sign-ins, from the command line."
     )
-
     call_command("remove_second_factor", "edith")
-
     assert last_line().object_repr == "edith"
     assert last_line().change_message == (
         "An operator took the second factor away, from the command line."

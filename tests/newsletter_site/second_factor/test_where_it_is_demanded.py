@@ -13,7 +13,6 @@ def test_where_it_is_demanded_whoever_has_none_sees_no_other_page(settings: Lazy
     settings.REQUIRE_SECOND_FACTOR = True
     window = Browser()
     window.sign_in()
-
     for address in ("/admin/", DESK, "/admin/newsletters/write/", "/admin/newsletter_site/user/"):
         assert window.at(address)["Location"] == PAGE
     refused = window.send("/admin/newsletters/", title="x")
@@ -24,7 +23,6 @@ def test_where_it_is_demanded_whoever_has_none_sees_no_other_page(settings: Lazy
     assert leaving.send("/admin/logout/").status_code in {200, 302}
     assert leaving.at(PAGE).status_code == 302
     window.sign_in()
-
     window.send(PAGE, do="begin", proof=PASSWORD)
     window.send(PAGE, do="confirm", code=code_now())
     assert window.is_signed_in
