@@ -39,25 +39,21 @@ class Program:
         )
 
     def tell(self, do: str, **arguments: Any) -> None:
-        """Ask without waiting for the answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
         self.process.stdin.flush()
 
     def hear(self) -> Any:
-        """The next answer."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
         return json.loads(line)
 
     def ask(self, do: str, **arguments: Any) -> Any:
-        """Ask and wait for the answer."""
         self.tell(do, **arguments)
         return self.hear()
 
     def query(self, text: str, alias: str = "one") -> Any:
-        """The first value of the first row."""
         found = self.ask("sql", text=text, alias=alias)
         assert isinstance(found, list), found
         return found[0]
@@ -69,7 +65,6 @@ class Program:
         return errors
 
     def kill(self) -> None:
-        """End it with kill -9."""
         self.process.kill()
         self.process.communicate()
 

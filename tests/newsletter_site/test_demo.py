@@ -86,7 +86,6 @@ def read_until(demo: subprocess.Popen[str], words: str) -> str:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """The processes that were started for this data folder."""
     mark = f"HOMING_DATA_DIR={folder}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -99,21 +98,18 @@ def processes_of(folder: Path) -> list[str]:
 
 
 def number_before(words: str, said: str) -> int:
-    """The number in front of some words of the summary."""
     found = re.search(rf"([0-9,]+)  {re.escape(words)}", said)
     assert found, said
     return int(found[1].replace(",", ""))
 
 
 def in_the_books(said: str) -> dict[str, int]:
-    """The lines of the ledger."""
     ledger = said.partition("The books of")[2].partition("====")[0]
     lines = re.findall(r"^ +([a-z]+) +([0-9,]+)", ledger, re.MULTILINE)
     return {name: int(number.replace(",", "")) for name, number in lines}
 
 
 def address_after(label: str, said: str) -> str:
-    """One of the addresses that the demo gives out."""
     found = re.search(rf"^ +{label} +(http\S+)$", said, re.MULTILINE)
     assert found, said
     return found[1]

@@ -31,7 +31,6 @@ def no_ids() -> None:
 def line(
     message: Any, *arguments: Any, shape: str = "json", words: bool = False, **more: Any
 ) -> str:
-    """The line that a record becomes."""
     record = logging.LogRecord(
         "some.library", logging.WARNING, "file.py", 1, message, arguments, more.pop("fault", None)
     )

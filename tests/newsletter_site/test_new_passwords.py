@@ -31,7 +31,6 @@ def edith(settings: LazySettings) -> Any:
 
 @pytest.fixture
 def ines() -> Any:
-    """Ines, an author."""
     return get_user_model().objects.create_user("ines", password="a long password", is_staff=True)
 
 

@@ -32,7 +32,6 @@ def edith(transactional_db: None) -> Any:
 
 @pytest.fixture
 def window(edith: Any) -> WindowOf:
-    """Her browser."""
     return WindowOf(edith)
 
 

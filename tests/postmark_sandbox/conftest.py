@@ -11,20 +11,17 @@ from tests.postmark_sandbox.receiver import Receiver
 
 @pytest.fixture
 def server() -> Iterator[SandboxServer]:
-    """A sandbox with its defaults."""
     with SandboxServer() as running:
         yield running
 
 
 @pytest.fixture
 def caller(server: SandboxServer) -> Caller:
-    """Someone who calls it."""
     return Caller(server.url)
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Someone who listens."""
     running = Receiver()
     yield running
     running.stop()

@@ -25,7 +25,6 @@ def listed(caller: Caller, **query: str) -> list[list[str]]:
 
 
 def suppress(caller: Caller, address: str, reason: str, origin: str, stream: str) -> None:
-    """Fills a list."""
     body = {"addresses": [address], "reason": reason, "origin": origin, "stream": stream}
     assert caller.post("/__sandbox__/suppressions", body).status == 200
 

@@ -128,7 +128,6 @@ ADA = {"Suppressions": [{"EmailAddress": "ada@example.net"}]}
 
 
 def listed(caller: Caller) -> list[str]:
-    """Who is on the list."""
     dump = caller.get(f"{SUPPRESSIONS}/dump").json["Suppressions"]
     return [entry["EmailAddress"] for entry in dump]
 

@@ -30,12 +30,10 @@ def created(caller: Caller, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def put(caller: Caller, hook: dict[str, Any], body: bytes) -> Reply:
-    """The answer to an edit."""
     return caller.call("PUT", f"/webhooks/{hook['ID']}", body)
 
 
 def records(receiver: Receiver, count: int) -> list[str]:
-    """The types of the first events that came."""
     return [event["RecordType"] for event in receiver.events(count)]
 
 
