@@ -27,7 +27,7 @@ from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 # It takes two minutes; a busy machine may take many. It ends by itself.
 PATIENCE_S = 900 if EXAMPLES <= 6 else 7200
