@@ -16,18 +16,34 @@ import pytest
 
 from tests.small_checkout import PYTHON, lay_out, run, stamp, start
 
+pytestmark = pytest.mark.process
+
+A_DATABASE = {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}
+# What runs, and looks for a package only when it first needs it.
+RUNNING = """
+import sys
+print(flush=True)
+sys.stdin.read()
+import needed_late
+print(needed_late.__file__)
+"""
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout whose environment for the demo is made."""
+    """A checkout whose environment of a server is made, with a package more in it."""
     checkout = lay_out(tmp_path_factory.mktemp("made") / "homing")
-    run(checkout, "demo")
+    _, lines = run(checkout, "deliver", environment=A_DATABASE)
+    assert "Making" in lines
+    assert stamp(checkout)["lock"] == "production"
+    [packages] = checkout.glob(".venv/lib/python*/site-packages")
+    (packages / "needed_late.py").touch()
     return checkout
 
 
 @pytest.fixture
 def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
-    """A finished checkout to spoil: it stands where it was made, because its stamp says where."""
+    """The same to spoil: it stands where it was made, because its stamp says where."""
     kept = tmp_path / "kept"
     shutil.copytree(made, kept, symlinks=True)
     yield made
@@ -35,70 +51,105 @@ def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(kept, made, symlinks=True)
 
 
+@pytest.fixture
+def running(copy: Path) -> Iterator[subprocess.Popen[str]]:
+    """A program that runs in the environment."""
+    command = [copy / ".venv" / "bin" / "python", "-c", RUNNING]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, but what Python compiles when it likes."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def lock_what_cannot_be_had(checkout: Path, lock: str) -> None:
+    """Have a lock name a package that is not what was locked, so that pip refuses it."""
+    wheel = checkout / "altered-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"not what was locked")
+    (checkout / "requirements" / f"{lock}.txt").write_text(
+        f"altered @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n"
+    )
+
+
+def refusal(checkout: Path, *arguments: str, **options: Any) -> str:
+    """What the script says when it does not run the command."""
+    process = start(checkout, *arguments, **options)
+    out, errors = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    return errors
+
+
 def test_without_arguments_it_says_what_it_can_do_and_makes_nothing(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     process = start(checkout)
     out, errors = process.communicate()
-    assert process.returncode == 0
+    assert (process.returncode, errors) == (0, "")
     assert "./homing demo" in out
     assert "./homing test" in out
-    assert errors == ""
     assert not (checkout / ".venv").exists()
 
 
-def test_the_command_runs_in_the_environment_beside_the_script(made: Path) -> None:
-    said, _ = run(made, "deliver", "--until-empty", "--concurrency", "2")
-    assert said["arguments"] == ["deliver", "--until-empty", "--concurrency", "2"]
-    assert said["prefix"] == str(made / ".venv")
-
-
-def test_a_second_run_makes_nothing_and_says_nothing(made: Path) -> None:
+def test_the_command_runs_in_the_environment_and_in_the_folder_it_was_called_from(
+    made: Path, tmp_path: Path
+) -> None:
     before = (made / ".venv" / "homing.json").stat().st_mtime_ns
-    _, lines = run(made, "demo")
+    said, lines = run(made, "deliver", "--processes", "2", environment=A_DATABASE, cwd=tmp_path)
+    assert said["arguments"] == ["deliver", "--processes", "2"]
+    assert (said["prefix"], said["folder"]) == (str(made / ".venv"), str(tmp_path))
     assert lines == ""
     assert (made / ".venv" / "homing.json").stat().st_mtime_ns == before
 
 
-def test_a_command_keeps_the_folder_it_was_called_from(made: Path, tmp_path: Path) -> None:
-    said, _ = run(made, "import_subscribers", "readers.csv", cwd=tmp_path)
-    assert said["folder"] == str(tmp_path)
-
-
-def test_the_tests_run_in_the_checkout_with_the_richest_lock_put_in_place(
-    copy: Path, tmp_path: Path
+def test_a_richer_lock_is_put_in_place_beside_what_runs(
+    copy: Path, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    (copy / ".venv" / "mark").touch()
-    said, lines = run(copy, "test", "-k", "word", cwd=tmp_path)
-    assert said["arguments"] == ["-k", "word"]
-    assert said["folder"] == str(copy)
+    (copy / ".venv.new").mkdir()
+    (copy / ".venv.new" / "half").touch()  # What a dead run left is thrown away.
+    said, lines = run(copy, "test", "-k", "word", cwd=tmp_path, environment={"DEBUG": "off"})
+    assert (said["arguments"], said["folder"]) == (["-k", "word"], str(copy))
     assert stamp(copy)["lock"] == "test"
     assert "requirements/test.txt" in lines
-    assert (copy / ".venv" / "mark").exists()
     assert run(copy, "demo")[1] == ""
+    found, _ = running.communicate()
+    assert (running.returncode, found.startswith(str(copy / ".venv"))) == (0, True)
+    # Programs of the environment say where they are, and not where they were made.
+    for path in ((copy / ".venv" / "pyvenv.cfg"), *(copy / ".venv" / "bin").iterdir()):
+        if not path.is_symlink():
+            assert b".venv.new" not in path.read_bytes(), path
+    assert not (copy / ".venv" / "half").exists()
+    assert sorted(path.name for path in copy.glob(".venv*")) == [".venv", ".venv.lock"]
 
 
-def test_a_changed_lock_makes_the_environment_anew(copy: Path) -> None:
-    (copy / ".venv" / "mark").touch()
-    (copy / "requirements" / "demo.txt").write_text("# demo, changed\n")
-    _, lines = run(copy, "demo")
-    assert "Making" in lines
-    assert not (copy / ".venv" / "mark").exists()
-
-
-def test_a_checkout_that_was_moved_makes_its_environment_anew(made: Path, tmp_path: Path) -> None:
-    moved = shutil.copytree(made, tmp_path / "moved", symlinks=True)
-    said, lines = run(moved, "demo")
-    assert "Making" in lines
-    assert said["prefix"] == str(moved / ".venv")
-
-
-def test_the_environment_of_another_checkout_serves_by_a_link(made: Path, tmp_path: Path) -> None:
-    checkout = lay_out(tmp_path / "linked")
-    (checkout / ".venv").symlink_to(made / ".venv")
-
-    _, errors = run(checkout, "demo")
-
-    assert errors == ""
+@pytest.mark.parametrize(
+    ("lock", "command", "environment"),
+    [("demo", "demo", {}), ("production", "deliver", A_DATABASE)],
+    ids=["a richer one", "another"],
+)
+def test_after_an_installation_that_failed_the_server_goes_on_as_before(
+    copy: Path,
+    running: subprocess.Popen[str],
+    lock: str,
+    command: str,
+    environment: dict[str, str],
+) -> None:
+    before = contents(copy / ".venv")
+    lock_what_cannot_be_had(copy, lock)
+    errors = refusal(copy, command, environment=environment)
+    assert "DO NOT MATCH THE HASHES" in errors
+    assert f"requirements/{lock}.txt could not be installed" in errors
+    assert contents(copy / ".venv") == before
+    assert running.communicate()[0].startswith(str(copy / ".venv"))
+    if lock == "demo":
+        assert run(copy, "audit", environment=A_DATABASE)[1] == ""
 
 
 def test_the_environment_of_another_checkout_is_never_changed_through_a_link(
@@ -106,22 +157,17 @@ def test_the_environment_of_another_checkout_is_never_changed_through_a_link(
 ) -> None:
     checkout = lay_out(tmp_path / "linked")
     (checkout / ".venv").symlink_to(made / ".venv")
-    (checkout / "requirements" / "demo.txt").write_text("# other packages\n")
-    before = sorted(made.joinpath(".venv").rglob("*"))
-
-    process = start(checkout, "demo")
-    out, errors = process.communicate()
-
-    assert (process.returncode, out) == (1, "")
-    assert "remove the link" in errors
-    assert sorted(made.joinpath(".venv").rglob("*")) == before
-    assert stamp(made)["path"] == str(made / ".venv")
+    assert run(checkout, "deliver", environment=A_DATABASE)[1] == ""
+    before = contents(made / ".venv")
+    assert "remove the link" in refusal(checkout, "demo")
+    assert contents(made / ".venv") == before
 
 
-def test_with_a_database_url_the_production_lock_is_enough(tmp_path: Path) -> None:
-    checkout = lay_out(tmp_path / "fresh")
-    run(checkout, "deliver", environment={"DATABASE_URL": "postgres://db.example.org/homing"})
-    assert stamp(checkout)["lock"] == "production"
+def test_on_a_server_a_command_without_its_settings_is_refused(copy: Path) -> None:
+    (copy / "homing.env").touch()
+    script = (copy / "homing").read_text()
+    (copy / "homing").write_text(script.replace("/etc/homing/homing.env", f"{copy}/homing.env"))
+    assert f"set -a; . {copy}/homing.env; set +a" in refusal(copy, "audit")
 
 
 def test_two_that_start_at_once_make_it_once_and_both_run(tmp_path: Path) -> None:
@@ -149,27 +195,11 @@ def test_one_that_was_killed_half_way_is_made_anew_by_the_next(tmp_path: Path) -
     assert said["arguments"] == ["demo"]
 
 
-def test_a_package_that_does_not_match_its_hash_is_refused(tmp_path: Path) -> None:
-    checkout = lay_out(tmp_path / "fresh")
-    wheel = tmp_path / "altered-1.0-py3-none-any.whl"
-    wheel.write_bytes(b"not what was locked")
-    (checkout / "requirements" / "demo.txt").write_text(
-        f"altered @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n"
-    )
-    process = start(checkout, "demo")
-    out, errors = process.communicate()
-    assert process.returncode == 1
-    assert out == ""
-    assert "DO NOT MATCH THE HASHES" in errors
-    assert "requirements/demo.txt could not be installed" in errors
-    assert not (checkout / ".venv" / "homing.json").exists()
-
-
 def test_the_exit_code_and_the_signals_are_the_commands_own(made: Path) -> None:
-    failing = start(made, "fail")
+    failing = start(made, "fail", environment=A_DATABASE)
     failing.communicate()
     assert failing.returncode == 3
-    waiting = start(made, "wait")
+    waiting = start(made, "wait", environment=A_DATABASE)
     assert waiting.stdout is not None
     waiting.stdout.readline()
     waiting.terminate()
@@ -183,14 +213,10 @@ def spoiled_python(folder: Path, spoil: str) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(
-    tmp_path: Path,
-) -> None:
+def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     environment = spoiled_python(tmp_path, "sys.modules['ensurepip'] = None")
-    process = start(checkout, "demo", environment=environment)
-    _, errors = process.communicate()
-    assert process.returncode == 1
+    errors = refusal(checkout, "demo", environment=environment)
     assert errors.splitlines()[-1].startswith("This Python cannot make environments")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     if shutil.which("apt-get", path="/usr/bin:/bin"):
@@ -202,9 +228,7 @@ def test_a_python_that_cannot_make_environments_is_told_the_line_that_helps(
 def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     checkout = lay_out(tmp_path / "fresh")
     spoil = "sys.version_info = (3, 10, 4, 'final', 0); sys.version = '3.10.4 (main)'"
-    process = start(checkout, "demo", environment=spoiled_python(tmp_path, spoil))
-    _, errors = process.communicate()
-    assert process.returncode == 1
+    errors = refusal(checkout, "demo", environment=spoiled_python(tmp_path, spoil))
     assert errors.count("\n") == 1
     assert "needs Python 3.11 or newer and this is 3.10.4" in errors
 

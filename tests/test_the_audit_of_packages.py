@@ -37,68 +37,46 @@ def report(*packages: dict[str, object]) -> str:
 
 def test_packages_that_were_all_judged_and_have_no_hole_are_clean() -> None:
     found = audit.verdict(0, report(JUDGED), "No known vulnerabilities found")
-
     assert found == audit.Verdict(audit.Said.CLEAN)
     assert found.is_good
 
 
-@pytest.mark.parametrize("others", [(), (JUDGED,), (UNJUDGED, JUDGED)])
 @pytest.mark.parametrize("exit_code", [0, 1])
-def test_a_known_hole_fails_the_run_whatever_else_was_said(
-    others: tuple[dict[str, object], ...], exit_code: int
-) -> None:
-    found = audit.verdict(exit_code, report(*others, HOLE), "")
-
-    assert found.said is audit.Said.HOLES
-    assert not found.is_good
-    assert "pillow 1.0: PYSEC-1, mended in 1.1" in audit.banner(found)
+def test_a_known_hole_fails_the_run_whatever_else_was_said(exit_code: int) -> None:
+    for others in ((), (JUDGED,), (UNJUDGED, JUDGED)):
+        found = audit.verdict(exit_code, report(*others, HOLE), "")
+        assert (found.said, found.is_good) == (audit.Said.HOLES, False)
+        assert "pillow 1.0: PYSEC-1, mended in 1.1" in audit.banner(found)
 
 
 def test_packages_that_nobody_judged_are_not_called_clean() -> None:
     found = audit.verdict(0, report(JUDGED, UNJUDGED), "No known vulnerabilities found")
-
-    assert found.said is audit.Said.NOT_ASKED
-    assert found.is_good
+    assert (found.said, found.is_good) == (audit.Said.NOT_ASKED, True)
     assert "NOT AUDITED" in audit.banner(found)
     assert "1 of 2 packages were not judged: requests" in audit.banner(found)
 
 
-@pytest.mark.parametrize(
-    "last",
-    [
+def test_advisories_that_cannot_be_reached_are_said_loudly_and_the_run_goes_on() -> None:
+    for last in (
         "requests.exceptions.ProxyError: HTTPSConnectionPool(host='pypi.org', port=443)",
         "requests.exceptions.ConnectionError: Failed to resolve 'pypi.org'",
         "pip_audit._service.interface.ServiceError",
         "ERROR:pip_audit._cli:Tip: your network, firewall, or certificate may be blocking it",
-    ],
-)
-def test_advisories_that_cannot_be_reached_are_said_loudly_and_the_run_goes_on(last: str) -> None:
-    found = audit.verdict(1, "", f"Traceback (most recent call last):\n  somewhere\n{last}\n")
-
-    assert found.said is audit.Said.NOT_ASKED
-    assert found.is_good
-    assert audit.banner(found).count("!" * 78) == 2
+    ):
+        found = audit.verdict(1, "", f"Traceback (most recent call last):\n  somewhere\n{last}\n")
+        assert (found.said, found.is_good) == (audit.Said.NOT_ASKED, True)
+        assert audit.banner(found).count("!" * 78) == 2
 
 
-@pytest.mark.parametrize(
-    ("exit_code", "output", "errors"),
-    [
+def test_an_audit_that_does_not_work_fails_the_run() -> None:
+    for exit_code, output, errors in (
         (1, "", "ERROR:pip_audit._cli:requirement django is not hashed"),
         (1, "", ""),
         (2, "{}", "usage: pip-audit"),
         (1, report(JUDGED), ""),
-    ],
-)
-def test_an_audit_that_does_not_work_fails_the_run(
-    exit_code: int, output: str, errors: str
-) -> None:
-    found = audit.verdict(exit_code, output, errors)
-
-    assert found.said is audit.Said.BROKEN
-    assert not found.is_good
-
-
-def test_the_run_has_this_step_and_no_way_around_its_answer() -> None:
+    ):
+        found = audit.verdict(exit_code, output, errors)
+        assert (found.said, found.is_good) == (audit.Said.BROKEN, False)
+    # The run has this step and no way around its answer.
     run = (PATH.parent / "run").read_text()
-
     assert 'step "Audit of the production packages" .venv/bin/python .ci/audit.py\n' in run

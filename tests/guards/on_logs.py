@@ -195,7 +195,7 @@ GUARDS = [
                 REQUESTS, "    _log_request()\n    clear_contextvars()\n", "    _log_request()\n"
             ),
         ),
-        f"{A_REQUEST}test_nothing_of_a_request_stands_on_the_lines_of_the_next",
+        f"{A_REQUEST}test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not",
     ),
     guard(
         "nothing of a request stands on a line about what is no request",
@@ -253,7 +253,7 @@ GUARDS = [
         'getattr(request, "resolver_match", None) or _match_of(request)',
         'getattr(request, "resolver_match", None)',
         "tests/newsletter_site/test_the_log_of_requests.py::"
-        "test_what_is_redirected_to_https_is_told_by_its_route_as_well[/-/]",
+        "test_no_line_has_the_address_that_was_asked_for",
     ),
     guard(
         "what is written of a fault in debug goes through the net too",

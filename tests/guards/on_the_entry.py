@@ -12,7 +12,8 @@ GUARDS = [
         "homing",
         "    remove(new)\n",
         "    remove(new)\n    remove(venv)\n",
-        f"{TESTS}test_after_an_installation_that_failed_the_server_goes_on_as_before",
+        "tests/test_entry_script.py::"
+        "test_after_an_installation_that_failed_the_server_goes_on_as_before",
     ),
     guard(
         "no demo and no test is started on a server",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
@@ -38,25 +39,21 @@ class Program:
         )
 
     def tell(self, do: str, **arguments: Any) -> None:
-        """Ask without waiting for the answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
         self.process.stdin.flush()
 
     def hear(self) -> Any:
-        """The next answer."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
         return json.loads(line)
 
     def ask(self, do: str, **arguments: Any) -> Any:
-        """Ask and wait for the answer."""
         self.tell(do, **arguments)
         return self.hear()
 
     def query(self, text: str, alias: str = "one") -> Any:
-        """The first value of the first row."""
         found = self.ask("sql", text=text, alias=alias)
         assert isinstance(found, list), found
         return found[0]
@@ -68,7 +65,6 @@ class Program:
         return errors
 
     def kill(self) -> None:
-        """End it with kill -9."""
         self.process.kill()
         self.process.communicate()
 
@@ -106,3 +102,18 @@ def server_pid(data_dir: Path) -> int:
     """The process id of the server that a test started in `data_dir`."""
     pid_file = cluster_in(data_dir, durable=False).data / "postmaster.pid"
     return int(pid_file.read_text().splitlines()[0])
+
+
+@pytest.fixture
+def one_migration_less(transactional_db: None) -> Iterator[str]:
+    """The database as it was before the code's last migration of an app: that one's name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations "
+            "WHERE app = 'delivery') RETURNING app, name, applied"
+        )
+        row = cursor.fetchone()
+        yield row[1]
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, %s)", row
+        )

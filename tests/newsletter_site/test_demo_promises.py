@@ -6,46 +6,50 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from delivery.books import Books
+from newsletter_site.demo import readers
+from newsletter_site.demo.failure import DemoError
 from newsletter_site.demo.posting_twice import Post, PostedTwice
 from newsletter_site.demo.promises import Entry, Happened, broken_promises
+from subscribers.models import Subscriber
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SENT, REFUSED = Entry("a@example.org", "sent", ""), Entry("b@example.org", "failed", "Refused.")
 
+NOTHING = (
+    "suppressed",
+    "withdrawn",
+    "unknown",
+    "waiting",
+    "missed",
+    "in_work",
+    "in_line",
+    "parked",
+)
+UNSET = ("next_try_at", "next_lookup_at", "doubt_since", "worker_heard_at", "slowed_to_per_s")
 BOOKS = Books(
     edition=1,
     issue=UUID(int=1),
     version=1,
     title="A letter",
+    reason="",
     control="running",
     control_reason="",
     control_at=None,
     unreconciled=False,
     published_at=NOON,
     held_until=NOON,
+    now=NOON,
+    worker_is_there=True,
     audience=3,
     sent=2,
-    suppressed=0,
-    withdrawn=0,
     failed=1,
-    unknown=0,
-    waiting=0,
-    missed=0,
-    in_work=0,
-    in_line=0,
-    parked=0,
     paused=0,
-    reason="",
-    next_try_at=None,
-    next_lookup_at=None,
-    doubt_since=None,
-    worker_heard_at=None,
-    worker_is_there=True,
     rate_per_s=0.0,
-    now=NOON,
-    slowed_to_per_s=None,
+    **dict.fromkeys(NOTHING, 0),
+    **dict.fromkeys(UNSET),
 )
 ACCEPTED = Post((303,), "/admin/newsletters/", 0.1)
 AS_PROMISED = Happened(
@@ -97,10 +101,7 @@ def test_a_409_whose_retry_is_accepted_breaks_nothing() -> None:
         ),
         ({"copies": {"1": 1}}, "Readers down as sent who have no copy: 1."),
         ({"copies": {"1": 1, "2": 2}}, "Readers who have more than one copy: 1."),
-        (
-            {"copies": {"1": 1, "2": 1, "3": 1}},
-            "Readers not down as sent who have a copy: 1.",
-        ),
+        ({"copies": {"1": 1, "2": 1, "3": 1}}, "Readers not down as sent who have a copy: 1."),
         ({"copies": {"1": 1, "2": 1, "4": 1}}, "Copies that belong to nobody in the ledger: 1."),
         ({"readers_with_two": 1}, "Addresses that have two copies of one edition: 1."),
         (
@@ -119,3 +120,26 @@ def test_books_that_do_not_add_up_are_said_and_so_is_the_outcome_that_is_off() -
         "The books do not balance: the outcomes do not add up to the audience.",
         "The books say 3 sent, the deliveries 2.",
     ]
+
+
+def test_outside_debug_it_stops_with_one_sentence(settings: Any) -> None:
+    settings.DEBUG = False
+    with pytest.raises(CommandError, match=r"^DEBUG is off, .+$"):
+        call_command("demo", "--exit")
+
+
+@pytest.mark.django_db
+def test_a_database_with_somebody_elses_readers_is_refused() -> None:
+    Subscriber.objects.create(email="reader@example.org")
+    with pytest.raises(DemoError, match=r"^The database holds 1 reader that the demo did not"):
+        readers.refuse_other_readers()
+
+
+@pytest.mark.django_db
+def test_a_database_with_no_readers_or_its_own_is_taken_and_imports_them_once() -> None:
+    readers.refuse_other_readers()
+    first = readers.bring_in(lambda: None)
+    readers.refuse_other_readers()
+    again = readers.bring_in(lambda: None)
+    assert (first.report.created, again.report.created) == (True, False)
+    assert again.mailable == first.mailable

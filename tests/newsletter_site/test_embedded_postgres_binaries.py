@@ -37,29 +37,16 @@ def test_the_wheel_is_found_without_being_imported() -> None:
 
 
 @pytest.mark.usefixtures("without_wheel")
-def test_without_the_wheel_the_servers_of_the_system_are_used(
+def test_without_the_wheel_the_newest_server_of_the_system_is_used_and_no_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_path = fake_programs(tmp_path / "path", "16.4")
     monkeypatch.setenv("PATH", f"{on_path}:/usr/bin:/bin")
     assert binaries.find_binaries(US) == binaries.Binaries(on_path, 16)
-
-
-@pytest.mark.usefixtures("without_wheel")
-def test_the_newest_of_the_systems_folders_comes_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("PATH", str(fake_programs(tmp_path / "old", "13.9")))
+    with pytest.raises(EmbeddedPostgresError, match=r"No PostgreSQL 14 or newer.*DATABASE_URL"):
+        binaries.find_binaries(US)
     monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", (f"{tmp_path}/postgresql/*/bin",))
     for version in ("9", "17", "15"):
         fake_programs(tmp_path / "postgresql" / version / "bin", version)
     assert binaries.find_binaries(US).major == 17
-
-
-@pytest.mark.usefixtures("without_wheel")
-def test_a_server_older_than_14_is_not_used_and_the_refusal_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(fake_programs(tmp_path / "old", "13.9")))
-    with pytest.raises(EmbeddedPostgresError, match=r"No PostgreSQL 14 or newer.*DATABASE_URL"):
-        binaries.find_binaries(US)

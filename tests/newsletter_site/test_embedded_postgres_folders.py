@@ -6,37 +6,28 @@ from pathlib import Path
 import pytest
 
 from newsletter_site.embedded_postgres import EmbeddedPostgresError, locks, prepare_data_dir
-from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_folder import named_for, private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
 US = ServerUser(os.geteuid(), os.getegid())
 
 
-def test_a_private_folder_is_made_for_one_user_and_used_again(tmp_path: Path) -> None:
+def test_a_private_folder_is_closed_to_others_and_not_trusted_otherwise(tmp_path: Path) -> None:
     folder = private_folder(tmp_path / "mine", US)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert private_folder(folder, US) == folder
-
-
-def test_a_folder_that_others_may_enter_is_not_trusted(tmp_path: Path) -> None:
-    folder = private_folder(tmp_path / "open", US)
     folder.chmod(0o755)
     with pytest.raises(EmbeddedPostgresError, match=r"closed to all others.*remove it"):
         private_folder(folder, US)
 
 
-def test_a_link_laid_out_under_the_name_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_or_a_file_laid_out_under_the_name_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    with pytest.raises(EmbeddedPostgresError, match="remove it"):
-        private_folder(tmp_path / "link", US)
-
-
-def test_a_file_laid_out_under_the_name_is_not_taken_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch(mode=0o600)
-    with pytest.raises(EmbeddedPostgresError, match="remove it"):
-        private_folder(tmp_path / "file", US)
+    for name in ("link", "file"):
+        with pytest.raises(EmbeddedPostgresError, match="remove it"):
+            private_folder(tmp_path / name, US)
 
 
 def test_a_lock_file_is_not_opened_through_a_link(tmp_path: Path) -> None:
@@ -51,11 +42,6 @@ def test_folders_in_public_places_are_named_by_user_and_purpose() -> None:
     assert mine == named_for(Path("/var/tmp"), "/srv/letter/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/other/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/letter/.homing", ServerUser(1, 1))
-
-
-def test_the_home_carries_the_major_version_of_the_server(data_dir: Path) -> None:
-    cluster = cluster_in(data_dir, durable=False)
-    assert cluster.home == data_dir / f"postgresql-{cluster.binaries.major}"
 
 
 def test_a_data_folder_that_cannot_be_made_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from django.http import HttpResponse
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.views import defaults
 
 
@@ -16,20 +16,17 @@ def words(answer: HttpResponse) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("view", "status", "heading"),
-    [
+@pytest.mark.django_db
+def test_every_error_has_a_page_in_the_look(rf: RequestFactory) -> None:
+    for view, status, heading in (
         (defaults.bad_request, 400, "This could not be read"),
         (defaults.permission_denied, 403, "This page is not open to you"),
         (defaults.page_not_found, 404, "There is nothing here"),
-    ],
-)
-@pytest.mark.django_db
-def test_every_error_has_a_page_in_the_look(rf: RequestFactory, view, status, heading) -> None:
-    answer = view(rf.get("/nowhere"), Exception("for nobody to read: 42"))
-    assert answer.status_code == status
-    assert f"<h1>{heading}</h1>" in answer.content.decode()
-    assert "homing.css" in answer.content.decode()
+    ):
+        answer = view(rf.get("/nowhere"), Exception("for nobody to read: 42"))
+        assert answer.status_code == status
+        assert f"<h1>{heading}</h1>" in answer.content.decode()
+        assert "homing.css" in answer.content.decode()
 
 
 def test_a_fault_of_ours_says_what_became_of_the_work_and_needs_no_database(
@@ -39,9 +36,3 @@ def test_a_fault_of_ours_says_what_became_of_the_work_and_needs_no_database(
     assert answer.status_code == 500
     assert "homing.css" in answer.content.decode()
     assert "it is published once, however often you press" in words(answer)
-
-
-def test_an_address_that_nothing_has_says_so(client: Client, db: None) -> None:
-    answer = client.get("/nowhere/", secure=True)
-    assert answer.status_code == 404
-    assert "No page has this address." in words(answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -130,37 +131,31 @@ def type_of(answer: Any) -> str:
     return str(told["type"]).removeprefix("urn:homing:problem:")
 
 
-# --- The document ---------------------------------------------------------------------------------
-
-
 def test_the_document_is_openapi_3_1_and_anybody_may_read_it(client: Client) -> None:
     answer = client.get(f"{API}/openapi.json", secure=True)
     assert answer.status_code == 200
     assert answer.json() == document()
     assert answer.headers["Cache-Control"] == "no-store"
     jsonschema.Draft202012Validator(OPENAPI_31).validate(document())
+    for path in ("docs", "docs/", "openapi", ""):
+        assert client.get(f"{API}/{path}", secure=True).status_code == 404
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_an_operation_says_all_that_there_is_to_know(name: str) -> None:
-    said = OPERATIONS[name][2]
-    assert said["summary"]
-    assert said["description"]
-    assert said["tags"]
-    assert said["security"] == [{"Bearer": []}]
-    assert {"400", "401", "403", "503"} <= set(said["responses"])
-    keys = [one for one in said["parameters"] if one["name"] == "Idempotency-Key"]
-    if name in CHANGING:
-        assert keys[0]["required"] is True
-        assert keys[0]["schema"]["pattern"]
-        assert {"409", "413", "415", "422"} <= set(said["responses"])
-    else:
-        assert keys == []
-    for status, answer in said["responses"].items():
-        assert answer["description"]
-        if int(status) >= 400:
-            assert list(answer["content"]) == ["application/problem+json"]
-    assert name in said["operationId"]
+def test_an_operation_says_all_that_there_is_to_know() -> None:
+    for name, (_, _, said) in OPERATIONS.items():
+        assert all(said[what] for what in ("summary", "description", "tags")), name
+        assert said["security"] == [{"Bearer": []}]
+        assert {"400", "401", "403", "503"} <= set(said["responses"])
+        keys = [one for one in said["parameters"] if one["name"] == "Idempotency-Key"]
+        assert len(keys) == (name in CHANGING)
+        if name in CHANGING:
+            assert keys[0]["required"] is True
+            assert keys[0]["schema"]["pattern"]
+            assert {"409", "413", "415", "422"} <= set(said["responses"])
+        for status, answer in said["responses"].items():
+            assert answer["description"]
+            if int(status) >= 400:
+                assert list(answer["content"]) == ["application/problem+json"]
 
 
 def test_what_may_be_done_is_what_the_desk_and_the_commands_know() -> None:
@@ -170,17 +165,12 @@ def test_what_may_be_done_is_what_the_desk_and_the_commands_know() -> None:
     assert set(of_readers) == set(desk_actions.ACTIONS)
 
 
-def test_no_page_of_ninja_s_is_served(client: Client) -> None:
-    for path in ("docs", "docs/", "openapi", ""):
-        assert client.get(f"{API}/{path}", secure=True).status_code == 404
-
-
-# --- Who may --------------------------------------------------------------------------------------
-
-
 def test_the_table_names_every_operation_and_every_scope() -> None:
     assert set(TABLE) == set(OPERATIONS)
     assert {scope for scope, _ in TABLE.values()} == set(NAMES)
+    for scope in SCOPES:
+        taken = {one.rpartition(".")[2] for one in scope.permissions}
+        assert (scope.name, taken) in TABLE.values()
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
@@ -207,57 +197,42 @@ def test_a_call_is_open_to_its_scope_and_its_permissions_and_to_nobody_else(
             assert answer.status_code == 403, permission
 
 
-def test_a_scope_takes_what_the_table_says() -> None:
-    for scope in SCOPES:
-        taken = {one.rpartition(".")[2] for one in scope.permissions}
-        assert taken in [
-            permissions for named, permissions in TABLE.values() if named == scope.name
-        ]
-
-
-# --- How ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def program(transactional_db: None) -> Program:
     """A program that may do everything."""
     return Program(get_user_model().objects.create_superuser("the-press"))
 
 
-@pytest.mark.parametrize("name", CHANGING)
-def test_whatever_changes_something_wants_a_key(
-    name: str, program: Program, places: dict[str, str]
-) -> None:
-    answer = call(program, name, places, key=None)
-    assert (answer.status_code, type_of(answer)) == (400, "bad-key")
+def test_whatever_changes_something_wants_a_key(program: Program, places: dict[str, str]) -> None:
+    for name in CHANGING:
+        answer = call(program, name, places, key=None)
+        assert (answer.status_code, type_of(answer)) == (400, "bad-key"), name
     assert not PostedForm.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "said"),
-    [
-        (b"{", "not-readable", "not JSON"),
-        (b"", "not-valid", "missing"),
-        (b"[]", "not-valid", ""),
-        (b"\xff{}", "not-readable", "not UTF-8"),
-        (b'{"title": NaN}', "not-readable", "NaN"),
-        (b"[" * 100_000, "not-readable", "nested too deeply"),
-        (b'{"title": ' + b'{"a":' * 20 + b"1" + b"}" * 21, "not-readable", "nested too deeply"),
-        (b'{"title": "a", "title": "b"}', "not-valid", "stands twice"),
-        (b'{"title": "a\\u0000b", "text": "c"}', "not-valid", "NUL"),
-        (b'{"title": "a\\ud800b", "text": "c"}', "not-valid", "half of a character"),
-        (b'{"title": "a", "text": "c", "txet": "d"}', "not-valid", "txet"),
-        (b'{"title": "a", "text": 7}', "not-valid", "text"),
-        (b'{"title": "a", "text": "c", "hold_s": 1e999}', "not-valid", "larger than"),
-        (b'{"title": "a", "text": "c", "hold_s": ' + b"9" * 5000 + b"}", "not-readable", "digits"),
-    ],
-)
-def test_a_body_that_cannot_be_taken_is_answered_with_one_sentence(
-    program: Program, body: bytes, kind: str, said: str
-) -> None:
-    answer = program.post("/issues/", body)
-    assert (answer.status_code, type_of(answer)) == (400, kind)
-    assert said in answer.json()["detail"]
+CANNOT_BE_TAKEN = [
+    (b"{", "not-readable", "not JSON"),
+    (b"", "not-valid", "missing"),
+    (b"[]", "not-valid", ""),
+    (b"\xff{}", "not-readable", "not UTF-8"),
+    (b'{"title": NaN}', "not-readable", "NaN"),
+    (b"[" * 100_000, "not-readable", "nested too deeply"),
+    (b'{"title": ' + b'{"a":' * 20 + b"1" + b"}" * 21, "not-readable", "nested too deeply"),
+    (b'{"title": "a", "title": "b"}', "not-valid", "stands twice"),
+    (b'{"title": "a\\u0000b", "text": "c"}', "not-valid", "NUL"),
+    (b'{"title": "a\\ud800b", "text": "c"}', "not-valid", "half of a character"),
+    (b'{"title": "a", "text": "c", "txet": "d"}', "not-valid", "txet"),
+    (b'{"title": "a", "text": 7}', "not-valid", "text"),
+    (b'{"title": "a", "text": "c", "hold_s": 1e999}', "not-valid", "larger than"),
+    (b'{"title": "a", "text": "c", "hold_s": ' + b"9" * 5000 + b"}", "not-readable", "digits"),
+]
+
+
+def test_a_body_that_cannot_be_taken_is_answered_with_one_sentence(program: Program) -> None:
+    for body, kind, said in CANNOT_BE_TAKEN:
+        answer = program.post("/issues/", body)
+        assert (answer.status_code, type_of(answer)) == (400, kind), body[:80]
+        assert said in answer.json()["detail"]
     assert not PostedForm.objects.exists()
 
 
@@ -269,27 +244,23 @@ def test_a_body_has_a_kind_and_a_bound(program: Program, settings: Any) -> None:
     assert (large.status_code, type_of(large)) == (413, "too-large")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_a_query_that_is_not_understood_is_refused_by_name(program: Program) -> None:
+    for query in (
         *("versoin=1", "limit=1&limit=2", "limit=0", "limit=1001", "limit=x"),
         *("limit=1_0", "limit=%2B1", "limit=1.0", "limit=%201", "limit=%D9%A1", "before=1_0"),
-    ],
-)
-def test_a_query_that_is_not_understood_is_refused_by_name(program: Program, query: str) -> None:
-    answer = program.get(f"/issues/?{query}")
-    assert (answer.status_code, type_of(answer)) == (400, "not-valid")
-    assert answer.json()["errors"][0]["field"] == query.partition("=")[0]
+    ):
+        answer = program.get(f"/issues/?{query}")
+        assert (answer.status_code, type_of(answer)) == (400, "not-valid"), query
+        assert answer.json()["errors"][0]["field"] == query.partition("=")[0]
 
 
-@pytest.mark.parametrize("sign", ["\0", "\t", "\r\n", "\x1b", "\x7f", "\x85", "\u2028"])
-def test_a_text_of_a_query_has_one_line_that_can_be_printed(program: Program, sign: str) -> None:
-    answer = program.post(
-        f"/imports/?filename={quote(f'list{sign}.csv')}", b"email\n", content_type="text/csv"
-    )
-    assert (answer.status_code, type_of(answer)) == (400, "not-valid")
-    assert answer.json()["errors"][0]["field"] == "filename"
-    assert "control character" in answer.json()["detail"]
+def test_a_text_of_a_query_has_one_line_that_can_be_printed(program: Program) -> None:
+    for sign in ("\0", "\t", "\r\n", "\x1b", "\x7f", "\x85", "\u2028"):
+        path = f"/imports/?filename={quote(f'list{sign}.csv')}"
+        answer = program.post(path, b"email\n", content_type="text/csv")
+        assert (answer.status_code, type_of(answer)) == (400, "not-valid"), sign
+        assert answer.json()["errors"][0]["field"] == "filename"
+        assert "control character" in answer.json()["detail"]
     assert not PostedForm.objects.exists()
 
 
@@ -297,9 +268,6 @@ def test_whole_numbers_may_be_written_as_any_number(program: Program) -> None:
     issue = program.post("/issues/", BODIES["publishIssue"]).json()["issue"]
     body = json.dumps({**BODIES["publishVersion"], "version": 2}).replace("2", "2.0").encode()
     assert program.post(f"/issues/{issue}/versions/", body).status_code == 201
-
-
-# --- Around every call ----------------------------------------------------------------------------
 
 
 def test_plain_http_is_refused_and_never_redirected(program: Program) -> None:
@@ -314,66 +282,57 @@ def test_what_is_not_there_is_said_in_json(program: Program) -> None:
         answer = program.get(path)
         assert (answer.status_code, type_of(answer)) == (404, "not-found"), path
     issue = uuid.uuid4()
-    answer = program.post(f"/issues/{issue}/explode/")
-    assert (answer.status_code, type_of(answer)) == (404, "not-found")
-
-
-@pytest.mark.parametrize("debug", [False, True])
-def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
-    program: Program, settings: Any, debug: bool
-) -> None:
-    settings.DEBUG = debug
-    read, posted = program.get("/issues"), program.post("/issues", {"title": "Swifts"})
-    for answer in (read, posted, program.get(""), program.post("/readers/1/erase")):
+    for address, there_are in (
+        (f"/issues/{issue}/explode/?version=1", ACTIONS),
+        ("/readers/17/explode/", desk_actions.ACTIONS),
+    ):
+        answer = program.post(address)
         assert (answer.status_code, type_of(answer)) == (404, "not-found")
-        assert "a slash missing at its end" in answer.json()["detail"]
-        assert "Location" not in answer.headers
-    assert "slash" not in program.get("/nothing/").json()["detail"]
-
-
-def test_another_method_is_answered_with_those_there_are(program: Program) -> None:
-    answer = program.client.delete(
-        f"{API}/issues/", secure=True, headers={"Authorization": f"Bearer {program.token}"}
-    )
+        told = answer.json()["detail"]
+        assert told.startswith("There is no such action; expected ")
+        assert set(re.findall(r"'([a-z-]+)'", told)) == set(there_are)
+    headers = {"Authorization": f"Bearer {program.token}"}
+    answer = program.client.delete(f"{API}/issues/", secure=True, headers=headers)
     assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
     assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_the_document_is_read_and_nothing_else(method: str) -> None:
-    # A program has no cookies and no token of a form.
-    answer = Client(enforce_csrf_checks=True).generic(method, f"{API}/openapi.json", secure=True)
-    assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
-    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
-
-
-@pytest.mark.parametrize(
-    "name", sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "get")
-)
-def test_what_answers_get_answers_head_the_same_without_a_body(
-    name: str, program: Program, places: dict[str, str]
+def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
+    program: Program, settings: Any
 ) -> None:
-    path = OPERATIONS[name][1]
-    for place, value in places.items():
-        path = path.replace(place, value)
+    for settings.DEBUG in (False, True):
+        read, posted = program.get("/issues"), program.post("/issues", {"title": "Swifts"})
+        for answer in (read, posted, program.get(""), program.post("/readers/1/erase")):
+            assert (answer.status_code, type_of(answer)) == (404, "not-found")
+            assert "a slash missing at its end" in answer.json()["detail"]
+            assert "Location" not in answer.headers
+        assert "slash" not in program.get("/nothing/").json()["detail"]
+
+
+def test_the_document_is_read_and_nothing_else() -> None:
+    # A program has no cookies and no token of a form.
+    window = Client(enforce_csrf_checks=True)
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        answer = window.generic(method, f"{API}/openapi.json", secure=True)
+        assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
+        assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+
+
+def test_what_answers_get_answers_head_the_same_without_a_body(
+    program: Program, places: dict[str, str]
+) -> None:
     headers = {"Authorization": f"Bearer {program.token}"}
-    got = program.client.get(path, secure=True, headers=headers)
-    answer = program.client.head(path, secure=True, headers=headers)
-
-    assert answer.status_code == got.status_code
-    assert answer.headers["Content-Type"] == got.headers["Content-Type"]
-    assert b"".join(answer) == b""
-    assert program.client.head(path, secure=True).status_code == 401
-
-
-def test_what_changes_something_is_not_done_by_head(program: Program) -> None:
-    answer = program.client.head(
-        f"{API}/readers/look-up/",
-        secure=True,
-        headers={"Authorization": f"Bearer {program.token}"},
-    )
-    assert answer.status_code == 405
-    assert answer.headers["Allow"] == "POST"
+    for path in [path for method, path, _ in OPERATIONS.values() if method == "get"]:
+        for place, value in places.items():
+            path = path.replace(place, value)
+        got = program.client.get(path, secure=True, headers=headers)
+        answer = program.client.head(path, secure=True, headers=headers)
+        assert answer.status_code == got.status_code, path
+        assert answer.headers["Content-Type"] == got.headers["Content-Type"]
+        assert b"".join(answer) == b""
+        assert program.client.head(path, secure=True).status_code == 401
+    answer = program.client.head(f"{API}/readers/look-up/", secure=True, headers=headers)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
 def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program) -> None:

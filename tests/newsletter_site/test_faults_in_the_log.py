@@ -11,13 +11,19 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.process
+
+# Asked as a web server asks; the name of a character set that is none breaks nothing.
 PROGRAM = """
-import newsletter_site.wsgi
-from django.test import Client
-answer = Client(raise_request_exception=False).get(
-    "/record/a-link-in-mail/", headers={"host": "letters.example.org"}, secure=True
-)
-print(answer.status_code)
+import io
+from newsletter_site.wsgi import application
+asked = {
+    "REQUEST_METHOD": "GET", "PATH_INFO": "/record/a-link-in-mail/", "wsgi.url_scheme": "https",
+    "HTTP_HOST": "letters.example.org", "wsgi.input": io.BytesIO(), "SERVER_PORT": "443",
+    "CONTENT_TYPE": "application/x-www-form-urlencoded; charset=hex",
+}
+answer = application(asked, lambda status, headers, error=None: print(status[:3]))
+answer.close()
 """
 
 
@@ -44,16 +50,19 @@ def run(tmp_path: Path, program: str, **variables: str) -> subprocess.CompletedP
     )
 
 
-def said_by(tmp_path: Path, **variables: str) -> str:
-    """What stands in the log after a request whose database is away."""
-    ended = run(tmp_path, PROGRAM, **variables)
-    assert ended.stdout.strip() == "503", ended.stderr
-    return ended.stderr
-
-
-def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(tmp_path: Path) -> None:
-    said = said_by(tmp_path)
-
+@pytest.mark.parametrize("shape", ["json", "lines"])
+def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
+    tmp_path: Path, shape: str
+) -> None:
+    ended = run(tmp_path, PROGRAM, LOG_FORMAT=shape)
+    said = ended.stderr
+    assert ended.stdout.strip() == "503", said
+    assert "OperationalError" in said
+    assert "subscribers/views/record.py:" in said
+    for untold in ("a-link-in-mail", "pass-word", str(tmp_path)):
+        assert untold not in said
+    if shape == "lines":
+        return
     *_, fault, answered = map(json.loads, said.splitlines())
     assert fault["level"] == "error"
     assert fault["event"] == "the database is away"
@@ -61,19 +70,6 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(tmp_path
     assert any(place.startswith("subscribers/views/record.py:") for place in fault["places"])
     assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 503)
     assert fault["request"] == answered["request"]
-
-
-@pytest.mark.parametrize("shape", ["json", "lines"])
-def test_neither_shape_says_the_address_or_the_words_of_the_fault(
-    tmp_path: Path, shape: str
-) -> None:
-    said = said_by(tmp_path, LOG_FORMAT=shape)
-
-    assert "OperationalError" in said
-    assert "subscribers/views/record.py:" in said
-    assert "a-link-in-mail" not in said
-    assert "pass-word" not in said
-    assert str(tmp_path) not in said
 
 
 UNCAUGHT = """
@@ -98,7 +94,6 @@ raise RuntimeError("Ada Lovelace")
 
 def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> None:
     ended = run(tmp_path, UNCAUGHT)
-
     assert ended.returncode == 1
     lines = [json.loads(line) for line in ended.stderr.splitlines()]
     assert [line["fault"] for line in lines if "fault" in line] == [

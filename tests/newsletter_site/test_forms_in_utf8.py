@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
 
-from newsletter_site.wsgi import application
+from newsletter_site.forms_in_utf8 import forms_in_utf8
 from subscribers.models import ConsentRecord
 from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import SubscriberFactory
@@ -52,7 +53,7 @@ def answer_to(method: str, address: str, kind: str, body: str) -> str:
     setup_testing_defaults(environ)
     environ["wsgi.input"] = io.BytesIO(body.encode())
     statuses: list[str] = []
-    answer = application(environ, lambda status, *_: statuses.append(status))
+    answer = forms_in_utf8(WSGIHandler())(environ, lambda status, *_: statuses.append(status))
     b"".join(answer)
     return statuses[0][:3]
 
@@ -60,23 +61,19 @@ def answer_to(method: str, address: str, kind: str, body: str) -> str:
 @pytest.mark.parametrize("charset", CHARSETS)
 @pytest.mark.parametrize(
     ("kind", "body"),
-    [
-        (AS_A_QUERY, "List-Unsubscribe=One-Click"),
-        (IN_PARTS, part("List-Unsubscribe", "One-Click")),
-    ],
+    [(AS_A_QUERY, "List-Unsubscribe=One-Click"), (IN_PARTS, part("List-Unsubscribe", "One-Click"))],
 )
 def test_one_click_is_understood(kind: str, body: str, charset: str) -> None:
     reader = SubscriberFactory()
     link = f"/unsubscribe/{token_for(reader.pk)}/?from=a-mail-program"
-
     assert answer_to("POST", link, kind.format(charset), body) == "200"
-
     assert ConsentRecord.objects.get(subscriber=reader).how == "one-click"
 
 
 @pytest.mark.parametrize("charset", CHARSETS)
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("address", ["/subscriptions/?a=1", "/archive/?page=1", "/nowhere/?a=1"])
-@pytest.mark.parametrize(("kind", "body"), [(AS_A_QUERY, "a=1"), (IN_PARTS, part("a", "é"))])
-def test_no_page_breaks(method: str, address: str, kind: str, body: str, charset: str) -> None:
-    assert answer_to(method, address, kind.format(charset), body) in {"200", "403", "404", "405"}
+def test_no_page_breaks(charset: str) -> None:
+    for address in ("/subscriptions/?a=1", "/archive/?page=1", "/nowhere/?a=1"):
+        for kind, body in ((AS_A_QUERY, "a=1"), (IN_PARTS, part("a", "é"))):
+            for method in ("GET", "POST"):
+                status = answer_to(method, address, kind.format(charset), body)
+                assert status in {"200", "403", "404", "405"}, (method, address, kind)

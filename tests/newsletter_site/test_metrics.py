@@ -7,25 +7,27 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import connection
+from django.contrib.auth import get_user_model
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
-from delivery.models import Alarm, Batch, Edition
+from delivery.models import Alarm, Batch, Edition, Tally
 from delivery.queue import identity, presence, provider_event, tally
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.standing import standing
-from delivery.tally import tallies
+from delivery.tally import BEYOND, key_of, tallies
 from newsletter_site.operating import counting
 from newsletter_site.operating.catalogue import CATALOGUE, Kind
 from newsletter_site.operating.exposition import DATABASE
 from newsletter_site.operating.who_may_measure import Shown, who_may_measure
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
-from tests.newsletter_site.reading_settings import ROOT
+from tests.newsletter_site.every_address import every_address
 
 FROM_HERE = {"REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "127.0.0.1:8000"}
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -75,9 +77,6 @@ def newsroom(transactional_db: None, settings: Any) -> Newsroom:
     return Newsroom()
 
 
-# --- The list of them -----------------------------------------------------------------------------
-
-
 def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert len(names) == len(set(names)) > 30
@@ -89,16 +88,6 @@ def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_ow
             assert metric.name.endswith("_seconds")
 
 
-def test_the_page_of_metrics_and_the_code_list_the_same() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text()
-    rows = re.findall(r"^\| `(homing_\w+)` \| (\w+) \| (.*?) \| (.+) \|$", page, re.MULTILINE)
-    assert [(name, kind) for name, kind, _, _ in rows] == [
-        (metric.name, metric.kind.value) for metric in CATALOGUE
-    ]
-    for (_, _, labels, _), metric in zip(rows, CATALOGUE, strict=True):
-        assert re.findall(r"`(\w+)`", labels) == list(metric.labels)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_real_answer_names_every_metric_and_no_other() -> None:
     answer = Client().get("/metrics", headers={"host": "127.0.0.1"})
@@ -106,11 +95,7 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
     assert answer["Cache-Control"] == "no-store"
     told = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
     assert told == [metric.name for metric in CATALOGUE]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_can_be_named_is_there_before_its_first_time() -> None:
-    """Else Prometheus would not see it grow from nothing to one."""
+    # What can be named is there before its first time, so that Prometheus sees it grow to one.
     found = scraped()
     for outcome in ("sent", "unknown", "failed"):
         assert found["homing_copies_total", (("outcome", outcome),)] == 0
@@ -119,7 +104,16 @@ def test_what_can_be_named_is_there_before_its_first_time() -> None:
     assert found["homing_call_duration_seconds_count", ()] == 0
 
 
-# --- What is counted ------------------------------------------------------------------------------
+def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
+    """One that does not fit would keep all counts of its process from the table."""
+    routes = [f"/{address.route}" for address in every_address()]
+    most = Tally._meta.get_field("labels").max_length
+    for metric in CATALOGUE:
+        labels = {
+            name: max(routes if name == "route" else map(str, values), key=len, default="")
+            for name, values in metric.labels.items()
+        }
+        assert len(key_of(metric.name, labels | {"le": BEYOND})[1]) <= most, metric.name
 
 
 def test_what_became_of_copies_and_calls_is_counted_once(
@@ -170,9 +164,7 @@ def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
     newsroom.let_time_pass(50)
     Batch.objects.filter(edition=edition).update(state="parked")
     assert scraped()["homing_oldest_doubt_age_seconds", ()] > 49
-
     Edition.objects.filter(pk=edition.pk).update(control=control, control_at=Now())
-
     assert scraped()["homing_oldest_doubt_age_seconds", ()] == 0
     assert scraped()["homing_copies_unknown", ()] == 0
 
@@ -203,8 +195,6 @@ def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_fo
 
 def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
-    from django.db import transaction
-
     with transaction.atomic(), connection.cursor() as cursor:
         raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", "One.")
         transaction.set_rollback(True)
@@ -241,11 +231,10 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
     assert after != before
 
 
-# --- How everything stands ------------------------------------------------------------------------
-
-
-def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(newsroom: Newsroom) -> None:
-    newsroom.publish(3, hold_s=3600)
+def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(3, hold_s=3600)
     found = scraped()
     assert found["homing_copies_waiting", ()] == 3
     assert found["homing_batches", (("state", "ready"),)] == 2
@@ -255,23 +244,11 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(newsroom: N
     found = scraped()
     assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
     assert found["homing_editions", (("state", "sending"),)] == 1
-
-
-def test_an_open_issue_is_told_by_its_id_and_an_ended_one_no_more(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    edition = newsroom.publish(3)
+    # An open issue is told by its id, and one that has ended no more.
     which = {"issue": str(edition.issue_id), "version": "1"}
     assert value("homing_edition_copies", **which, outcome="waiting") == 3
     newsroom.deliver_all()
     assert not [name for name, _ in scraped() if name == "homing_edition_copies"]
-
-
-def test_no_more_than_ten_issues_are_told_by_their_ids(newsroom: Newsroom) -> None:
-    newsroom.confirm(1)
-    newest = [newsroom.publish(title=f"Letter {number}") for number in range(12)][-10:]
-    told = {dict(labels)["issue"] for name, labels in scraped() if name == "homing_edition_copies"}
-    assert told == {str(edition.issue_id) for edition in newest}
 
 
 def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
@@ -289,21 +266,13 @@ def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: No
 def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
     database_url: str, transactional_db: None
 ) -> None:
-    import psycopg
-
     with psycopg.connect(database_url) as other:
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         other.execute("SELECT count(*) FROM batch")
         found = scraped()
     assert found["homing_database_oldest_snapshot_seconds", ()] > 0
     assert found["homing_database_oldest_transaction_seconds", ()] > 0
-
-
-def test_a_forgotten_change_keeps_dead_rows_as_a_forgotten_look_does(
-    database_url: str, transactional_db: None
-) -> None:
-    import psycopg
-
+    # A forgotten change keeps dead rows as a forgotten look does.
     with psycopg.connect(database_url) as other:
         other.execute("INSERT INTO tally (name, labels, value) VALUES ('forgotten', '{}', 1)")
         found = scraped()
@@ -337,6 +306,22 @@ def test_requests_are_counted_by_route_and_never_by_address(transactional_db: No
     assert not [route for route, _ in told if "secret" in route or "health" in route]
 
 
+def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings: Any) -> None:
+    settings.LOGIN_FAILURES = 3
+    get_user_model().objects.create_user("edith", password="a long password", is_staff=True)
+    before = scraped()
+    for name, password in [("edith", "a long password"), *[("nobody", "wrong")] * 5]:
+        fields = {"username": name, "password": password}
+        Client().post("/admin/login/", fields, secure=True)
+    after = scraped()
+    counted = {
+        result: after["homing_sign_ins_total", (("result", result),)]
+        - before["homing_sign_ins_total", (("result", result),)]
+        for result in ("right", "wrong", "refused")
+    }
+    assert counted == {"right": 1, "wrong": 3, "refused": 2}
+
+
 def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
     assert value("homing_oldest_pending_event_age_seconds") == 0
     for minutes in (20, 1):
@@ -352,15 +337,10 @@ def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db:
     assert 1199 < found["homing_oldest_pending_event_age_seconds", ()] < 1300
 
 
-def answered(status: int) -> None:
-    counting.request("/somewhere/", status, 0.1)
-
-
 def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
     """A database that was away is no reason to wake somebody about pages when it is back."""
-    answered(503)
-    answered(500)
-    answered(502)
+    for status in (503, 500, 502):
+        counting.request("/somewhere/", status, 0.1)
     found = scraped()
     of_the_route = {
         dict(labels)["status"]: number
@@ -372,13 +352,10 @@ def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
 
 def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
     """Else Prometheus would not see its first faults as an increase."""
-    answered(200)
+    counting.request("/somewhere/", 200, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
-    answered(500)
+    counting.request("/somewhere/", 500, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
-
-
-# --- What it costs --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -394,10 +371,7 @@ def much_history(newsroom: Newsroom) -> None:
             f"INSERT INTO edition ({columns}) "
             "SELECT "
             + ", ".join(
-                {
-                    "issue_id": "gen_random_uuid()",
-                    "idempotency_key": "NULL",
-                }.get(name, name)
+                {"issue_id": "gen_random_uuid()", "idempotency_key": "NULL"}.get(name, name)
                 for name in columns.split(", ")
             )
             + " FROM edition, generate_series(1, 3000) WHERE edition.id = %s",
@@ -455,13 +429,11 @@ def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None
     assert read_whole == []
 
 
-# --- Who is told ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"])
-def test_without_a_token_a_program_on_this_machine_is_told(address: str, host: str) -> None:
-    assert who_may_measure({"REMOTE_ADDR": address, "HTTP_HOST": host}, "") is Shown.YES
+def test_without_a_token_a_program_on_this_machine_is_told() -> None:
+    for address in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
+        for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"):
+            told = who_may_measure({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
+            assert told is Shown.YES, (address, host)
 
 
 @pytest.mark.parametrize(

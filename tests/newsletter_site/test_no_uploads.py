@@ -25,16 +25,8 @@ def _no_file_can_be_written(settings: LazySettings, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", ["/subscriptions/", "/subscriptions/embedded/", "/record/"])
 def test_a_form_with_a_large_file_in_it_is_read_and_the_file_is_not(page: str) -> None:
     file = SimpleUploadedFile("film.mp4", b"\0" * TOO_LARGE_FOR_MEMORY)
-
-    answer = visitor().post(page, {"file": file, "email": "ada@example.org"})
-
+    answer = visitor().post(page, {"file": file, "email": "ada@example.org", "name": "Ada"})
     assert answer.status_code == 200
     assert not answer.wsgi_request.FILES
-
-
-def test_the_other_fields_count() -> None:
-    file = SimpleUploadedFile("small.txt", b"Hello")
-
-    visitor().post("/subscriptions/", {"file": file, "email": "ada@example.org", "name": "Ada"})
-
-    assert Subscriber.objects.get().email == "ada@example.org"
+    if page == "/subscriptions/":
+        assert Subscriber.objects.get().email == "ada@example.org"

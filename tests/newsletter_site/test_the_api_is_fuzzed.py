@@ -36,7 +36,7 @@ HOOKS = Path(__file__).with_name("fuzzing_hooks.py")
 # Each is used up by what is done to it, and there is more than one thing to do.
 OF_EACH = 30
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(PATIENCE_S + 30)]
+pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]
 
 
 @pytest.fixture
@@ -105,11 +105,7 @@ def test_a_fuzzer_finds_nothing(
             *("--report", "ndjson", "--report-ndjson-path", str(report)),
         ],
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "SCHEMATHESIS_HOOKS": str(HOOKS),
-            "FUZZ_PLACES": json.dumps(places()),
-        },
+        env={**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS), "FUZZ_PLACES": json.dumps(places())},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

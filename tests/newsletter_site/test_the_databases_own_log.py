@@ -17,6 +17,8 @@ from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server import SETTINGS
 from tests.newsletter_site.conftest import Program
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 ADA = "ada@posthouse.example.org"
 QUIET = ("log_min_error_statement", "log_error_verbosity")

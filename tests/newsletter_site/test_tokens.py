@@ -52,9 +52,6 @@ def status_of(program: Program) -> int:
     return int(program.get("/issues/").status_code)
 
 
-# --- The token ------------------------------------------------------------------------------------
-
-
 def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: Any) -> None:
     made = make(edith, "the press", ["status"])
     assert re.fullmatch(r"homing_[A-Za-z0-9_-]{43}[0-9a-f]{8}", made.token)
@@ -63,10 +60,7 @@ def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: A
     rest = " ".join(str(value) for name, value in row.items() if name != "hash")
     assert made.token[len("homing_") + 4 :] not in rest
     assert made.token not in str(list(LogEntry.objects.values()))
-
-
-def test_two_tokens_are_never_the_same(edith: Any) -> None:
-    assert make(edith, "a", ["status"]).token != make(edith, "a", ["status"]).token
+    assert make(edith, "the press", ["status"]).token != made.token
 
 
 def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
@@ -79,36 +73,22 @@ def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert status_of(program) == 401
         assert len(queries) == 0
-
-
-def test_a_token_that_nobody_made_costs_one_look_by_its_hash(edith: Any) -> None:
-    program = Program(edith)
-    program.token = token_of("a" * 43)
+    program.token = token_of("a" * 43)  # One that nobody made costs one look, by its hash.
     with CaptureQueriesContext(connection) as queries:
         assert status_of(program) == 401
     assert len(queries) == 1
 
 
-@pytest.mark.parametrize("header", ["", "Basic ZWRpdGg6eA==", "Bearer", "Bearer ", "Token x"])
-def test_without_a_token_the_answer_says_how_to_come(edith: Any, header: str) -> None:
+def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
     program = Program(edith)
-    answer = program.client.get(
-        "/api/v1/issues/", secure=True, headers={"Authorization": header} if header else {}
-    )
-    assert answer.status_code == 401
-    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="homing"'
-    assert answer.json()["type"] == "urn:homing:problem:not-signed-in"
-
-
-def test_a_session_is_no_token(edith: Any) -> None:
-    program = Program(edith)
-    program.client.force_login(edith)
-    answer = program.client.get("/api/v1/issues/", secure=True)
-    assert answer.status_code == 401
-    assert "Set-Cookie" not in answer.headers
-
-
-# --- What it is good for --------------------------------------------------------------------------
+    program.client.force_login(edith)  # A session is no token.
+    for header in ("", "Basic ZWRpdGg6eA==", "Bearer", "Bearer ", "Token x"):
+        headers = {"Authorization": header} if header else {}
+        answer = program.client.get("/api/v1/issues/", secure=True, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="homing"'
+        assert answer.json()["type"] == "urn:homing:problem:not-signed-in"
+        assert "Set-Cookie" not in answer.headers
 
 
 def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
@@ -211,17 +191,13 @@ def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> Non
     program = Program(edith)
     status_of(program)
     program.post("/issues/", b"{")
-    program.client.get("/api/v1/issues/", headers={"Authorization": f"Bearer {program.token}"})
-    program.client.get(
-        "/api/v1/issues/", secure=True, headers={"Authorization": f"Basic {program.token}"}
-    )
+    for kind, secure in (("Bearer", False), ("Basic", True)):
+        headers = {"Authorization": f"{kind} {program.token}"}
+        program.client.get("/api/v1/issues/", secure=secure, headers=headers)
     assert program.token[7:] not in caplog.text
     # Each of the calls left the line in which it could have stood.
     answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
     assert answered == ["200", "400", "403", "401"]
-
-
-# --- From the command line ------------------------------------------------------------------------
 
 
 def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
@@ -241,12 +217,10 @@ def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
     call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
     assert ApiToken.objects.get().revoked_at is not None
     assert "from the command line" in LogEntry.objects.latest("pk").get_change_message()
-
-
-def test_the_command_says_what_is_wrong_in_one_sentence(edith: Any) -> None:
-    with pytest.raises(CommandError, match="There is nobody called 'x'"):
-        call_command("token", "create", "x", "--name", "a", "--scope", "status")
-    with pytest.raises(CommandError, match="takes a permission that edith lacks"):
-        call_command("token", "create", "edith", "--name", "a", "--scope", "readers")
-    with pytest.raises(CommandError, match="There is no token 7"):
-        call_command("token", "revoke", "7")
+    for said, wrong in (
+        ("There is nobody called 'x'", ("create", "x", "--name", "a", "--scope", "status")),
+        ("a permission that edith lacks", ("create", "edith", "--name", "a", "--scope", "readers")),
+        ("There is no token 7", ("revoke", "7")),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command("token", *wrong)

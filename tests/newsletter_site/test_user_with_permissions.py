@@ -24,23 +24,20 @@ def test_what_comes_from_groups_and_what_was_given_to_them_alone_is_told_togethe
     user = the_user()
     user.groups.set(Group.objects.filter(name__in=["Writers", "Operators"]))
     user.user_permissions.add(Permission.objects.get(codename="manage_readers"))
-
     with django_assert_num_queries(1):
         found = UserWithPermissions().get_user(user.pk)
         may = found.get_all_permissions()
-
     assert may == as_django_says(user)
     assert found.has_perm("subscribers.manage_readers")
     assert found.has_perm("publishing.write_draft")
     assert not found.has_perm("publishing.publish_edition")
 
 
-def test_who_was_given_nothing_may_do_nothing():
-    assert UserWithPermissions().get_user(the_user().pk).get_all_permissions() == set()
-
-
-def test_a_superuser_may_do_everything():
-    user = the_user(is_superuser=True)
+def test_a_superuser_may_do_everything_and_who_was_given_nothing_nothing():
+    user = the_user()
+    assert UserWithPermissions().get_user(user.pk).get_all_permissions() == set()
+    user.is_superuser = True
+    user.save()
     assert UserWithPermissions().get_user(user.pk).get_all_permissions() == as_django_says(user)
 
 

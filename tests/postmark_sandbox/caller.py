@@ -35,30 +35,24 @@ def messages(count: int, **changes: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
-
     status: int
     headers: dict[str, str]
     body: bytes
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)
 
     @property
     def text(self) -> str:
-        """The body as text."""
         return self.body.decode()
 
     @property
     def code(self) -> int:
-        """The ErrorCode."""
         return int(self.json["ErrorCode"])
 
     @property
     def message(self) -> str:
-        """The sentence that goes with it."""
         return str(self.json["Message"])
 
 
@@ -94,34 +88,28 @@ class Caller:
             connection.close()
 
     def post(self, path: str, value: Any, **headers: str | None) -> Reply:
-        """Posts a value as JSON."""
         return self.call("POST", path, json.dumps(value).encode(), headers)
 
     def get(self, path: str, **query: Any) -> Reply:
-        """Gets a path with a query."""
         return self.call("GET", f"{path}?{urlencode(query)}" if query else path)
 
     def send(self, *sent: dict[str, Any]) -> list[dict[str, Any]]:
-        """Sends a batch and returns the results."""
         reply = self.post("/email/batch", list(sent))
         assert reply.status == 200, reply.body
         return list(reply.json)
 
     def search(self, **query: Any) -> dict[str, Any]:
-        """Searches the broadcast stream."""
         asked = {"count": 500, "offset": 0, "messagestream": "broadcast"} | query
         reply = self.get("/messages/outbound", **asked)
         assert reply.status == 200, reply.body
         return dict(reply.json)
 
     def fault(self, kind: str, **settings: Any) -> dict[str, Any]:
-        """Sets a fault through the control API."""
         reply = self.post("/__sandbox__/faults", {"kind": kind, **settings})
         assert reply.status == 200, reply.body
         return dict(reply.json)
 
     def summary(self) -> dict[str, Any]:
-        """The counts."""
         return dict(self.get("/__sandbox__/summary").json)
 
     def form(self, path: str, /, **fields: str) -> Reply:

@@ -11,20 +11,24 @@ from tests.postmark_sandbox.receiver import Receiver
 
 @pytest.fixture
 def server() -> Iterator[SandboxServer]:
-    """A sandbox with its defaults."""
     with SandboxServer() as running:
         yield running
 
 
 @pytest.fixture
 def caller(server: SandboxServer) -> Caller:
-    """Someone who calls it."""
     return Caller(server.url)
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Someone who listens."""
     running = Receiver()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def told(receiver: Receiver) -> Iterator[Caller]:
+    """A caller of a sandbox that posts to the receiver."""
+    with SandboxServer(webhook_url=receiver.url) as server:
+        yield Caller(server.url)

@@ -58,7 +58,6 @@ class Receiver:
             return [event for _, event in self.got[:count]]
 
     def stop(self) -> None:
-        """Ends it."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

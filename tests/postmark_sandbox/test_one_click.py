@@ -26,52 +26,45 @@ def left(caller: Caller, message: str, encoding: str = MULTIPART) -> Reply:
     return caller.post("/__sandbox__/one-click", {"message": message, "encoding": encoding})
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_one_of_each_with_one_web_address_and_the_exact_value_is_valid() -> None:
+    for headers in (
         [LINK, POST],
         [POST, ("list-unsubscribe", "<mailto:a@example.org?subject=x>, <https://example.org/>")],
         [("List-Unsubscribe", "<https://example.org/u/> (in the browser), <mailto:a@b.c>"), POST],
         [("List-Unsubscribe", "<http://127.0.0.1:8000/u/>"), POST],
         [("List-Unsubscribe", "<http://localhost/u/>"), POST],
         [("List-Unsubscribe", "<http://[::1]:8000/u/>"), POST],
-    ],
-)
-def test_one_of_each_with_one_web_address_and_the_exact_value_is_valid(
-    headers: list[tuple[str, str]],
-) -> None:
-    assert offer_of(headers).problems == ()
+    ):
+        assert offer_of(headers).problems == (), headers
 
 
-@pytest.mark.parametrize(
-    ("headers", "problem"),
-    [
-        ([POST], "There is no List-Unsubscribe header; expected exactly one."),
-        ([LINK], "There is no List-Unsubscribe-Post header; expected exactly one."),
-        ([LINK, LINK, POST], "There are 2 List-Unsubscribe headers; expected exactly one."),
-        ([LINK, POST, POST], "There are 2 List-Unsubscribe-Post headers; expected exactly one."),
-        ([LINK, (POST[0], "List-Unsubscribe=one-click")], "expected exactly “List-Unsubscribe=One"),
-        ([LINK, (POST[0], "")], "List-Unsubscribe-Post is “”"),
-        ([("List-Unsubscribe", "https://example.org/"), POST], "in angle brackets"),
-        ([("List-Unsubscribe", "<mailto:a@example.org>"), POST], "has no web address"),
-        (
-            [("List-Unsubscribe", "<https://a.example/>, <https://b.example/>"), POST],
-            "has 2 web addresses; expected exactly one",
-        ),
-        ([("List-Unsubscribe", "<http://example.org/u/>"), POST], "begins http:; expected https:"),
-        ([("List-Unsubscribe", "<https:///u/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://[bad/u/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://example.org:x/>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://example.org/u /1>"), POST], "cannot be read"),
-        ([("List-Unsubscribe", "<https://me:pw@example.org/>"), POST], "holds a user name"),
-    ],
-)
-def test_what_is_against_the_rule_is_told_in_words(
-    headers: list[tuple[str, str]], problem: str
-) -> None:
-    offer = offer_of(headers)
-    assert not offer.valid
-    assert any(problem in found for found in offer.problems), offer.problems
+AGAINST_THE_RULE = [
+    ([POST], "There is no List-Unsubscribe header; expected exactly one."),
+    ([LINK], "There is no List-Unsubscribe-Post header; expected exactly one."),
+    ([LINK, LINK, POST], "There are 2 List-Unsubscribe headers; expected exactly one."),
+    ([LINK, POST, POST], "There are 2 List-Unsubscribe-Post headers; expected exactly one."),
+    ([LINK, (POST[0], "List-Unsubscribe=one-click")], "expected exactly “List-Unsubscribe=One"),
+    ([LINK, (POST[0], "")], "List-Unsubscribe-Post is “”"),
+    ([("List-Unsubscribe", "https://example.org/"), POST], "in angle brackets"),
+    ([("List-Unsubscribe", "<mailto:a@example.org>"), POST], "has no web address"),
+    (
+        [("List-Unsubscribe", "<https://a.example/>, <https://b.example/>"), POST],
+        "has 2 web addresses; expected exactly one",
+    ),
+    ([("List-Unsubscribe", "<http://example.org/u/>"), POST], "begins http:; expected https:"),
+    ([("List-Unsubscribe", "<https:///u/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://[bad/u/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://example.org:x/>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://example.org/u /1>"), POST], "cannot be read"),
+    ([("List-Unsubscribe", "<https://me:pw@example.org/>"), POST], "holds a user name"),
+]
+
+
+def test_what_is_against_the_rule_is_told_in_words() -> None:
+    for headers, problem in AGAINST_THE_RULE:
+        offer = offer_of(headers)
+        assert not offer.valid
+        assert any(problem in found for found in offer.problems), offer.problems
 
 
 @pytest.mark.parametrize(
@@ -109,15 +102,6 @@ def test_a_redirect_is_not_followed_and_called_what_it_is(
     assert receiver.got == []
 
 
-@pytest.mark.parametrize("status", [400, 404, 500])
-def test_a_refusal_is_told_with_its_status(caller: Caller, receiver: Receiver, status: int) -> None:
-    receiver.statuses = [status]
-    link = ("List-Unsubscribe", f"<{receiver.base}/u/>")
-    reply = left(caller, accepted(caller, link, POST)).json
-    assert reply["status"] == status
-    assert reply["problems"] == [f"Answered {status}; expected 200 or 202."]
-
-
 def test_nothing_is_posted_where_the_headers_are_not_valid(
     caller: Caller, receiver: Receiver
 ) -> None:
@@ -131,30 +115,6 @@ def test_nothing_is_posted_to_another_machine(caller: Caller) -> None:
     reply = left(caller, accepted(caller, LINK, POST)).json
     assert (reply["status"], reply["valid"]) == (None, True)
     assert "leads to example.org" in reply["problems"][0]
-
-
-@pytest.fixture
-def deaf() -> Iterator[socket.socket]:
-    """A server that takes connections and hangs up."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def answer() -> None:
-            taken, _ = listening.accept()
-            taken.recv(1024)
-            taken.close()
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        yield listening
-        thread.join()
-
-
-def test_no_answer_is_told(caller: Caller, deaf: socket.socket) -> None:
-    port = deaf.getsockname()[1]
-    link = ("List-Unsubscribe", f"<http://127.0.0.1:{port}/u/>")
-    reply = left(caller, accepted(caller, link, POST)).json
-    assert reply["status"] is None
-    assert reply["problems"][0].startswith(f"No answer came from 127.0.0.1:{port}")
 
 
 @pytest.fixture
@@ -190,12 +150,6 @@ def test_an_answer_that_trickles_in_is_not_waited_for(dripping: int) -> None:
     assert "its answer was not whole in time" in tried.sentence
 
 
-def test_an_encoding_that_is_none_is_refused_with_the_known_ones(caller: Caller) -> None:
-    reply = left(caller, accepted(caller, LINK, POST), "text/plain")
-    assert reply.status == 400
-    assert f"expected {MULTIPART} or {URLENCODED}" in reply.message
-
-
 def test_where_postmark_handles_unsubscribes_its_own_link_takes_the_post() -> None:
     with SandboxServer(unsubscribe_handling="Postmark") as server:
         caller = Caller(server.url)
@@ -203,13 +157,3 @@ def test_where_postmark_handles_unsubscribes_its_own_link_takes_the_post() -> No
         assert left(caller, message, URLENCODED).json["status"] == 200
         listed = caller.get("/message-streams/broadcast/suppressions/dump").json
         assert listed["Suppressions"][0]["Origin"] == "Recipient"
-
-
-def test_own_headers_beside_postmarks_are_two_of_each() -> None:
-    with SandboxServer(unsubscribe_handling="Postmark") as server:
-        caller = Caller(server.url)
-        reply = left(caller, accepted(caller, LINK, POST)).json
-        assert reply["problems"][:2] == [
-            "There are 2 List-Unsubscribe headers; expected exactly one.",
-            "There are 2 List-Unsubscribe-Post headers; expected exactly one.",
-        ]

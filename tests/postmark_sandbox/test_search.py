@@ -2,37 +2,27 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
 
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {},
-        {"count": 10},
-        {"offset": 0},
-        {"count": 0, "offset": 0},
-        {"count": 501, "offset": 0},
-        {"count": -1, "offset": 0},
-        {"count": 10, "offset": -1},
-        {"count": "ten", "offset": 0},
-        {"count": 500, "offset": 9501},
-        {"count": 10, "offset": 0, "metadata_a": "1", "metadata_b": "2"},
-        {"count": 10, "offset": 0, "status": "gone"},
-        {"count": 10, "offset": 0, "fromdate": "yesterday"},
-        {"count": 10, "offset": 0, "todate": "2026-13-01"},
-    ],
-)
-def test_a_query_that_breaks_a_rule_is_700(caller: Caller, query: dict[str, object]) -> None:
-    reply = caller.get("/messages/outbound", **query)
-    assert (reply.status, reply.code) == (422, 700)
+BROKEN: list[dict[str, object]] = [
+    *({}, {"count": 10}, {"offset": 0}, {"count": 0, "offset": 0}, {"count": 501, "offset": 0}),
+    *({"count": -1, "offset": 0}, {"count": 10, "offset": -1}, {"count": "ten", "offset": 0}),
+    {"count": 500, "offset": 9501},
+    {"count": 10, "offset": 0, "metadata_a": "1", "metadata_b": "2"},
+    {"count": 10, "offset": 0, "status": "gone"},
+    {"count": 10, "offset": 0, "fromdate": "yesterday"},
+    {"count": 10, "offset": 0, "todate": "2026-13-01"},
+]
 
 
-def test_the_deepest_page_is_still_answered(caller: Caller) -> None:
-    assert caller.get("/messages/outbound", count=500, offset=9500).status == 200
+def test_a_query_that_breaks_a_rule_is_700(caller: Caller) -> None:
+    for query in BROKEN:
+        reply = caller.get("/messages/outbound", **query)
+        assert (reply.status, reply.code) == (422, 700), query
+    assert caller.get("/messages/outbound", Count=500, OFFSET=9500).status == 200
+    assert caller.get("/messages/outbound/opens", count=1, offset=0).json["Opens"] == []
+    assert caller.get("/messages/outbound/clicks", count=1, offset=0).json["Clicks"] == []
 
 
 def test_without_a_stream_only_the_transactional_one_is_searched(caller: Caller) -> None:
@@ -50,28 +40,13 @@ def test_a_whole_batch_is_found_by_its_attempt(caller: Caller) -> None:
     assert {m["MessageID"] for m in found["Messages"]} == {r["MessageID"] for r in results}
 
 
-def test_messages_of_one_attempt_are_found_although_others_came_between(caller: Caller) -> None:
-    for number in range(1, 7):
-        caller.send(a_message(number, Metadata={"attempt": "odd" if number % 2 else "even"}))
-    caller.send(*(a_message(n, Metadata={"attempt": "odd"}) for n in (7, 8)))
-    found = caller.search(metadata_attempt="odd")["Messages"]
-    assert [m["Recipients"][0] for m in found] == [
-        f"reader{n}@example.net" for n in (8, 7, 5, 3, 1)
-    ]
-
-
 def test_metadata_is_compared_exactly_and_its_key_without_case(caller: Caller) -> None:
     caller.send(a_message(1, Metadata={"Attempt": "AbC"}))
     assert caller.search(METADATA_ATTEMPT="AbC")["TotalCount"] == 1
     assert caller.search(metadata_attempt="abc")["TotalCount"] == 0
     assert caller.search(metadata_attempt="Ab")["TotalCount"] == 0
     assert caller.search(metadata_other="AbC")["TotalCount"] == 0
-
-
-def test_metadata_on_another_stream_is_not_found(caller: Caller) -> None:
-    caller.send(a_message(1))
-    assert caller.search(metadata_attempt=ATTEMPT)["TotalCount"] == 1
-    assert caller.search(metadata_attempt=ATTEMPT, messagestream="outbound")["TotalCount"] == 0
+    assert caller.search(metadata_attempt="AbC", messagestream="outbound")["TotalCount"] == 0
 
 
 def test_pages_are_newest_first_and_fit_together(caller: Caller) -> None:
@@ -85,42 +60,34 @@ def test_pages_are_newest_first_and_fit_together(caller: Caller) -> None:
     assert listed == [f"reader{n}@example.net" for n in range(30, 0, -1)]
 
 
-def test_query_keys_are_read_without_regard_to_case(caller: Caller) -> None:
-    caller.send(a_message(1))
-    found = caller.get("/messages/outbound", Count=1, OFFSET=0, messageStream="broadcast").json
-    assert found["TotalCount"] == 1
+FILTERS: list[tuple[dict[str, str], list[int]]] = [
+    ({"recipient": "READER2@example.net"}, [2]),
+    ({"recipient": "reader2"}, []),
+    ({"recipient": "copy@example.net"}, [3]),
+    ({"tag": "issue-2"}, [3]),
+    ({"tag": "issue"}, []),
+    ({"subject": "low"}, [2]),
+    ({"fromemail": "Letter@example.org"}, [3, 2, 1]),
+    ({"fromemail": "other@example.org"}, []),
+    ({"status": "sent"}, [3, 2, 1]),
+    ({"status": "Processed"}, [3, 2, 1]),
+    ({"status": "queued"}, []),
+    ({"tag": "issue-1", "subject": "tide"}, [1]),
+    ({"metadata_attempt": ATTEMPT, "tag": "issue-2"}, [3]),
+]
 
 
-@pytest.mark.parametrize(
-    ("query", "numbers"),
-    [
-        ({"recipient": "READER2@example.net"}, [2]),
-        ({"recipient": "reader2"}, []),
-        ({"recipient": "copy@example.net"}, [3]),
-        ({"tag": "issue-2"}, [3]),
-        ({"tag": "issue"}, []),
-        ({"subject": "low"}, [2]),
-        ({"fromemail": "Letter@example.org"}, [3, 2, 1]),
-        ({"fromemail": "other@example.org"}, []),
-        ({"status": "sent"}, [3, 2, 1]),
-        ({"status": "Processed"}, [3, 2, 1]),
-        ({"status": "queued"}, []),
-        ({"tag": "issue-1", "subject": "tide"}, [1]),
-        ({"metadata_attempt": ATTEMPT, "tag": "issue-2"}, [3]),
-    ],
-)
-def test_filters_pick_the_right_messages(
-    caller: Caller, query: dict[str, str], numbers: list[int]
-) -> None:
+def test_filters_pick_the_right_messages(caller: Caller) -> None:
     caller.send(
         a_message(1),
         a_message(2, Subject="Low water"),
         a_message(3, Tag="issue-2", Cc="Copy@example.net"),
     )
-    found = caller.search(**query)
-    expected = [f"reader{n}@example.net" for n in numbers]
-    assert [m["Recipients"][0] for m in found["Messages"]] == expected
-    assert found["TotalCount"] == len(numbers)
+    for query, numbers in FILTERS:
+        found = caller.search(**query)
+        expected = [f"reader{n}@example.net" for n in numbers]
+        assert [m["Recipients"][0] for m in found["Messages"]] == expected, query
+        assert found["TotalCount"] == len(numbers)
 
 
 def test_dates_are_eastern_time_and_inclusive(caller: Caller) -> None:
@@ -146,20 +113,8 @@ def test_a_late_index_does_not_show_new_messages_until_it_is_cleared(caller: Cal
     caller.call("DELETE", f"/__sandbox__/faults/{fault['id']}")
     assert caller.search(metadata_attempt=ATTEMPT)["TotalCount"] == 1
     assert caller.get(f"/messages/outbound/{message_id}/details").status == 200
-
-
-def test_a_late_index_shows_what_is_old_enough(caller: Caller) -> None:
-    caller.send(a_message(1))
-    caller.fault("search_delay", seconds=0)
+    caller.fault("search_delay", seconds=0)  # It shows what is old enough.
     assert caller.search()["TotalCount"] == 1
-
-
-def test_opens_and_clicks_are_none(caller: Caller) -> None:
-    assert caller.get("/messages/outbound/opens", count=1, offset=0).json == {
-        "TotalCount": 0,
-        "Opens": [],
-    }
-    assert caller.get("/messages/outbound/clicks", count=1, offset=0).json["Clicks"] == []
 
 
 def test_an_attempt_is_found_without_reading_the_other_messages(server: SandboxServer) -> None:

@@ -17,32 +17,10 @@ def listed(caller: Caller, stream: str = "broadcast", **query: str) -> dict[str,
 def test_there_are_three_streams_of_three_types(caller: Caller) -> None:
     found = caller.get("/message-streams").json
     types = {s["ID"]: s["MessageStreamType"] for s in found["MessageStreams"]}
-    assert types == {
-        "outbound": "Transactional",
-        "broadcast": "Broadcasts",
-        "inbound": "Inbound",
-    }
+    assert types == {"outbound": "Transactional", "broadcast": "Broadcasts", "inbound": "Inbound"}
     assert found["TotalCount"] == 3
     only = caller.get("/message-streams", messagestreamtype="broadcasts").json
     assert [s["ID"] for s in only["MessageStreams"]] == ["broadcast"]
-
-
-@pytest.mark.parametrize("handling", ["Custom", "Postmark"])
-def test_a_stream_tells_who_handles_unsubscribes(handling: str) -> None:
-    with SandboxServer(unsubscribe_handling=handling) as server:
-        caller = Caller(server.url)
-        stream = caller.get("/message-streams/broadcast").json
-        other = caller.get("/message-streams/outbound").json
-    told = "SubscriptionManagementConfiguration"
-    assert stream[told] == {"UnsubscribeHandlingType": handling}
-    assert other[told] == {"UnsubscribeHandlingType": "None"}
-
-
-def test_more_streams_can_be_had() -> None:
-    with SandboxServer(streams={"letters": "Broadcasts"}) as server:
-        caller = Caller(server.url)
-        assert caller.get("/message-streams/letters").json["MessageStreamType"] == "Broadcasts"
-        assert caller.send(a_message(MessageStream="letters"))[0]["ErrorCode"] == 0
 
 
 def test_suppressions_are_created_and_deleted_with_postmarks_words(caller: Caller) -> None:
@@ -61,12 +39,6 @@ def test_suppressions_are_created_and_deleted_with_postmarks_words(caller: Calle
     deleted = caller.post(f"{path}/delete", body).json["Suppressions"]
     assert [entry["Status"] for entry in deleted] == ["Deleted", "Failed"]
     assert listed(caller) == {}
-
-
-def test_deleting_what_is_not_suppressed_also_says_deleted(caller: Caller) -> None:
-    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
-    reply = caller.post("/message-streams/broadcast/suppressions/delete", body).json
-    assert reply["Suppressions"][0]["Status"] == "Deleted"
 
 
 @pytest.mark.parametrize(
@@ -88,32 +60,13 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
     entry = caller.post("/message-streams/broadcast/suppressions/delete", body).json
     assert entry["Suppressions"][0]["Status"] == status
+    # The account's own wish takes the place of neither.
+    if status == "Failed":
+        caller.post("/message-streams/broadcast/suppressions", body)
+        assert listed(caller) == {"a@example.net": (reason, origin)}
     authority = "You do not have the required authority to change this suppression."
     assert entry["Suppressions"][0]["Message"] == (authority if status == "Failed" else None)
     assert (listed(caller) == {}) == (status == "Deleted")
-
-
-def test_a_complaint_is_not_overwritten_by_the_account(caller: Caller) -> None:
-    caller.post(
-        "/__sandbox__/suppressions", {"addresses": ["a@example.net"], "reason": "SpamComplaint"}
-    )
-    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
-    caller.post("/message-streams/broadcast/suppressions", body)
-    assert listed(caller) == {"a@example.net": ("SpamComplaint", "Recipient")}
-
-
-def test_what_the_mailbox_said_is_not_overwritten_by_the_account(caller: Caller) -> None:
-    caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"]})
-    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
-    reply = caller.post("/message-streams/broadcast/suppressions", body).json
-    assert reply["Suppressions"][0]["Status"] == "Suppressed"
-    assert listed(caller) == {"a@example.net": ("HardBounce", "Recipient")}
-
-
-def test_a_complaint_takes_the_place_of_a_hard_bounce(caller: Caller) -> None:
-    for reason in ("HardBounce", "SpamComplaint"):
-        caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"], "reason": reason})
-    assert listed(caller) == {"a@example.net": ("SpamComplaint", "Recipient")}
 
 
 def test_fifty_at_once_and_no_more(caller: Caller) -> None:
@@ -122,11 +75,8 @@ def test_fifty_at_once_and_no_more(caller: Caller) -> None:
     assert caller.post(path, {"Suppressions": entries}).code == 1410
     assert caller.post(path, {"Suppressions": entries[:50]}).status == 200
     assert caller.post(f"{path}/delete", {"Suppressions": entries}).code == 1410
-
-
-@pytest.mark.parametrize("body", [[], {}, {"Suppressions": "a"}, {"Suppressions": ["a"]}])
-def test_a_body_of_another_shape_is_1409(caller: Caller, body: object) -> None:
-    assert caller.post("/message-streams/broadcast/suppressions", body).code == 1409
+    for body in ([], {}, {"Suppressions": "a"}, {"Suppressions": ["a"]}):
+        assert caller.post(path, body).code == 1409
 
 
 def test_the_dump_can_be_filtered(caller: Caller) -> None:
@@ -143,6 +93,9 @@ def test_the_dump_can_be_filtered(caller: Caller) -> None:
     dump = "/message-streams/broadcast/suppressions/dump"
     assert caller.get(dump, suppressionreason="Whim").code == 1404
     assert caller.get(dump, origin="Nobody").code == 1405
+    assert caller.get(dump, fromdate="soon").code == 1400
+    assert set(listed(caller, todate="2020-01-01")) == set()
+    assert caller.get("/message-streams/nowhere/suppressions/dump").code == 1226
 
 
 @pytest.mark.parametrize(
@@ -175,13 +128,6 @@ def test_a_magic_address_is_accepted_and_bounces(
     assert listed(caller) == expected
     again = caller.send(a_message(2, To=address))[0]["ErrorCode"]
     assert again == (0 if reason is None else 406)
-
-
-def test_the_type_of_a_test_bounce_can_be_named_in_a_header(caller: Caller) -> None:
-    header = {"Name": "X-PM-Bounce-Type", "Value": "DnsError"}
-    caller.send(a_message(1, To="any@bounce-testing.postmarkapp.com", Headers=[header]))
-    found = caller.get("/bounces", count=1, offset=0, messagestream="broadcast").json
-    assert found["Bounces"][0]["Type"] == "DnsError"
 
 
 def test_other_magic_addresses(caller: Caller) -> None:
@@ -231,84 +177,16 @@ def test_bounces_are_searched_counted_and_shown(caller: Caller) -> None:
     assert "Tide tables" in caller.get(f"/bounces/{bounce['ID']}/dump").json["Body"]
 
 
-def test_bounces_come_in_pages_newest_first(caller: Caller) -> None:
-    caller.send(*(a_message(n, To=f"softbounce+{n}@bounce.example") for n in range(5)))
-    asked = {"count": 2, "messagestream": "broadcast"}
-    pages = [caller.get("/bounces", offset=offset, **asked).json for offset in (0, 2, 4, 6)]
-    assert [page["TotalCount"] for page in pages] == [5, 5, 5, 5]
-    found = [[bounce["Email"][11:12] for bounce in page["Bounces"]] for page in pages]
-    assert found == [["4", "3"], ["2", "1"], ["0"], []]
-    assert caller.get("/bounces", count=501, offset=0).code == 1000
-    assert caller.get("/bounces", count=500, offset=9501).code == 1000
-
-
-def test_bounces_are_found_by_message_tag_and_day(caller: Caller) -> None:
-    first, _ = caller.send(
-        a_message(1, To="softbounce@bounce.example", Tag="one"),
-        a_message(2, To="softbounce@bounce.example", Tag="two"),
-    )
-    asked = {"count": 9, "offset": 0, "messagestream": "broadcast"}
-
-    def number(**query: str) -> int:
-        return int(caller.get("/bounces", **asked, **query).json["TotalCount"])
-
-    assert (number(messageID=first["MessageID"]), number(tag="two"), number()) == (1, 1, 2)
-    assert (number(messageID=first["MessageID"].upper()), number(messageID="x")) == (1, 0)
-    assert (number(fromdate="2020-01-01"), number(todate="2020-01-01")) == (2, 0)
-    assert (number(inactive="false"), number(inactive="true")) == (2, 0)
-    for query in ({"fromdate": "soon"}, {"inactive": "perhaps"}, {"type": "Whim"}):
-        assert caller.get("/bounces", **asked, **query).code == 1000
-
-
-@pytest.mark.parametrize("path", ["/bounces/5", "/bounces/x", "/bounces/5/dump"])
-def test_a_bounce_that_is_not_there(caller: Caller, path: str) -> None:
-    assert caller.get(path).code == 1001
-    assert caller.call("PUT", "/bounces/5/activate").code == 1001
-
-
-def test_the_dump_can_be_cut_by_day(caller: Caller) -> None:
-    caller.post("/__sandbox__/suppressions", {"addresses": ["a@example.net"]})
-    assert list(listed(caller, fromdate="2020-01-01")) == ["a@example.net"]
-    assert list(listed(caller, todate="2020-01-01")) == []
-    dump = "/message-streams/broadcast/suppressions/dump"
-    assert caller.get(dump, fromdate="soon").code == 1400
-    assert caller.get("/message-streams/nowhere/suppressions/dump").code == 1226
-
-
-def test_lifting_a_suppression_makes_its_bounces_active_again(caller: Caller) -> None:
-    caller.send(a_message(1, To="hardbounce@bounce.example"))
-    body = {"Suppressions": [{"EmailAddress": "HardBounce@bounce.example"}]}
-    caller.post("/message-streams/broadcast/suppressions/delete", body)
-    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
-    assert caller.get("/bounces", **asked).json["Bounces"][0]["Inactive"] is False
-
-
-def test_a_bounce_of_a_reader_who_left_by_hand_cannot_be_activated(caller: Caller) -> None:
-    address = "hardbounce@bounce.example"
-    message = caller.send(a_message(1, To=address))[0]["MessageID"]
-    caller.post("/__sandbox__/events", {"event": "Unsubscribe", "message": message})
-    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
-    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
-    reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate")
-    assert (reply.status, reply.code) == (422, 1003)
-    assert listed(caller) == {address: ("ManualSuppression", "Recipient")}
-
-
 def test_activating_a_bounce_takes_the_address_off_the_list(caller: Caller) -> None:
     caller.send(a_message(1, To="hardbounce@bounce.example"))
     asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
     bounce = caller.get("/bounces", **asked).json["Bounces"][0]
+    caller.send(a_message(2, To="complaint@bounce.example"))
+    complaint = caller.get("/bounces", **asked).json["Bounces"][0]
+    assert caller.call("PUT", f"/bounces/{complaint['ID']}/activate").code == 1003
     reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate").json
     assert (reply["Message"], reply["Bounce"]["Inactive"]) == ("OK", False)
-    assert listed(caller) == {}
-
-
-def test_a_complaint_cannot_be_activated(caller: Caller) -> None:
-    caller.send(a_message(1, To="complaint@bounce.example"))
-    asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
-    bounce = caller.get("/bounces", **asked).json["Bounces"][0]
-    reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate")
-    assert (reply.status, reply.code) == (422, 1003)
+    assert set(listed(caller)) == {"complaint@bounce.example"}
 
 
 def test_where_postmark_handles_unsubscribes_its_link_and_headers_are_in_the_mail() -> None:
@@ -329,10 +207,3 @@ def test_where_postmark_handles_unsubscribes_its_link_and_headers_are_in_the_mai
         for _ in range(2):
             assert caller.call("POST", path, b"List-Unsubscribe=One-Click").status == 200
         assert listed(caller) == {"reader1@example.net": ("ManualSuppression", "Recipient")}
-
-
-def test_where_the_sender_handles_unsubscribes_nothing_is_added(caller: Caller) -> None:
-    message_id = caller.send(a_message(1))[0]["MessageID"]
-    assert (
-        "List-Unsubscribe" not in caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
-    )

@@ -1,20 +1,10 @@
 """Webhooks: what is posted when, with which credentials, and what is tried again."""
 
 from base64 import b64encode
-from collections.abc import Iterator
-
-import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.receiver import Receiver
-
-
-@pytest.fixture
-def told(receiver: Receiver) -> Iterator[Caller]:
-    """A caller of a sandbox that posts to the receiver."""
-    with SandboxServer(webhook_url=receiver.url) as server:
-        yield Caller(server.url)
 
 
 def test_every_accepted_message_is_told_as_delivered(told: Caller, receiver: Receiver) -> None:
@@ -55,22 +45,6 @@ def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
     assert events[2]["CanActivate"] is False
 
 
-def test_a_complaint_after_a_hard_bounce_changes_the_subscription_once_more(
-    told: Caller, receiver: Receiver
-) -> None:
-    message = told.send(a_message(1, To="hardbounce@bounce.example"))[0]["MessageID"]
-    for _ in range(2):
-        told.post("/__sandbox__/events", {"event": "SpamComplaint", "message": message})
-    events = receiver.events(5)
-    assert [(e["RecordType"], e.get("SuppressionReason")) for e in events] == [
-        ("Bounce", None),
-        ("SubscriptionChange", "HardBounce"),
-        ("SpamComplaint", None),
-        ("SubscriptionChange", "SpamComplaint"),
-        ("SpamComplaint", None),
-    ]
-
-
 def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Receiver) -> None:
     told.send(a_message(1, To="unsubscribe@bounce.example"))
     told.post(
@@ -85,13 +59,6 @@ def test_an_unsubscribe_and_a_reactivation_are_told(told: Caller, receiver: Rece
     assert (back["SuppressionReason"], back["Metadata"]) == (None, {})
 
 
-def test_a_suppression_by_the_account_names_no_message(told: Caller, receiver: Receiver) -> None:
-    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
-    told.post("/message-streams/broadcast/suppressions", body)
-    event = receiver.events(1)[0]
-    assert (event["Origin"], event["MessageID"]) == ("Customer", None)
-
-
 def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Receiver) -> None:
     message_id = told.send(a_message(1))[0]["MessageID"]
     for event, times in (("Bounce", 1), ("Delivery", 2)):
@@ -103,9 +70,7 @@ def test_events_can_be_made_repeated_and_out_of_order(told: Caller, receiver: Re
     assert len(set(traces)) == 4
 
 
-def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(
-    receiver: Receiver,
-) -> None:
+def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(receiver: Receiver) -> None:
     receiver.statuses = [503, 429]
     with SandboxServer(webhook_url=receiver.url, webhook_waits_s=(0, 0, 0)) as server:
         Caller(server.url).send(a_message())
@@ -119,43 +84,6 @@ def test_a_failing_receiver_is_asked_again_with_the_same_trace_id(
 def test_another_refusal_loses_the_event_for_good(told: Caller, receiver: Receiver) -> None:
     receiver.statuses = [401]
     told.send(*messages(2))
-    assert [e["Recipient"] for e in receiver.events(2)] == [
-        "reader1@example.net",
-        "reader2@example.net",
-    ]
+    assert [e["Recipient"][:7] for e in receiver.events(2)] == ["reader1", "reader2"]
     counts = told.summary()["webhooks"]
     assert (counts["lost"], counts["retried"]) == (1, 0)
-
-
-def test_without_a_url_nothing_is_posted(caller: Caller) -> None:
-    caller.send(a_message())
-    assert caller.summary()["webhooks"] == {
-        "posted": 0,
-        "retried": 0,
-        "lost": 0,
-        "idle": True,
-        "active": False,
-    }
-
-
-def test_the_url_can_be_set_while_it_runs(caller: Caller, receiver: Receiver) -> None:
-    caller.post("/__sandbox__/webhooks", {"url": receiver.url})
-    caller.send(a_message())
-    assert receiver.events(1)[0]["RecordType"] == "Delivery"
-    caller.post("/__sandbox__/webhooks", {"url": None})
-    assert caller.summary()["webhooks"]["active"] is False
-
-
-def test_once_the_url_has_moved_the_old_receiver_is_told_nothing_more(
-    caller: Caller, receiver: Receiver
-) -> None:
-    later = Receiver()
-    try:
-        for number, listening in enumerate((receiver, later), 1):
-            caller.post("/__sandbox__/webhooks", {"url": listening.url})
-            caller.send(a_message(number))
-            assert listening.events(1)[0]["Recipient"] == f"reader{number}@example.net"
-    finally:
-        caller.post("/__sandbox__/webhooks", {"url": None})
-        later.stop()
-    assert len(receiver.got) == 1

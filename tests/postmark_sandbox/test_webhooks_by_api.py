@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.receiver import Receiver
 
@@ -31,12 +30,10 @@ def created(caller: Caller, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def put(caller: Caller, hook: dict[str, Any], body: bytes) -> Reply:
-    """The answer to an edit."""
     return caller.call("PUT", f"/webhooks/{hook['ID']}", body)
 
 
 def records(receiver: Receiver, count: int) -> list[str]:
-    """The types of the first events that came."""
     return [event["RecordType"] for event in receiver.events(count)]
 
 
@@ -80,22 +77,21 @@ def test_a_webhook_is_made_shown_listed_edited_and_removed(
     assert caller.get("/webhooks").json == {"Webhooks": []}
 
 
-def test_without_a_stream_it_belongs_to_the_transactional_one(
-    caller: Caller, receiver: Receiver
-) -> None:
-    body = a_hook(receiver)
-    del body["MessageStream"]
-    assert created(caller, body)["MessageStream"] == "outbound"
-
-
 def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver: Receiver) -> None:
-    created(caller, a_hook(receiver, *ALL, Verify=True))
+    own = {
+        "HttpAuth": {"Username": "pm", "Password": "s:cret"},
+        "HttpHeaders": [{"Name": "X-Hook", "Value": "another"}],
+    }
+    created(caller, a_hook(receiver, *ALL, Verify=True, **own))
     assert records(receiver, 6) == list(ALL)
+    for headers, _ in receiver.got:
+        assert headers["authorization"] == f"Basic {b64encode(b'pm:s:cret').decode()}"
+        assert headers["x-hook"] == "another"
     assert all(event["MessageStream"] == "broadcast" for _, event in receiver.got)
     assert all("x-pm-webhook-trace-id" in headers for headers, _ in receiver.got)
 
 
-@pytest.mark.parametrize("status", [202, 204, 401, 500])
+@pytest.mark.parametrize("status", [204, 500])
 def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
     caller: Caller, receiver: Receiver, status: int
 ) -> None:
@@ -106,16 +102,6 @@ def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
     assert (reply.status, reply.code) == (422, 1364)
     assert f"'Bounce' was not taken. It answered {status}; expected 200." in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}
-
-
-def test_an_edit_that_cannot_be_verified_leaves_it_as_it_was(
-    caller: Caller, receiver: Receiver
-) -> None:
-    hook = created(caller, a_hook(receiver))
-    receiver.statuses = [503]
-    reply = put(caller, hook, b'{"HttpHeaders": [{"Name": "X-New", "Value": "1"}]}')
-    assert reply.code == 1364
-    assert caller.get(f"/webhooks/{hook['ID']}").json == hook
 
 
 def test_what_was_not_verified_is_told_nothing_until_it_is(
@@ -163,41 +149,6 @@ def test_each_is_told_of_its_stream_and_its_triggers_only(
         other.stop()
 
 
-def test_the_url_of_the_command_line_stands_beside_them_for_everything(
-    receiver: Receiver,
-) -> None:
-    with SandboxServer(webhook_url=f"{receiver.base}/all/") as server:
-        caller = Caller(server.url)
-        created(caller, a_hook(receiver, Verify=True))
-        caller.send(a_message(1))
-        receiver.events(3)
-        assert [headers["path"] for headers, _ in receiver.got] == ["/hooks/", "/all/", "/hooks/"]
-        traces = {headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got}
-        assert len(traces) == 3
-        caller.post("/__sandbox__/webhooks", {"url": None})
-        caller.send(a_message(2))
-        assert receiver.events(4)[3]["Recipient"] == "reader2@example.net"
-        assert receiver.got[3][0]["path"] == "/hooks/"
-
-
-def test_its_headers_and_credentials_go_with_every_event(
-    caller: Caller, receiver: Receiver
-) -> None:
-    body = a_hook(
-        receiver,
-        Verify=True,
-        HttpAuth={"Username": "pm", "Password": "s:cret"},
-        HttpHeaders=[{"Name": "X-Hook", "Value": "another"}],
-    )
-    created(caller, body)
-    caller.send(a_message(1))
-    receiver.events(2)
-    for headers, _ in receiver.got:
-        assert headers["authorization"] == f"Basic {b64encode(b'pm:s:cret').decode()}"
-        assert headers["x-hook"] == "another"
-        assert headers["content-type"] == "application/json"
-
-
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_source_of_a_bounced_mail_comes_only_if_it_was_asked_for(
     caller: Caller, receiver: Receiver, wanted: bool
@@ -210,7 +161,7 @@ def test_the_source_of_a_bounced_mail_comes_only_if_it_was_asked_for(
     assert ("Content" in bounce) is wanted
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [302, 307])
 def test_redirects_are_followed_with_the_event(
     caller: Caller, receiver: Receiver, status: int
 ) -> None:
@@ -219,32 +170,6 @@ def test_redirects_are_followed_with_the_event(
     caller.send(a_message(1))
     assert receiver.events(2)[1]["Recipient"] == "reader1@example.net"
     assert receiver.got[1][0]["path"] == "/end/"
-
-
-def test_after_ten_redirects_the_event_is_lost(caller: Caller, receiver: Receiver) -> None:
-    receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
-    caller.post("/__sandbox__/webhooks", {"url": f"{receiver.base}/1/"})
-    caller.send(a_message(1))
-    receiver.events(1)
-    caller.post("/__sandbox__/webhooks", {"url": f"{receiver.base}/0/"})
-    caller.fault("webhook_before_reply")
-    caller.send(a_message(2))
-    assert caller.summary()["webhooks"]["lost"] == 1
-    assert len(receiver.got) == 1
-
-
-def test_credentials_do_not_follow_a_redirect_to_another_place(
-    caller: Caller, receiver: Receiver
-) -> None:
-    other = Receiver()
-    try:
-        receiver.moves = {"/hooks/": (307, f"{other.base}/end/")}
-        auth = {"Username": "pm", "Password": "x"}
-        created(caller, a_hook(receiver, Verify=True, HttpAuth=auth))
-        other.events(1)
-        assert "authorization" not in other.got[0][0]
-    finally:
-        other.stop()
 
 
 def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
@@ -263,61 +188,34 @@ def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
     assert receiver.events(15)[14]["Recipient"] == "reader13@example.net"
 
 
-def test_a_stream_has_at_most_ten(caller: Caller, receiver: Receiver) -> None:
-    for _ in range(10):
-        created(caller, a_hook(receiver))
-    reply = caller.post("/webhooks", a_hook(receiver, Verify=True))
-    assert (reply.status, reply.code) == (422, 1359)
-    assert receiver.got == []
-    created(caller, a_hook(receiver, MessageStream="outbound"))
+CANNOT_BE: list[tuple[dict[str, Any], str]] = [
+    ({"Url": "ftp://x"}, "'Url' is not valid."),
+    ({"Url": "http://[bad/"}, "'Url' is not valid."),
+    ({"Url": "http://127.0.0.1/\r\nX: y"}, "'Url' is not valid."),
+    ({"Url": None}, "'Url' is not valid."),
+    ({"HttpAuth": {"Username": "a"}}, "'HttpAuth' must hold"),
+    ({"HttpAuth": {"Username": "a:b", "Password": "c"}}, "Basic auth cannot carry"),
+    ({"HttpHeaders": {"X": "y"}}, "'HttpHeaders' must be a list"),
+    ({"HttpHeaders": [{"Name": "X: y", "Value": "z"}]}, "'HttpHeaders' must be a list"),
+    ({"HttpHeaders": [{"Name": "X", "Value": "z\r\nY: 1"}]}, "'HttpHeaders' must be a list"),
+    ({"Triggers": []}, "'Triggers' must be an object"),
+    ({"Triggers": {"Whim": {"Enabled": True}}}, "The trigger 'Whim' is not valid."),
+    ({"Triggers": {"Bounce": {"Enabled": "yes"}}}, "The trigger 'Bounce' is not valid."),
+    ({"MessageStream": "nowhere"}, "was not found"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"Url": "ftp://x"}, "'Url' is not valid."),
-        ({"Url": "http://[bad/"}, "'Url' is not valid."),
-        ({"Url": "http://127.0.0.1/\r\nX: y"}, "'Url' is not valid."),
-        ({"Url": None}, "'Url' is not valid."),
-        ({"HttpAuth": {"Username": "a"}}, "'HttpAuth' must hold"),
-        ({"HttpAuth": {"Username": "a:b", "Password": "c"}}, "Basic auth cannot carry"),
-        ({"HttpHeaders": {"X": "y"}}, "'HttpHeaders' must be a list"),
-        ({"HttpHeaders": [{"Name": "X: y", "Value": "z"}]}, "'HttpHeaders' must be a list"),
-        ({"HttpHeaders": [{"Name": "X", "Value": "z\r\nY: 1"}]}, "'HttpHeaders' must be a list"),
-        ({"Triggers": []}, "'Triggers' must be an object"),
-        ({"Triggers": {"Whim": {"Enabled": True}}}, "The trigger 'Whim' is not valid."),
-        ({"Triggers": {"Bounce": {"Enabled": "yes"}}}, "The trigger 'Bounce' is not valid."),
-        ({"MessageStream": "nowhere"}, "was not found"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_one_sentence(
-    caller: Caller, receiver: Receiver, change: dict[str, Any], sentence: str
-) -> None:
-    reply = caller.post("/webhooks", a_hook(receiver) | change)
-    assert reply.status == 422
-    assert sentence in reply.message
+def test_what_cannot_be_is_refused_with_one_sentence(caller: Caller, receiver: Receiver) -> None:
+    for change, sentence in CANNOT_BE:
+        reply = caller.post("/webhooks", a_hook(receiver) | change)
+        assert reply.status == 422
+        assert sentence in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}
-
-
-def test_the_stream_of_a_webhook_cannot_be_changed(caller: Caller, receiver: Receiver) -> None:
     hook = created(caller, a_hook(receiver))
-    reply = put(caller, hook, b'{"MessageStream": "outbound", "Verify": false}')
-    assert reply.status == 422
-    assert "cannot be changed" in reply.message
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_a_webhook_that_is_not_there(caller: Caller, method: str) -> None:
-    assert caller.call(method, "/webhooks/5", b"{}").status == 422
+    moved = put(caller, hook, b'{"MessageStream": "outbound", "Verify": false}')
+    assert (moved.status, "cannot be changed" in moved.message) == (422, True)
+    for method in ("GET", "PUT", "DELETE"):
+        assert caller.call(method, "/webhooks/5", b"{}").status == 422
     assert caller.get("/webhooks", MessageStream="nowhere").code == 1226
-
-
-def test_a_token_is_needed(caller: Caller) -> None:
-    reply = caller.call("GET", "/webhooks", None, {"X-Postmark-Server-Token": None})
-    assert (reply.status, reply.code) == (401, 10)
-
-
-def test_a_reset_forgets_them(caller: Caller, receiver: Receiver) -> None:
-    created(caller, a_hook(receiver))
     caller.post("/__sandbox__/reset", {})
     assert caller.get("/webhooks").json == {"Webhooks": []}

@@ -1,7 +1,7 @@
 """What the caller gets for messages that are accepted, and what is kept of them."""
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email import message_from_string, policy
 from uuid import UUID
@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from postmark_sandbox.server import SandboxServer
-from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, LEFT_OUT, Caller, a_message, messages
+from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message
 
 SEVEN_DIGITS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}(Z|-0[45]:00)")
 
@@ -30,12 +30,6 @@ def test_a_message_is_answered_with_its_id_and_time(caller: Caller) -> None:
     assert abs(age.total_seconds()) < 60
 
 
-def test_a_message_without_to_is_answered_without_to(caller: Caller) -> None:
-    result = caller.post("/email", a_message(To=LEFT_OUT, Cc="c@example.net")).json
-    assert "To" not in result
-    assert result["ErrorCode"] == 0
-
-
 def test_a_batch_is_answered_item_by_item_in_order(caller: Caller) -> None:
     results = caller.send(
         a_message(1), a_message(2, To="nobody"), a_message(3, MessageStream="x"), a_message(4)
@@ -52,21 +46,6 @@ def test_a_batch_is_answered_item_by_item_in_order(caller: Caller) -> None:
     by_id = {m["MessageID"]: m["Recipients"] for m in found["Messages"]}
     assert by_id[results[0]["MessageID"]] == ["reader1@example.net"]
     assert by_id[results[3]["MessageID"]] == ["reader4@example.net"]
-
-
-def test_an_item_that_is_not_an_object_is_refused_alone(caller: Caller) -> None:
-    reply = caller.post("/email/batch", ["message", None, a_message(3)])
-    assert [result["ErrorCode"] for result in reply.json] == [403, 403, 0]
-
-
-def test_a_batch_in_which_all_failed_is_still_200(caller: Caller) -> None:
-    reply = caller.post("/email/batch", messages(3, To="nobody"))
-    assert reply.status == 200
-    assert [result["ErrorCode"] for result in reply.json] == [300, 300, 300]
-
-
-def test_an_empty_batch_is_an_empty_answer(caller: Caller) -> None:
-    assert caller.send() == []
 
 
 def test_the_same_message_twice_is_two_messages(caller: Caller) -> None:
@@ -89,44 +68,27 @@ def test_the_test_token_judges_and_stores_nothing(caller: Caller) -> None:
 
 
 def test_every_message_that_was_accepted_is_kept(server: SandboxServer) -> None:
-    """Four callers at once, batches and single messages, ten thousand in all."""
+    """Four callers at once, batches and single messages, two thousand in all."""
 
     def send(part: int) -> None:
         caller = Caller(server.url)
-        for batch in range(5):
-            begin = part * 2500 + batch * 499
-            caller.send(*(a_message(n, HtmlBody="x" * 2000) for n in range(begin, begin + 499)))
-        for number in range(part * 2500 + 2495, part * 2500 + 2500):
+        for begin in range(part * 500, part * 500 + 495, 99):
+            caller.send(*(a_message(n, HtmlBody="x" * 2000) for n in range(begin, begin + 99)))
+        for number in range(part * 500 + 495, part * 500 + 500):
             caller.post("/email", a_message(number))
 
-    threads = [threading.Thread(target=send, args=(part,)) for part in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(send, range(4)))
 
     outbox = server.sandbox.outbox
-    assert server.sandbox.summary()["accepted"] == 10_000
-    recipients = [outbox.message(number).item["To"] for number in range(10_000)]
-    assert sorted(recipients) == sorted(f"reader{n}@example.net" for n in range(10_000))
-    ids = {outbox.id_of(number) for number in range(10_000)}
-    assert len(ids) == 10_000
-    assert all(outbox.number_of(outbox.id_of(number)) == number for number in range(10_000))
+    assert server.sandbox.summary()["accepted"] == 2_000
+    recipients = [outbox.message(number).item["To"] for number in range(2_000)]
+    assert sorted(recipients) == sorted(f"reader{n}@example.net" for n in range(2_000))
+    ids = {outbox.id_of(number) for number in range(2_000)}
+    assert len(ids) == 2_000
+    assert all(outbox.number_of(outbox.id_of(number)) == number for number in range(2_000))
     assert outbox.copies(lambda size: size != 1) == {}
-    assert len(outbox.copies(lambda size: size == 1)) == 10_000
-
-
-def test_the_content_of_a_message_in_a_half_refused_batch_is_its_own(caller: Caller) -> None:
-    results = caller.send(
-        a_message(1, To="nobody"),
-        a_message(2, TextBody="The second."),
-        a_message(3, To="nobody"),
-        a_message(4, TextBody="The fourth."),
-    )
-    for position, text in ((1, "The second."), (3, "The fourth.")):
-        message_id = results[position]["MessageID"]
-        details = caller.get(f"/messages/outbound/{message_id}/details").json
-        assert details["TextBody"] == text
+    assert len(outbox.copies(lambda size: size == 1)) == 2_000
 
 
 def test_details_show_the_whole_message(caller: Caller) -> None:
@@ -157,19 +119,13 @@ def test_details_show_the_whole_message(caller: Caller) -> None:
     assert raw == details["Body"]
 
 
-def test_a_message_without_a_message_id_gets_postmarks(caller: Caller) -> None:
-    message_id = caller.post("/email", a_message(Headers=None)).json["MessageID"]
-    raw = caller.get(f"/messages/outbound/{message_id}/dump").json["Body"]
-    assert f"Message-ID: <{message_id}@mtasv.net>\r\n" in raw
-
-
-@pytest.mark.parametrize("value", ["<", "<a@", "", "é", "=?utf-8?q?x", "x" * 2000])
 @pytest.mark.parametrize("name", ["Message-ID", "Resent-To", "Date", "X-É", "Content-Type"])
-def test_no_header_is_too_odd_to_be_shown(caller: Caller, name: str, value: str) -> None:
-    message_id = caller.send(a_message(1, Headers=[{"Name": name, "Value": value}]))[0]["MessageID"]
-    assert caller.get(f"/messages/outbound/{message_id}/details").status == 200
-    for part in ("headers", "source"):
-        assert caller.get("/", part=part).status == 200
+def test_no_header_is_too_odd_to_be_shown(caller: Caller, name: str) -> None:
+    for value in ("<", "<a@", "", "é", "=?utf-8?q?x", "x" * 2000):
+        sent = caller.send(a_message(1, Headers=[{"Name": name, "Value": value}]))
+        assert caller.get(f"/messages/outbound/{sent[0]['MessageID']}/details").status == 200
+        for part in ("headers", "source"):
+            assert caller.get("/", part=part).status == 200
 
 
 def test_the_source_is_mail_that_a_mail_program_can_read(caller: Caller) -> None:
@@ -192,14 +148,3 @@ def test_the_source_is_mail_that_a_mail_program_can_read(caller: Caller) -> None
     assert text.get_content().split() == ["Grüße", "x" * 1200]
     assert html.get_content().strip() == "<p>Grüße</p>"
     assert [part.get_filename() for part in mail.iter_attachments()] == ["a.pdf"]
-
-
-@pytest.mark.parametrize("path", ["/email", "/email/batch"])
-def test_a_reset_forgets_messages_and_never_gives_an_id_again(caller: Caller, path: str) -> None:
-    sent = a_message() if path == "/email" else [a_message()]
-    before = caller.post(path, sent).json
-    caller.post("/__sandbox__/reset", {})
-    assert caller.summary()["accepted"] == 0
-    after = caller.post(path, sent).json
-    assert before != after
-    assert caller.summary()["accepted"] == 1

@@ -18,8 +18,6 @@ DESK = "/admin/newsletters/issues/"
 
 
 class Browser(Client):
-    """A browser over https."""
-
     def at(self, address: str) -> Any:
         return self.get(address, secure=True)
 

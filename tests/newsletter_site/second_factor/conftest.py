@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.contrib.auth import get_user_model
 
 from tests.newsletter_site.second_factor.a_browser import (
@@ -19,9 +18,8 @@ from tests.newsletter_site.second_factor.a_browser import (
 
 
 @pytest.fixture(autouse=True)
-def author(transactional_db: None, settings: LazySettings) -> Any:
-    """Edith, who may do everything; passwords are hashed fast here."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def author(transactional_db: None) -> Any:
+    """Edith, who may do everything."""
     return get_user_model().objects.create_superuser("edith", password=PASSWORD)
 
 

@@ -1,0 +1,42 @@
+"""Options of the sandbox that are wrong, and a fault as an option writes it."""
+
+import socket
+from argparse import ArgumentParser
+
+import pytest
+
+from postmark_sandbox.command_line import add_options, read_fault, run
+from postmark_sandbox.faults import BadFault
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--stream", "letters"], "--stream is 'letters'; expected ID=TYPE"),
+        (["--stream", "letters=Big"], "--stream is 'letters=Big'; expected ID=TYPE"),
+        (["--webhook-url", "nowhere"], "The webhook URL must look like"),
+        (["--port", "99999"], "99999"),
+        (["--desk-url", "javascript:alert(1)"], "The address of the desk is 'javascript:alert(1)'"),
+        (["--port", "TAKEN"], "choose another port with --port."),
+    ],
+)
+def test_a_wrong_option_is_told_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    parser = ArgumentParser()
+    add_options(parser)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        given = [option.replace("TAKEN", str(taken.getsockname()[1])) for option in options]
+        code = run(vars(parser.parse_args(["--port", "0", *given])))
+    errors = capsys.readouterr().err
+    assert code == 1
+    assert sentence in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_fault_of_the_command_line_fires_on_every_call_unless_it_says_otherwise() -> None:
+    assert read_fault("refuse_429", None) == {"kind": "refuse_429", "calls": None}
+    told = {"kind": "slow", "seconds": "2", "calls": "3", "probability": 0.5}
+    assert read_fault("slow:seconds=2,calls=3", 0.5) == told
+    with pytest.raises(BadFault, match=r"--fault has '2'; expected NAME=VALUE."):
+        read_fault("slow:2", None)
