@@ -231,12 +231,7 @@ def test_an_issue_that_was_called_back_is_published_again_as_the_next_version_to
 
 @pytest.mark.parametrize(
     "other",
-    [
-        {"content": letter("Third thoughts")},
-        {"goes_to": "reached"},
-        {"version": 3},
-        {"version": 1},
-    ],
+    [{"content": letter("Third thoughts")}, {"goes_to": "reached"}, {"version": 3}, {"version": 1}],
 )
 def test_a_key_stands_for_its_words_its_version_and_its_readers(correct, first, other):
     sent(first)

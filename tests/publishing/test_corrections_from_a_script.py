@@ -106,10 +106,7 @@ def test_a_version_that_is_there_with_other_words_is_printed_and_the_difference_
             ("--issue", "swifts", "--version", "2"),
             "'swifts' is not the id of an issue; a UUID is expected.",
         ),
-        (
-            ("--version", "2"),
-            "--version is about an issue that exists; name it with --issue.",
-        ),
+        (("--version", "2"), "--version is about an issue that exists; name it with --issue."),
         (
             ("--goes-to", "reached"),
             "--goes-to is about an issue that exists; name it with --issue.",

@@ -156,9 +156,7 @@ def test_nothing_is_told_to_a_site_but_what_is_asked_for(names, site):
 
     opener(names).open(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f", until=in_time())
 
-    assert site.requests == [
-        ("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC"),
-    ]
+    assert site.requests == [("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC")]
     assert {"Cookie", "Authorization", "Referer"}.isdisjoint(site.headers[0])
 
 
@@ -286,10 +284,7 @@ def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written
 
 @pytest.mark.parametrize("onwards", ["http://127.0.0.2:{port}/", "//127.0.0.2:{port}/", "{inner}"])
 def test_a_redirect_is_judged_like_a_link(names, site, onwards):
-    names.records = {
-        ("letters.test", "A"): ["127.0.0.1"],
-        ("inner.test", "A"): ["127.0.0.2"],
-    }
+    names.records = {("letters.test", "A"): ["127.0.0.1"], ("inner.test", "A"): ["127.0.0.2"]}
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
     # The machine at .1 is outside in this test, the one at .2 is not.
     outside = opener(names, may_connect=lambda place: str(place) == "127.0.0.1")

@@ -38,14 +38,7 @@ def published():
     }
 
 
-ONE_TO_THREE = {
-    "Issue": 1,
-    "Edition": 1,
-    "Delivery": 3,
-    "Batch": 1,
-    "PostedForm": 1,
-    "LogEntry": 1,
-}
+ONE_TO_THREE = {"Issue": 1, "Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm": 1, "LogEntry": 1}
 NOTHING = dict.fromkeys(ONE_TO_THREE, 0)
 
 

@@ -337,11 +337,7 @@ def test_what_differs_is_named_with_both_sides():
     other = {"title": "A", "counts": {"sent": 3, "unknown": 0}, "message_ids": 3}
 
     assert what_differs(one, one) == []
-    assert what_differs(one, other) == [
-        ("message ids", 2, 3),
-        ("sent", 2, 3),
-        ("unknown", 1, 0),
-    ]
+    assert what_differs(one, other) == [("message ids", 2, 3), ("sent", 2, 3), ("unknown", 1, 0)]
 
 
 def test_receipts_are_for_those_who_may_look(new_author, done):

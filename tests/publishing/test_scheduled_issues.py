@@ -258,9 +258,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     assert len(log_of(edition)) == 2
 
 
-def test_killed_between_its_start_and_its_audience_nothing_has_happened(
-    newsroom: Newsroom,
-) -> None:
+def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
     its_time_came(edition)
@@ -299,9 +297,7 @@ def test_killed_between_its_start_and_its_audience_nothing_has_happened(
     assert books(edition).audience == 5
 
 
-def test_one_that_cannot_start_keeps_no_other_from_its_time(
-    newsroom: Newsroom,
-) -> None:
+def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
     its_time_came(stuck, ago_s=20)
@@ -734,10 +730,7 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
             "--first and --second are both given; the issue goes out once.",
         ),
         (["--at", "soon"], "“soon” is not a time; "),
-        (
-            ["--at", "2020-01-01 07:00", "--zone", LISBON],
-            "Wed 1 Jan 2020, 07:00 Europe/Lisbon",
-        ),
+        (["--at", "2020-01-01 07:00", "--zone", LISBON], "Wed 1 Jan 2020, 07:00 Europe/Lisbon"),
     ],
 )
 def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(

@@ -115,10 +115,7 @@ def items(sandbox):
 
 
 def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
-    window,
-    three_readers,
-    worker,
-    provider,
+    window, three_readers, worker, provider
 ):
     answer = window.post(TEST, **form())
     worker.deliver_all()
@@ -138,11 +135,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
 
 @pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
 def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
-    window,
-    author,
-    worker,
-    provider,
-    posted,
+    window, author, worker, provider, posted
 ):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = content_of(
@@ -558,11 +551,7 @@ def test_only_the_suppression_list_counts_and_not_how_a_reader_stands(window, wo
     ],
 )
 def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
-    window,
-    worker,
-    provider,
-    fault,
-    words,
+    window, worker, provider, fault, words
 ):
     provider.sandbox.set_fault(calls=None, **fault)
     window.post(TEST, **form())
@@ -600,12 +589,7 @@ def test_a_lost_answer_is_asked_about_and_found(window, worker, provider):
     assert len(items(provider)) == 1
 
 
-def test_what_was_never_accepted_goes_again_whatever_the_policy(
-    window,
-    worker,
-    provider,
-    settings,
-):
+def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, provider, settings):
     settings.DELIVERY_UNKNOWN_POLICY = "hold"
     provider.sandbox.set_fault("reset", calls=1)
     window.post(TEST, **form())

@@ -112,10 +112,7 @@ def test_a_form_posts_it_by_its_box_and_is_listed_unless_the_box_is_ticked(windo
     assert window.publish(unlisted="on").status == 303
     assert window.publish(title="Another").status == 303
 
-    assert [edition.issue.unlisted for edition in Edition.objects.order_by("pk")] == [
-        True,
-        False,
-    ]
+    assert [edition.issue.unlisted for edition in Edition.objects.order_by("pk")] == [True, False]
     words = window.get(f"{FORM}issues/").words
     assert words.count("Unlisted.") == 1
 

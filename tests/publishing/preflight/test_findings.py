@@ -86,12 +86,7 @@ def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
             ),
             Where.TEXT,
         ),
-        (
-            {"title": ""},
-            "The title is empty; it becomes the subject of the mail.",
-            "",
-            Where.TITLE,
-        ),
+        ({"title": ""}, "The title is empty; it becomes the subject of the mail.", "", Where.TITLE),
         (
             {"letter": " ", "text": ""},
             "Both parts are empty; write the text, the HTML, or both.",
