@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 from django.db import Error, IntegrityError, connection
 from django.db.models.functions import Now
 from django.test import Client
@@ -23,6 +23,8 @@ from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
 from delivery.queue import identity, scheduled
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import all_books
+from delivery.until_empty import Watch
+from delivery.worker import worker_from_settings
 from postmark_sandbox.server import SandboxServer
 from publishing import starting
 from publishing.actions import CannotDoThatError, applicable
@@ -536,9 +538,9 @@ def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
 
 def until_empty() -> tuple[int, int, int]:
     """How many editions a worker waited for, with how many readers and copies that were sent."""
-    printed = io.StringIO()
-    call_command("deliver", "--until-empty", stdout=printed, stderr=io.StringIO())
-    totals = json.loads(printed.getvalue().splitlines()[-1])
+    watch = Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+    worker_from_settings(1, is_awaited=True).run(until=watch.nothing_more_will_happen)
+    totals = watch.totals().by_outcome()
     return totals["editions"], totals["audience"], totals["sent"]
 
 
