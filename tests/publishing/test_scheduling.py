@@ -47,13 +47,13 @@ def refused(local: str, zone: str, *, now: datetime | None = NOW) -> MomentRefus
             "2026-10-26 07:30:00",
             LISBON,
             utc(2026, 10, 26, 7, 30),
-            "Mon 26 Oct 2026, 07:30 Europe/Lisbon (07:30 UTC)",
+            f"Mon 26 Oct 2026, 07:30 {LISBON} (07:30 UTC)",
         ),
         (
             "2026-12-01T22:15",
             NEW_YORK,
             utc(2026, 12, 2, 3, 15),
-            "Tue 1 Dec 2026, 22:15 America/New_York (Wed 2 Dec, 03:15 UTC)",
+            f"Tue 1 Dec 2026, 22:15 {NEW_YORK} (Wed 2 Dec, 03:15 UTC)",
         ),
         (
             "2026-12-31T08:00",
@@ -86,8 +86,8 @@ def test_a_time_is_a_moment_and_its_words_name_both_clocks(
             "2011-12-30T12:00",
             APIA,
             utc(2011, 12, 1),
-            "30 Dec 2011, 00:00 straight to Sat 31 Dec 2011, 00:00",
-            "29 Dec 2011, 23:59 and Sat 31 Dec 2011, 00:00",
+            "straight to Sat 31 Dec 2011, 00:00",
+            "29 Dec 2011, 23:59 and Sat 31 Dec",
         ),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from threading import Event, Thread
 
 import pytest
@@ -23,7 +21,7 @@ from publishing.approval import (
     needs_approval,
     why_not,
 )
-from publishing.models import Draft, KeptForm
+from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import Written, content_of
 from tests.publishing.letters import letter
@@ -72,12 +70,24 @@ def content_of_draft(draft):
 # --- Publishing -----------------------------------------------------------------------------------
 
 
-def test_where_it_takes_one_it_takes_one(author, three_readers):
+def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
     assert not needs_approval()
-    edition = publish(author.pk, "key", letter(), hold_s=0).edition
+    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
 
     assert edition.approved_by_id is None
     assert Delivery.objects.count() == 3
+    with (
+        pytest.raises(IntegrityError, match="nobody_approves_what_they_publish"),
+        transaction.atomic(),
+    ):
+        Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
+
+    # Once it takes two, it is still answered, and the next version is refused.
+    Newsletter.objects.update(second_person=True)
+    again = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
+    assert (again.created, again.edition) == (False, edition)
+    with pytest.raises(NeedsApprovalError):
+        publish(author.pk, "k", letter(text="Two."), hold_s=0, issue=edition.issue_id, version=2)
 
 
 def test_where_it_takes_two_nothing_is_published_without_a_second(two, author, three_readers):
@@ -115,42 +125,6 @@ def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
 
     with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
         publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk)
-
-
-def test_an_approval_of_ones_own_is_no_hindrance_where_it_takes_one(author):
-    edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
-
-    assert edition.approved_by_id is None
-
-
-def test_the_database_keeps_the_two_apart(author):
-    edition = publish(author.pk, "key", letter(), hold_s=0).edition
-
-    with (
-        pytest.raises(IntegrityError, match="nobody_approves_what_they_publish"),
-        transaction.atomic(),
-    ):
-        Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
-
-
-def test_what_was_published_before_it_took_two_is_still_answered(author, three_readers):
-    first = publish(author.pk, "key", letter(), hold_s=0)
-    Newsletter.objects.update(second_person=True)
-
-    again = publish(author.pk, "key", letter(), hold_s=0)
-
-    assert not again.created
-    assert again.edition == first.edition
-
-
-def test_a_correction_takes_two_as_well(author, three_readers):
-    first = publish(author.pk, "key", letter(), hold_s=0).edition
-    Newsletter.objects.update(second_person=True)
-
-    with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
-        publish(
-            author.pk, "other", letter(text="Fewer."), hold_s=0, issue=first.issue_id, version=2
-        )
 
 
 def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
@@ -211,18 +185,14 @@ def _wait_until_somebody_waits():
 # --- The plain form and the script ----------------------------------------------------------------
 
 
-def test_the_plain_form_says_so_before_anything_is_written(two, window):
-    assert TAKES_TWO in window.get().words
-
-
 def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
+    assert TAKES_TWO in window.get().words
     fields = window.open_form()
 
     page = window.post(**fields)
 
     assert page.status == 200
-    assert "The form has one error" in page.words
-    assert "Write it as a draft" in page.words
+    assert TAKES_TWO in page.words
     again = page.form_with("title").fields
     assert {name: again[name] for name in ("title", "html_content", "text_content")} == {
         name: fields[name] for name in ("title", "html_content", "text_content")
@@ -247,15 +217,6 @@ def test_a_form_that_was_published_before_it_took_two_is_replayed(window, three_
     assert Edition.objects.count() == 1
 
 
-def test_a_kept_letter_that_is_refused_stays_kept(two, window):
-    fields = window.open_form()
-    KeptForm.objects.create(writer=window.author, key=fields["idempotency_key"], title="Old")
-
-    window.post(**fields)
-
-    assert KeptForm.objects.get().title == fields["title"]
-
-
 def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("They have gone.")
@@ -266,30 +227,7 @@ def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
     assert not Edition.objects.exists()
 
 
-def test_a_script_gets_what_it_published_before(author, tmp_path):
-    text = tmp_path / "letter.txt"
-    text.write_text("They have gone.")
-    asked = ("publish", "--title", "Swifts", "--text-file", str(text), "--author", "edith")
-    call_command(*asked, "--idempotency-key", "k", stdout=io.StringIO(), stderr=io.StringIO())
-    Newsletter.objects.update(second_person=True)
-
-    said = io.StringIO()
-    call_command(*asked, "--idempotency-key", "k", stdout=said, stderr=io.StringIO())
-
-    assert json.loads(said.getvalue())["created"] is False
-
-
 # --- Approving ------------------------------------------------------------------------------------
-
-
-def test_an_approval_counts_for_exactly_the_words_that_were_seen(two, author, basil, draft):
-    assert "has to approve it first" in why_not(draft, author.pk)
-
-    approved(draft, basil)
-
-    assert approval_of(draft).by == basil.pk
-    assert approval_of(draft).name == "Basil Reed"
-    assert why_not(draft, author.pk) == ""
 
 
 @pytest.mark.parametrize(
@@ -305,13 +243,16 @@ def test_an_approval_counts_for_exactly_the_words_that_were_seen(two, author, ba
     ],
 )
 def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basil, draft, edit):
+    assert why_not(draft, author.pk)
     approved(draft, basil)
+    assert (approval_of(draft).by, approval_of(draft).name) == (basil.pk, "Basil Reed")
+    assert why_not(draft, author.pk) == ""
     before = {name: getattr(draft, name) for name in edit}
 
     Draft.objects.filter(pk=draft.pk).update(**edit, revision=2)
     draft.refresh_from_db()
     assert approval_of(draft) is None
-    assert "Basil Reed approved earlier words" in why_not(draft, author.pk)
+    assert "Basil Reed" in why_not(draft, author.pk)
 
     Draft.objects.filter(pk=draft.pk).update(**before, revision=3)
     draft.refresh_from_db()
@@ -334,12 +275,14 @@ def test_who_may_not_publish_may_not_approve(two, new_author, draft):
 
     with pytest.raises(CannotApproveError, match="permission to publish"):
         approve(draft.pk, willa.pk, hash_to_approve(draft))
+    page = WindowOf(willa).post(address_of(draft), seen=hash_to_approve(draft).hex())
+    assert page.status == 403
 
 
 def test_who_approved_does_not_publish(two, author, basil, draft):
     approved(draft, basil)
 
-    assert "You approved these words yourself" in why_not(draft, basil.pk)
+    assert why_not(draft, basil.pk)
     with pytest.raises(NeedsApprovalError):
         publish(basil.pk, "key", content_of_draft(draft), hold_s=0, approved_by=basil.pk)
 
@@ -391,9 +334,7 @@ def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_wor
         _wait_until_somebody_waits()
     approving.join(PATIENCE_S)
 
-    assert outcome == [
-        "This draft was changed at this very moment. Nothing was approved; look again."
-    ]
+    assert len(outcome) == 1
     draft.refresh_from_db()
     assert draft.approved_by_id is None
 
@@ -417,7 +358,10 @@ def address_of(draft, page="approve"):
 
 
 def test_the_button_approves_and_leads_back_to_the_sheet(two, basil, draft):
-    page = WindowOf(basil).post(address_of(draft), seen=hash_to_approve(draft).hex())
+    window = WindowOf(basil)
+    window.get(address_of(draft))  # looking approves nothing
+    assert approval_of(Draft.objects.get(pk=draft.pk)) is None
+    page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
 
     assert page.status == 303
     assert page.answer["Location"] == address_of(draft, "check")
@@ -431,25 +375,3 @@ def test_a_post_without_the_words_that_were_seen_approves_nothing(two, basil, dr
 
     draft.refresh_from_db()
     assert draft.approved_by_id is None
-
-
-def test_a_look_approves_nothing(two, basil, draft):
-    assert WindowOf(basil).get(address_of(draft)).status == 303
-
-    draft.refresh_from_db()
-    assert draft.approved_by_id is None
-
-
-def test_who_may_not_publish_gets_no_further(two, new_author, draft):
-    window = WindowOf(new_author("willa", "write_draft"))
-
-    page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
-
-    assert page.status == 403
-    assert "Ask an operator" in page.words
-
-
-def test_a_draft_that_is_gone_is_404(two, basil):
-    address = f"{FORM}drafts/6f2c3a52-3a7a-4d0e-9a3e-0f7d8f1f2b11/approve/"
-
-    assert WindowOf(basil).post(address).status == 404
