@@ -35,7 +35,6 @@ def test_at_its_head_what_is_few_is_a_word() -> None:
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (0, "0 seconds"),
         (1, "1 second"),
         (89, "89 seconds"),
         (90, "2 minutes"),
