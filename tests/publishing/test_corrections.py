@@ -11,12 +11,10 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection, transaction
 
 from delivery.models import Delivery, Edition
-from postmark_sandbox.server import SandboxServer
 from publishing.publish import KeyUsedForOtherContentError, has_words, publish
 from publishing.versions import VersionRefusedError, still_going
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
-from tests.delivery.newsroom import Newsroom
 from tests.publishing.ledger import cancelled, in_doubt, sent, written
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -152,16 +150,6 @@ def test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there
         publish(author.pk, "k", letter(), hold_s=0, issue=uuid.UUID(int=7), version=1)
 
 
-def test_confirmation_mail_cannot_be_published_to(correct, first):
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE edition DISABLE TRIGGER USER")
-        cursor.execute("UPDATE edition SET kind = 'confirmation'")
-        cursor.execute("ALTER TABLE edition ENABLE TRIGGER USER")
-
-    with pytest.raises(VersionRefusedError, match="is confirmation mail, which nobody publishes"):
-        correct()
-
-
 @pytest.mark.parametrize(("version", "goes_to"), [(2, "everyone"), (1, "reached")])
 def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, version, goes_to):
     with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
@@ -175,18 +163,6 @@ def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, 
 
     with pytest.raises(VersionRefusedError, match="publish it to everyone"):
         correct(goes_to="reached")
-
-
-def test_an_issue_that_was_called_back_is_published_again_as_the_next_version_to_everyone(
-    correct, first
-):
-    cancelled(first)
-    SubscriberFactory(name="Dirk")
-
-    edition = correct(content=letter()).edition
-
-    assert edition.version == 2
-    assert readers_of(edition) == {"Ada", "Bram", "Cleo", "Dirk"}
 
 
 # --- The key ------------------------------------------------------------------------------------
@@ -308,26 +284,3 @@ def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
 
 
 # --- Through a worker ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def post_office(settings):
-    """A provider that keeps every message it accepts."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
-
-
-def test_a_worker_takes_each_version_once_to_whom_it_is_for(post_office, correct, first):
-    newsroom = Newsroom()
-    newsroom.deliver_all()
-    SubscriberFactory(name="Dirk")
-    second = correct(goes_to="reached").edition
-    correct(goes_to="reached")
-
-    newsroom.deliver_all()
-
-    assert newsroom.books(second).sent == 3
-    summary = post_office.sandbox.summary()
-    assert (summary["accepted"], summary["distinct_deliveries"]) == (6, 6)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
 from publishing.progress import is_public
@@ -15,19 +16,12 @@ from publishing.publish import publish
 from publishing.status import status_of
 from tests.publishing.ledger import cancelled, hold_is_over, sent
 from tests.publishing.letters import letter
-from tests.publishing.window_of import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 FEED = "/archive/feed.xml"
 CORRECTED = re.compile(r"This is version 2 of this letter, corrected on \d+ \w+ \d{4} ?\.")
-
-
-@pytest.fixture
-def anybody(transactional_db):
-    """A window of somebody who is not signed in."""
-    return WindowOf(None)
 
 
 @pytest.fixture
@@ -155,23 +149,13 @@ def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, firs
 
 
 def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(
-    anybody, author, first, correct
+    anybody, author, first, correct, django_assert_num_queries
 ):
-    def queries():
-        with connection.execute_wrapper(count):
-            seen.clear()
-            assert anybody.get("/archive/").status == 200
-            return len(seen)
-
-    seen = []
-
-    def count(execute, sql, params, many, context):
-        seen.append(sql)
-        return execute(sql, params, many, context)
-
-    before = queries()
+    with CaptureQueriesContext(connection) as before:
+        assert anybody.get("/archive/").status == 200
     sent(first)
     correct()
     for number in range(3):
         publish(author.pk, f"k{number}", letter(f"Letter {number}"), hold_s=0)
-    assert queries() == before
+    with django_assert_num_queries(len(before)):
+        assert anybody.get("/archive/").status == 200

@@ -135,19 +135,6 @@ def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
 # --- Posted twice -------------------------------------------------------------------------------
 
 
-def test_after_the_saved_answer_has_expired_the_same_correction_is_still_answered_303(
-    window, corrected
-):
-    fields = open_correction(window, corrected)
-    window.post(**fields)
-    PostedForm.objects.all().delete()
-
-    assert window.post(**fields).status == 303
-
-    assert Edition.objects.count() == 2
-    assert ACCEPTED in window.get().words
-
-
 @pytest.mark.parametrize(
     "change", [{"goes_to": "reached"}, {"version": "3"}, {"title": "Third thoughts"}]
 )

@@ -8,10 +8,9 @@ import uuid
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing import drafts
-from publishing.drafts import MOST_UNTOUCHED, Conflict, Gone, Published, Saved, Wording
+from publishing.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
@@ -80,26 +79,6 @@ class TestSaving:
             assert isinstance(again, Saved)
             assert (again.changed, again.draft.revision) == (False, 2)
 
-    def test_other_words_from_an_older_revision_meet_the_newer(self, author):
-        draft = begun(author)
-        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-
-        answer = drafts.save(draft.pk, 1, wording("Three."), by=author.pk)
-
-        assert isinstance(answer, Conflict)
-        assert answer.draft.letter == Draft.objects.get().letter == "Two."
-
-    def test_a_published_draft_stays_as_it_was(self, author):
-        draft = begun(author)
-        edition = publish(author.pk, draft.key, letter(), hold_s=0).edition
-        Draft.objects.update(edition=edition)
-
-        answer = drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-
-        assert isinstance(answer, Published)
-        assert answer.draft.edition.issue_id == edition.issue_id
-        assert Draft.objects.get().letter == "They have gone."
-
     def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
         LogEntry.objects.all().delete()
@@ -109,13 +88,6 @@ class TestSaving:
         drafts.save(draft.pk, 3, wording("Four."), by=ines.pk)
 
         assert [entry.user for entry in LogEntry.objects.all()] == [ines]
-
-    def test_a_draft_that_is_gone_is_not_made_again(self, author):
-        draft = begun(author)
-        drafts.throw_away(draft.pk, by=author.pk)
-
-        assert isinstance(drafts.save(draft.pk, 1, wording("Two."), by=author.pk), Gone)
-        assert not Draft.objects.exists()
 
 
 class TestTheNextVersionOfAnIssue:
@@ -360,20 +332,6 @@ class TestThePages:
             assert again.answer["Location"] == saved.answer["Location"]
         assert window.get(f"{WRITE}?issue={uuid.uuid4()}").status == 404
         assert window.get(f"{DRAFTS}{uuid.uuid4()}/").status == 404
-
-    def test_writing_takes_a_permission_and_no_more(self, new_author, author):
-        from tests.publishing.window_of import WindowOf
-
-        draft = begun(author)
-        writer = WindowOf(new_author("wanda", "write_draft"))
-        looker = WindowOf(new_author("luke", "view_issue"))
-
-        for address in (WRITE, f"{DRAFTS}{draft.pk}/", f"{DRAFTS}{draft.pk}/delete/"):
-            assert writer.get(address).status == 200
-            assert looker.get(address).status == 403
-            assert WindowOf(None).get(address).status == 302
-        assert looker.post(DRAFTS, idempotency_key=fresh_key(), letter="x").status == 403
-        assert not Edition.objects.filter(kind="newsletter").exists()
 
     def test_what_one_wrote_is_not_saved_by_itself_under_the_name_of_another(
         self, window, author, new_author

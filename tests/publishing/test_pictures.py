@@ -268,8 +268,3 @@ class TestKeptAndShown:
         refused = Page(window.client.post(UPLOAD, {"picture": files}, secure=True))
         assert refused.status == 400
         assert not Picture.objects.exists()
-
-    def test_uploading_takes_the_permission_to_write(self, new_author, transactional_db):
-        assert upload(WindowOf(new_author("luke", "view_issue")), picture()).status_code == 403
-        assert upload(WindowOf(new_author("wanda", "write_draft")), picture()).status_code == 200
-        assert upload(WindowOf(None), picture()).status_code == 302

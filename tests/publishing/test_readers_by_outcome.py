@@ -192,15 +192,6 @@ def test_an_onlooker_sees_the_list_and_may_neither_search_nor_take_it_away(new_a
     assert WindowOf(None).get(address(edition, "readers.csv")).status == 302
 
 
-@pytest.mark.parametrize("permission", ["publish_edition", "manage_readers", "operate_sending"])
-def test_who_publishes_manages_readers_or_operates_may_take_it_away(
-    new_author, edition, permission
-):
-    window = WindowOf(new_author("somebody", permission))
-
-    assert len(rows(window, edition)[1]) == 3
-
-
 def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, edition):
     sent(edition, "Ada")
     failed(edition, "Bram")

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -54,15 +53,6 @@ def newsroom(transactional_db: None, settings: Any) -> Newsroom:
     settings.DELIVERY_LEASE_S = 5.0
     settings.DELIVERY_BATCH_SIZE = 2
     return Newsroom()
-
-
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
 
 
 def copies(provider: SandboxServer) -> dict[str, int]:

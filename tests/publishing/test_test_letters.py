@@ -25,7 +25,6 @@ from delivery.test_letter import NOBODY, TEST_ISSUE
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from postmark_sandbox.server import SandboxServer
 from publishing import drafts
 from publishing.draft_form import content_posted
 from publishing.drafts import Wording
@@ -66,15 +65,6 @@ def credentials_are_set(settings):
     """The site knows the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER = USER
     settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
-
-
-@pytest.fixture
-def provider(settings):
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
 
 
 @pytest.fixture
@@ -185,14 +175,6 @@ def test_the_plain_form_without_a_text_part_sends_none(window, worker, provider)
     assert len(set(Edition.objects.values_list("content_hash", flat=True))) == 1
 
 
-def test_the_composer_without_a_text_part_sends_the_one_that_is_made(window, worker, provider):
-    window.post(TEST, **{**form(), **COMPOSED, "text_content": ""})
-    worker.deliver_all()
-
-    (item,) = items(provider)
-    assert item["TextBody"].startswith("Dear reader, they have gone.")
-
-
 def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
     publish(author.pk, "key", letter(), hold_s=0)
     window.post(TEST, **form())
@@ -203,17 +185,6 @@ def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_re
     assert set(Delivery.objects.exclude(issue=TEST_ISSUE).values_list("outcome", flat=True)) == {
         "waiting"
     }
-
-
-def test_two_tests_are_two_letters_of_one_issue(window, worker, provider):
-    window.post(TEST, **form())
-    window.post(TEST, **form(idempotency_key="another form"))
-    worker.deliver_all()
-
-    assert len(items(provider)) == 2
-    keys = {item["Metadata"]["delivery"] for item in items(provider)}
-    assert len(keys) == 2
-    assert {key.split(".")[0] for key in keys} == {TEST_ISSUE.hex}
 
 
 # --- Pressed twice --------------------------------------------------------------------------------
@@ -548,15 +519,6 @@ def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, 
 
     assert the_letter().outcome == "sent"
     assert len(items(provider)) == 1
-
-
-def test_what_is_put_off_says_why_and_when(window, worker, provider):
-    provider.sandbox.set_fault("maintenance_503", calls=1)
-    window.post(TEST, **form())
-    worker.step()
-
-    assert the_letter().sentence.startswith("Put off: ")
-    assert "It is tried again at" in the_letter().sentence
 
 
 # --- Nobody else is touched -----------------------------------------------------------------------

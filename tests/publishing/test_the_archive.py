@@ -15,17 +15,10 @@ from publishing.models import Issue
 from publishing.public_letter import sanitised
 from publishing.publish import publish
 from tests.publishing.letters import letter
-from tests.publishing.window_of import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-
-
-@pytest.fixture
-def anybody(transactional_db):
-    """A window of somebody who is not signed in."""
-    return WindowOf(None)
 
 
 @pytest.fixture

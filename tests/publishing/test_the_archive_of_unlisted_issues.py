@@ -30,12 +30,6 @@ def nothing_is_held(settings):
 
 
 @pytest.fixture
-def anybody(transactional_db):
-    """A window of somebody who is not signed in."""
-    return WindowOf(None)
-
-
-@pytest.fixture
 def unlisted(author, three_readers):
     """An unlisted issue between two that are listed."""
     publish(author.pk, "k1", letter("Before"), hold_s=0)

@@ -13,7 +13,7 @@ from publishing.public_letter import first_picture, sanitised
 from publishing.publish import publish
 from tests.publishing.ledger import cancelled, sent
 from tests.publishing.letters import letter
-from tests.publishing.window_of import Page, WindowOf
+from tests.publishing.window_of import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,12 +22,6 @@ XML = "{http://www.w3.org/XML/1998/namespace}"
 FEED = "/archive/feed.xml"
 SITE = "https://letter.example.org"
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
-
-
-@pytest.fixture
-def anybody(transactional_db):
-    """A window of somebody who is not signed in."""
-    return WindowOf(None)
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ from publishing.status import status_of
 from subscribers.models import Subscriber
 from tests.publishing.ledger import hold_is_over, written
 from tests.publishing.letters import letter
-from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -263,11 +262,6 @@ def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition
     assert len(listed(window.get(address(edition, "?outcome=failed")))) == 0
 
 
-@pytest.mark.parametrize("query", ["?outcome=nonsense", "?outcome=sent&after=x", "?after=1.2"])
-def test_a_list_that_is_asked_for_in_a_strange_way_is_still_a_page(window, edition, query):
-    assert window.get(address(edition, query)).status == 200
-
-
 @pytest.mark.parametrize("more", ["", "progress.json", "resume/"])
 def test_an_unknown_issue_is_not_found_and_named(window, more):
     page = window.get(f"/admin/newsletters/{UNKNOWN_ISSUE}/{more}")
@@ -284,19 +278,6 @@ def test_an_unknown_version_is_not_found_and_named(window, edition, version, nam
 
     assert page.status == 404
     assert named in page.words
-
-
-def test_the_pages_are_for_those_who_may_publish_or_look(new_author, edition):
-    nobody = WindowOf(new_author("nobody", "view_newsletter"))
-    onlooker = WindowOf(new_author("onlooker", "view_issue"))
-    stranger = WindowOf(None)
-
-    for more in ("", "progress.json"):
-        assert nobody.get(address(edition, more)).status == 403
-        assert onlooker.get(address(edition, more)).status == 200
-        assert stranger.get(address(edition, more)).status == 302
-    assert onlooker.get(address(edition, "resume/")).status == 403
-    assert onlooker.post(address(edition, "resume/")).status == 403
 
 
 def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):

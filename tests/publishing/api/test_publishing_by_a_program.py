@@ -24,6 +24,8 @@ from tests.publishing.scheduling_desk import tomorrow
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SWIFTS = {"title": "Swifts", "text": "Dear {{ name|reader }}, they have gone."}
+
+
 @pytest.fixture
 def program(author: Any) -> Program:
     """Edith's program."""
