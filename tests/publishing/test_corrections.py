@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -15,13 +13,13 @@ from publishing.publish import KeyUsedForOtherContentError, has_words, publish
 from publishing.versions import VersionRefusedError, still_going
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import cancelled, in_doubt, sent, written
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_S = 60
 CORRECTED = letter("Swifts, corrected", "<p>Fourteen, not forty.</p>", "Fourteen, not forty.")
 
 
@@ -197,21 +195,6 @@ def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_rou
 # --- At the same moment -------------------------------------------------------------------------
 
 
-def at_once(*calls):
-    """Call them in threads of their own that begin together; what each returned."""
-    together = Barrier(len(calls))
-
-    def run(call):
-        try:
-            together.wait(PATIENCE_S)
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls, timeout=PATIENCE_S))
-
-
 @pytest.mark.parametrize("keys", ["ab", "aa"])
 def test_two_who_publish_the_same_version_at_once_make_one_edition(correct, keys):
     for version in (2, 3):
@@ -241,13 +224,12 @@ def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_their
             )
             return cursor.fetchone()[0]
 
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            theirs = correct(2, "theirs", letter("Theirs")).edition
-            mine = pool.submit(lambda: at_once(lambda: correct(2, "mine"))[0])
-            while not waits():
-                assert not mine.done()
-        outcome = mine.result(timeout=PATIENCE_S)
+    with transaction.atomic():
+        theirs = correct(2, "theirs", letter("Theirs")).edition
+        mine = beside(lambda: correct(2, "mine"))
+        while not waits():
+            assert not mine.done()
+    outcome = mine.result(PATIENCE_S)
 
     assert (outcome.edition.pk, outcome.created) == (theirs.pk, False)
     assert outcome.edition.title == "Theirs"
@@ -281,6 +263,3 @@ def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
     ):
         assert f"version {version} " in line
         assert whom in line
-
-
-# --- Through a worker ---------------------------------------------------------------------------

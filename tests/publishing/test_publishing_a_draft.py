@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import cProfile
-import time
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import F
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import seats
@@ -25,6 +23,7 @@ from publishing.permissions import PUBLISH
 from publishing.publish import publish
 from publishing.written import Written
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside, wait_until_somebody_waits
 from tests.publishing.ledger import hold_is_over, sent, written
 from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM, WindowOf
@@ -33,7 +32,6 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-PATIENCE_S = 60
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
 SWIFTS = Written("Swifts leave", "Where they are now", "markdown", LETTER, "")
 
@@ -62,16 +60,6 @@ def sheet(window: WindowOf, draft: Draft, asked: str = "") -> dict[str, str]:
 
 def press(window: WindowOf, draft: Draft, fields: dict[str, str]):
     return window.post(at(draft, "publish"), **fields)
-
-
-def somebody_waits(cursor) -> bool:
-    # Within a transaction it would show what was first seen.
-    cursor.execute("SELECT pg_stat_clear_snapshot()")
-    cursor.execute(
-        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        " AND datname = current_database())"
-    )
-    return bool(cursor.fetchone()[0])
 
 
 def made() -> dict[str, int]:
@@ -275,18 +263,7 @@ def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_who
 ):
     other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
     pages = [(window, sheet(window, draft)), (other, sheet(other, draft))]
-    start = Barrier(2, timeout=PATIENCE_S)
-
-    def go(page):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return press(page[0], draft, page[1])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(go, pages, timeout=PATIENCE_S))
+    answers = at_once(*[lambda page=page: press(page[0], draft, page[1]) for page in pages])
 
     assert [answer.status for answer in answers] == [303, 303]
     edition = Edition.objects.get()
@@ -315,27 +292,12 @@ def test_words_that_change_between_the_look_and_the_claim_are_not_published(
 ):
     """The press has been looked at and waits for its seat; meanwhile somebody saves."""
     fields = sheet(window, draft)
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("SELECT FROM draft WHERE id = %s FOR UPDATE", [draft.pk])
-        with ThreadPoolExecutor(1) as pool:
-
-            def go():
-                try:
-                    return press(window, draft, fields)
-                finally:
-                    connection.close()
-
-            pressed = pool.submit(go)
-            until = time.monotonic() + PATIENCE_S
-            while not somebody_waits(cursor) and time.monotonic() < until:
-                pass
-            cursor.execute(
-                "UPDATE draft SET letter = 'Other words.', revision = revision + 1 WHERE id = %s",
-                [draft.pk],
-            )
-            cursor.execute("COMMIT")
-            page = pressed.result(timeout=PATIENCE_S)
+    with transaction.atomic():
+        Draft.objects.select_for_update().get(pk=draft.pk)
+        pressed = beside(lambda: press(window, draft, fields))
+        wait_until_somebody_waits()
+        Draft.objects.filter(pk=draft.pk).update(letter="Other words.", revision=F("revision") + 1)
+    page = pressed.result(PATIENCE_S)
 
     assert page.status == 200
     assert "changed after you looked" in page.words
@@ -423,15 +385,7 @@ def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, thr
     with connection.cursor() as cursor:
         for seat in seats(window.author.pk, draft.key):
             cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
-    with ThreadPoolExecutor(1) as pool:
-
-        def go():
-            try:
-                return press(window, draft, fields)
-            finally:
-                connection.close()
-
-        busy = pool.submit(go).result(timeout=PATIENCE_S)
+    busy = beside(lambda: press(window, draft, fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
@@ -16,6 +13,7 @@ from idempotency.claim import seats
 from idempotency.models import PostedForm
 from publishing.models import Issue
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM
 from tests.subscribers.factories import SubscriberFactory
@@ -23,7 +21,6 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-PATIENCE_S = 60
 
 
 def published():
@@ -120,18 +117,7 @@ def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_
 ):
     fields = window.open_form()
     windows = [window.another() for _ in range(20)]
-    start = Barrier(20, timeout=PATIENCE_S)
-
-    def post(window):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return window.post(**fields)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(post, windows, timeout=PATIENCE_S))
+    answers = at_once(*[lambda one=one: one.post(**fields) for one in windows])
 
     assert {answer.status for answer in answers} <= {303, 409}
     assert 303 in {answer.status for answer in answers}
@@ -150,15 +136,7 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     with connection.cursor() as cursor:  # others sit on every seat of this key
         for seat in seats(window.author.pk, fields["idempotency_key"]):
             cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
-    with ThreadPoolExecutor(1) as pool:
-
-        def post():
-            try:
-                return window.post(**fields)
-            finally:
-                connection.close()
-
-        busy = pool.submit(post).result(timeout=PATIENCE_S)
+    busy = beside(lambda: window.post(**fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from threading import Event, Thread
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
@@ -24,13 +22,13 @@ from publishing.approval import (
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import Written, content_of
+from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.letters import letter
 from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_S = 60
 TAKES_TWO = "Publishing takes two here"
 
 
@@ -129,57 +127,26 @@ def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
 
 def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
     Newsletter.objects.the_one()
-    outcome = []
-
-    def publish_now():
-        try:
-            outcome.append(publish(author.pk, "key", letter(), hold_s=0))
-        except NeedsApprovalError as error:
-            outcome.append(error)
-        finally:
-            connection.close()
-
     with transaction.atomic():
         Newsletter.objects.update(second_person=True)
-        publishing = Thread(target=publish_now)
-        publishing.start()
-        _wait_until_somebody_waits()
-    publishing.join(PATIENCE_S)
+        publishing = beside(lambda: publish(author.pk, "key", letter(), hold_s=0))
+        wait_until_somebody_waits()
 
-    assert isinstance(outcome[0], NeedsApprovalError)
+    with pytest.raises(NeedsApprovalError):
+        publishing.result(PATIENCE_S)
     assert not Edition.objects.exists()
 
 
 def test_who_switches_it_on_waits_for_what_is_being_published(author):
     Newsletter.objects.the_one()
-    switched = Event()
-
-    def switch():
-        try:
-            Newsletter.objects.update(second_person=True)
-            switched.set()
-        finally:
-            connection.close()
-
     with transaction.atomic():
         publish(author.pk, "key", letter(), hold_s=0)
-        switching = Thread(target=switch)
-        switching.start()
-        _wait_until_somebody_waits()
-        assert not switched.is_set()
-    switching.join(PATIENCE_S)
+        switching = beside(lambda: Newsletter.objects.update(second_person=True))
+        wait_until_somebody_waits()
+        assert not switching.done()
 
-    assert switched.is_set()
+    assert switching.result(PATIENCE_S) == 1
     assert Edition.objects.count() == 1
-
-
-def _wait_until_somebody_waits():
-    with connection.cursor() as cursor:
-        for _ in range(PATIENCE_S * 100):
-            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted), pg_sleep(0.01)")
-            if cursor.fetchone()[0]:
-                return
-    raise AssertionError("nobody waits for a lock")
 
 
 # --- The plain form and the script ----------------------------------------------------------------
@@ -317,24 +284,13 @@ def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_wor
     two, basil, draft
 ):
     """The save is not committed when the approval reads the draft, and is when it writes."""
-    outcome = []
-
-    def approve_now():
-        try:
-            approve(draft.pk, basil.pk, hash_to_approve(draft))
-        except CannotApproveError as error:
-            outcome.append(str(error))
-        finally:
-            connection.close()
-
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
-        approving = Thread(target=approve_now)
-        approving.start()
-        _wait_until_somebody_waits()
-    approving.join(PATIENCE_S)
+        approving = beside(lambda: approve(draft.pk, basil.pk, hash_to_approve(draft)))
+        wait_until_somebody_waits()
 
-    assert len(outcome) == 1
+    with pytest.raises(CannotApproveError):
+        approving.result(PATIENCE_S)
     draft.refresh_from_db()
     assert draft.approved_by_id is None
 

@@ -165,7 +165,7 @@ def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line
         (0, sent, "cancel", "2 readers .* 4 copies", "cancelled"),
         (0, missed, "send-to-missed", "2 readers", "sending"),
         (0, missed, "close", "2 readers", "closed"),
-        (0, parked, "ask-again", "2 copies", "settling"),
+        (0, parked, "ask-again", "2 copies", "sending"),
         (0, parked, "send-doubtful", "second", "sending"),
         (0, parked, "close", "2 copies", "closed"),
     ],
