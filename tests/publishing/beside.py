@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 from django.db import connection
 
 PATIENCE_S = 60
 
 
-def beside[Answer](call: Callable[[], Answer]) -> Future[Answer]:
+def beside(call: Callable[[], Any]) -> Future[Any]:
     """Begin a call; its result comes when the test lets go of what the call waits for."""
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(_closing_its_connection, call)
@@ -19,11 +20,11 @@ def beside[Answer](call: Callable[[], Answer]) -> Future[Answer]:
     return begun
 
 
-def at_once[Answer](*calls: Callable[[], Answer]) -> list[Answer]:
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
     """Make calls that begin at the same moment, and return what each returned."""
     together = Barrier(len(calls), timeout=PATIENCE_S)
 
-    def run(call: Callable[[], Answer]) -> Answer:
+    def run(call: Callable[[], Any]) -> Any:
         connection.ensure_connection()
         together.wait()
         return call()
@@ -42,7 +43,7 @@ def wait_until_somebody_waits() -> None:
     raise AssertionError("nobody waits for a lock")
 
 
-def _closing_its_connection[Answer](call: Callable[[], Answer]) -> Answer:
+def _closing_its_connection(call: Callable[[], Any]) -> Any:
     try:
         return call()
     finally:

@@ -30,6 +30,9 @@ LOG = "/admin/newsletters/log/"
 # --- The sentence ---------------------------------------------------------------------------------
 
 
+DROPPED = "dropped the copies of version 2 of It from the command line"
+
+
 @pytest.mark.parametrize(
     ("kept", "sentence"),
     [
@@ -43,7 +46,7 @@ LOG = "/admin/newsletters/log/"
         ("Looked at the alarms of, version 2.", "looked at the alarms of version 2 of It"),
         ("Looked at the alarms, version 1.", "looked at the alarms of It"),
         ("Downloaded all readers of version 1 as CSV.", "downloaded all readers of It as CSV"),
-        ("Dropped the copies, version 1.", "dropped the copies of It"),
+        ("Dropped the copies from the command line, version 2.", DROPPED),
         ("Made unlisted.", "made It unlisted"),
         ("Imported, asking each to confirm.", "imported It, asking each to confirm"),
         ("Uploaded to be checked.", "uploaded It to be checked"),

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.management import call_command
-from django.db import connection
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
@@ -43,24 +44,21 @@ def edition(author, settings):
 def settled(edition, number, **counts):
     """Settle batch `number` of an edition: so many copies with each outcome, the rest sent."""
     batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
-    copies = list(Delivery.objects.filter(batch=batch).order_by("recipient").values_list("pk"))
-    left = [pk for (pk,) in copies]
+    copies = Delivery.objects.filter(batch=batch).order_by("recipient")
+    left = list(copies.values_list("recipient", flat=True))
     for outcome, count in counts.items():
         chosen, left = left[:count], left[count:]
-        for pk in chosen:
-            Delivery.objects.filter(pk=pk).update(outcome=outcome, reason=f"because {outcome}")
-    for pk in left:
-        Delivery.objects.filter(pk=pk).update(
-            outcome="sent", sent_at=edition.published_at, evidence="reply",
-            provider_message_id=f"m-{pk[1]}",
-        )  # fmt: skip
-    state = "done"
-    doubt = None
-    if counts.get("unknown"):
-        state, doubt = "unknown", edition.published_at
+        copies.filter(recipient__in=chosen).update(outcome=outcome, reason=f"because {outcome}")
+    copies.filter(recipient__in=left).update(
+        outcome="sent", sent_at=edition.published_at, evidence="reply",
+        provider_message_id=Concat(Value("m-"), Cast("recipient", TextField())),
+    )  # fmt: skip
+    in_doubt = bool(counts.get("unknown"))
     Batch.objects.filter(pk=batch.pk).update(
-        state=state, doubt_since=doubt, waiting=0, sent=len(left), **counts
-    )
+        state="unknown" if in_doubt else "done",
+        doubt_since=edition.published_at if in_doubt else None,
+        waiting=0, sent=len(left), **counts,
+    )  # fmt: skip
 
 
 def stop(edition):
@@ -91,16 +89,7 @@ def test_the_ledger_shows_every_outcome_in_order_and_adds_up_to_the_audience(win
     counts = ledger(window.get(address(edition)))
 
     assert list(counts) == [*OUTCOMES, "audience"]
-    assert counts == {
-        "sent": 30,
-        "unknown": 20,
-        "failed": 2,
-        "suppressed": 3,
-        "withdrawn": 5,
-        "waiting": 40,
-        "audience": 100,
-    }
-    assert sum(counts[outcome] for outcome in OUTCOMES) == counts["audience"]
+    assert tuple(counts.values()) == (30, 20, 2, 3, 5, 40, 100)
 
 
 def test_page_json_and_command_tell_the_same(window, edition, capsys):
@@ -262,22 +251,18 @@ def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition
     assert len(listed(window.get(address(edition, "?outcome=failed")))) == 0
 
 
-@pytest.mark.parametrize("more", ["", "progress.json", "resume/"])
-def test_an_unknown_issue_is_not_found_and_named(window, more):
-    page = window.get(f"/admin/newsletters/{UNKNOWN_ISSUE}/{more}")
-
-    assert page.status == 404
-    assert UNKNOWN_ISSUE in page.words
-
-
-@pytest.mark.parametrize(
-    ("version", "named"), [("2", "2"), ("x", "'x'"), ("9" * 5000, f"'{'9' * 39}…'")]
-)
-def test_an_unknown_version_is_not_found_and_named(window, edition, version, named):
-    page = window.get(address(edition, f"?version={version}"))
-
-    assert page.status == 404
-    assert named in page.words
+def test_an_unknown_issue_or_version_is_not_found_and_named(window, edition):
+    for address_of, named in (
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/", UNKNOWN_ISSUE),
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/progress.json", UNKNOWN_ISSUE),
+        (f"/admin/newsletters/{UNKNOWN_ISSUE}/resume/", UNKNOWN_ISSUE),
+        (address(edition, "?version=2"), "2"),
+        (address(edition, "?version=x"), "'x'"),
+        (address(edition, f"?version={'9' * 5000}"), f"'{'9' * 39}…'"),
+    ):
+        page = window.get(address_of)
+        assert page.status == 404
+        assert named in page.words
 
 
 def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):
@@ -290,33 +275,16 @@ def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, 
     assert answer.answer["Location"] == address(edition)
     assert Edition.objects.get().control == "running"
     assert Batch.objects.filter(state="ready").count() == 1
-
+    # Once more does nothing more.
+    assert window.post(address(edition, "resume/")).status == 303
+    assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
     entry = LogEntry.objects.get(action_flag=CHANGE)
     assert (entry.user, entry.get_change_message()) == (window.author, "Resumed, version 1.")
 
 
-def test_resuming_twice_does_no_more_than_once(window, edition):
-    stop(edition)
-    window.post(address(edition, "resume/"))
-    window.get(address(edition))
-
-    again = window.post(address(edition, "resume/"))
-
-    assert again.status == 303
-    assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
-    assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1
-
-
 def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window, author, edition):
-    with connection.cursor() as cursor:  # what a correction makes
-        cursor.execute(
-            "INSERT INTO edition (issue_id, version, kind, stream, author_id, title, html_content,"
-            " text_content, html_mail, text_mail, content_hash, archive_url, audience, control,"
-            " control_reason, probing, published_at, held_until)"
-            " SELECT issue_id, 2, kind, stream, author_id, 'Herons, corrected', html_content,"
-            " text_content, html_mail, text_mail, content_hash, archive_url, 0, control,"
-            " control_reason, probing, now(), now() FROM edition"
-        )
+    corrected = letter("Herons, corrected")
+    publish(author.pk, "k2", corrected, hold_s=0, issue=edition.issue_id, version=2)
 
     newest, older = window.get(address(edition)), window.get(address(edition, "?version=1"))
 
