@@ -253,7 +253,6 @@ def test_a_correction_posted_while_signed_out_comes_back_for_the_same_version(wi
 
     for address in (FORM, form_for(corrected)):
         page = window.get(address)
-
         kept = page.form_with("title").fields
         for name in ("issue", "version", "goes_to", "text_content", "idempotency_key"):
             assert kept[name] == fields[name]

@@ -69,18 +69,6 @@ def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, 
     assert check == (words if words else None)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_forgotten_text_part_is_compared_with_what_the_composer_counts(window, author) -> None:
-    letter = "Dear {{ name }}, [see](https://almanack.org/a/b) - it. " * 20
-    draft = _draft(author, Written("Swifts", "", MARKDOWN, letter, "Dear {{ name }}."))
-
-    page = window.get(f"/admin/newsletters/drafts/{draft.pk}/")
-    check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/")
-
-    assert "80 words, " in page.words
-    assert "The text part has 2 words and the letter 80" in check.words
-
-
 def _draft(author, written: Written):
     return drafts.begin(author.pk, fresh_key(), Wording(written)).draft
 

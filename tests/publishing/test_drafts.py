@@ -159,7 +159,6 @@ class TestThePages:
         page = window.post(address, **{**fields, "letter": "One\nother thing"})
 
         assert page.status == 409
-
         assert "<mark>thing</mark>" in page.html
         assert "<mark>other thing</mark>" in page.html
         assert Draft.objects.get().letter == "One\nthing"

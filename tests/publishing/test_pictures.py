@@ -254,7 +254,6 @@ class TestKeptAndShown:
         told, page = (upload(window, picture(size=(42, 30)), script=way) for way in (True, False))
 
         assert (told.status_code, page.status_code) == (429, 429)
-
         # One that is there already takes no room, and others have an hour of their own.
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))

@@ -12,11 +12,9 @@ from delivery.test_letter import TEST_ISSUE
 from idempotency.claim import seats
 from idempotency.models import PostedForm
 from publishing.models import Issue
-from subscribers.models import Subscriber
 from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM
-from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,20 +53,6 @@ def test_a_letter_is_published_to_every_confirmed_reader_and_the_author_is_told(
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_id) == (window.author, str(issue.pk))
     assert entry.get_change_message() == "Published version 1 to 3 readers."
-
-
-def test_readers_who_have_not_confirmed_get_nothing(window, three_readers):
-    for state in Subscriber.State:
-        SubscriberFactory(state=state, email=f"{state.value}@posthouse.example")
-
-    window.publish()
-
-    assert set(Delivery.objects.values_list("address", flat=True)) == {
-        "ada@posthouse.example",
-        "bram@posthouse.example",
-        "cleo@posthouse.example",
-        "confirmed@posthouse.example",
-    }
 
 
 def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_goes_to_nobody(
@@ -162,7 +146,6 @@ def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothi
     page = window.post(**changed)
 
     assert page.status == 422
-
     issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
     assert "<del>" in page.html

@@ -32,7 +32,7 @@ from publishing.archive import public_editions
 from publishing.content import Content
 from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling import Moment, is_too_late, late_by, moment_of
+from publishing.scheduling import Moment, is_too_late, moment_of
 from publishing.starting import start_due
 from publishing.status import Status
 from publishing.versions import VersionRefusedError
@@ -186,14 +186,6 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
 
 
-def test_with_nobody_confirmed_it_stands_in_the_archive_all_the_same(newsroom: Newsroom) -> None:
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    assert start_due()
-    assert status(edition).state is EditionState.SUCCEEDED
-    assert public_editions().get() == edition
-
-
 def in_threads(*work: Any) -> list[threading.Thread]:
     """Each on a connection of its own."""
 
@@ -312,23 +304,6 @@ def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
 SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("late_s", "words"),
-    [
-        (0, ""),
-        (59, ""),
-        (60, "1 minute"),
-        (3599, "59 minutes"),
-        (7199, "119 minutes"),
-        (7200, "2 hours"),
-        (172_799, "47 hours"),
-        (172_800, "2 days"),
-    ],
-)
-def test_how_late_it_is_in_words(late_s: int, words: str) -> None:
-    assert late_by(SEVEN, SEVEN + timedelta(seconds=late_s)) == words
-
-
 def test_too_late_is_later_than_the_setting_says() -> None:
     assert not is_too_late(SEVEN, SEVEN + timedelta(seconds=3600), 3600)
     assert is_too_late(SEVEN, SEVEN + timedelta(seconds=3601), 3600)
@@ -433,18 +408,6 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     assert not start_due()
     assert books(edition).waiting == 3
     assert status(edition).state is EditionState.SENDING
-
-
-def test_the_command_line_does_the_same(newsroom: Newsroom) -> None:
-    newsroom.confirm(2)
-    first, second = schedule(newsroom, title="One"), schedule(newsroom, title="Two")
-    for edition, action, then in (
-        (first, "call-back", "cancelled"),
-        (second, "send-now", "sending"),
-    ):
-        printed = io.StringIO()
-        call_command("edition", action, str(edition.issue_id), stdout=printed, stderr=io.StringIO())
-        assert json.loads(printed.getvalue())["state"] == then
 
 
 # --- The desk -------------------------------------------------------------------------------------
@@ -627,7 +590,3 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     assert found.reason == starting.WENT_OUT_BEFORE
     assert not newsroom.step()
     assert books(edition).waiting == 3
-
-
-def test_keys_belong_to_whoever_scheduled(newsroom: Newsroom) -> None:
-    assert schedule(newsroom, key="same") != schedule(Newsroom(), key="same")

@@ -30,7 +30,6 @@ def test_a_letter_posted_after_the_session_ended_is_in_the_form_after_signing_in
 
     assert sent_to_login.status == 302
     assert sent_to_login.answer["Location"] == f"/admin/login/?next={FORM}"
-
     kept = page.form_with("title").fields
     for name in (*LETTER, "idempotency_key"):
         assert kept[name] == fields[name]
@@ -84,7 +83,6 @@ def test_each_of_several_letters_posted_while_signed_out_is_kept(window, three_r
 
     page = window.get()
     assert page.form_with("title").fields["title"] == "Second words"
-
     address = f"{FORM}?kept={first['idempotency_key']}"
     assert f'href="{address}"' in page.html
     assert shown(window, address)["title"] == "First words"

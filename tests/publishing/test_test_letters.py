@@ -218,7 +218,6 @@ def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second
     sent = first.result(PATIENCE_S)
 
     assert (sent.status, busy.status) == (303, 409)
-
     again = busy.form_with("test_email")
     answer = window.post(again.action, **again.fields)
     assert answer.answer["Location"] == sent.answer["Location"]

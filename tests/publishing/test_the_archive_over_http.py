@@ -161,7 +161,6 @@ def test_sixty_letters_stand_on_two_pages_that_know_each_other(anybody, author):
 
     assert newest.html.count("<li>") == 50
     assert oldest.html.count("<li>") == 10
-
     assert "Letter 59." in newest.words
     assert "Letter 0." in oldest.words
     assert '<a href="?page=2" rel="next">Older letters</a>' in newest.html

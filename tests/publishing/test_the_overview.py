@@ -330,7 +330,6 @@ def test_a_tab_shows_its_issues_alone(
     assert shown("going-out") == ["Swifts"]
     assert shown("ended") == ["Lanterns", "Herons"]
     assert shown("scheduled") == []
-
     assert len(shown("no-such-tab")) == 4
 
 
@@ -370,7 +369,6 @@ def test_drafts_have_pages_too(window: WindowOf) -> None:
         Draft.objects.create(title=f"Draft {number}")
     beside = window.get(DESK)
     assert titles(beside) == ["Draft 14", "Draft 13", "Draft 12"]
-
     first = window.get(f"{DESK}?show=drafts")
     older = re.search(r'href="([^"#]*)#issues" rel="next"', first.html)[1]
     second = window.get(older.replace("&amp;", "&"))

@@ -120,20 +120,6 @@ def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
     assert text.html.startswith("Dear Ada Whitlock,")
 
 
-def test_the_plain_form_without_a_text_part_shows_none(window, author, three_readers):
-    fields = {**LETTER, "text_content": ""}
-    shown = window.client.post(
-        PREVIEW, fields, secure=True, headers={"Accept": "application/json"}
-    ).json()
-    window.publish(**fields)
-
-    mail = renderer_for(Edition.objects.get(kind="newsletter"))
-    (made,) = mail.messages([Copy(0, "ada@posthouse.example", "Ada")], author.pk)
-    sent = json.loads(made)
-    assert shown["text"] == sent.get("TextBody", "") == ""
-    assert "they have gone." in shown["html"]
-
-
 def test_the_next_version_shows_its_words_before_anything_was_saved(window, author, three_readers):
     first = publish(author.pk, fresh_key(), content_of(WORDS), hold_s=0).edition
     composer = window.get(f"/admin/newsletters/write/?issue={first.issue_id}")
