@@ -29,49 +29,33 @@ seed = importlib.import_module("migrations.newsletter_site.0002_groups").seed
 W, P, M, O = "Writers", "Publishers", "Managers of readers", "Operators"  # noqa: E741
 WRITING, PUBLISHING, LOOKING = {W, P}, {P}, {W, P, O}
 ACTING, MANAGING = {P, O}, {M}
+
+
+def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
+    return {f"{app}:{name}": groups for name in names.split()}
+
+
 # Every address of the desk by name, and the groups whose people get past its door.
 OPEN_TO = {
-    "desk:publish": PUBLISHING,
-    "desk:delete_kept": PUBLISHING,
-    "desk:listing": PUBLISHING,
-    "desk:approve_draft": PUBLISHING,
-    "desk:write": WRITING,
-    "desk:drafts": WRITING,
-    "desk:draft": WRITING,
-    "desk:draft_delete": WRITING,
-    "desk:draft_to_markdown": WRITING,
-    "desk:draft_preview": WRITING,
-    "desk:preview": WRITING,
-    "desk:next_version_preview": WRITING,
-    "desk:pictures": WRITING,
-    "desk:check": WRITING,
-    "desk:looks": WRITING,
-    "desk:publish_draft": PUBLISHING,
-    "desk:test": WRITING,
-    "desk:test_letter": WRITING,
-    "desk:issues": {W, P, M, O},
-    "desk:issues_json": LOOKING,
-    "desk:look_at_alarms": ACTING,
-    "desk:progress": LOOKING,
-    "desk:progress_json": LOOKING,
-    "desk:receipt": LOOKING,
-    "desk:receipt_json": LOOKING,
-    "desk:check_receipt": LOOKING,
-    "desk:readers_csv": {P, M, O},
-    "desk:log": {P, M, O},
-    "desk:action": ACTING,
-    "readers:list": MANAGING,
-    "readers:file": MANAGING,
-    "readers:form_elsewhere": MANAGING,
-    "readers:reader": MANAGING,
-    "readers:reader_file": MANAGING,
-    "readers:act": MANAGING,
-    "readers:imports": MANAGING,
-    "readers:import": MANAGING,
-    "readers:import_json": MANAGING,
-    "readers:rejects": MANAGING,
-    "readers:decide": MANAGING,
-    "readers:drop": MANAGING,
+    **_each("desk", "publish delete_kept listing approve_draft publish_draft", PUBLISHING),
+    **_each(
+        "desk",
+        "write drafts draft draft_delete draft_to_markdown draft_preview preview "
+        "next_version_preview pictures check looks test test_letter",
+        WRITING,
+    ),
+    **_each("desk", "issues", {W, P, M, O}),
+    **_each(
+        "desk", "issues_json progress progress_json receipt receipt_json check_receipt", LOOKING
+    ),
+    **_each("desk", "look_at_alarms action", ACTING),
+    **_each("desk", "readers_csv log", {P, M, O}),
+    **_each(
+        "readers",
+        "list file form_elsewhere reader reader_file act imports import import_json "
+        "rejects decide drop",
+        MANAGING,
+    ),
 }
 
 

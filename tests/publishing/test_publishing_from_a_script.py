@@ -59,6 +59,16 @@ def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(author, te
     assert told["issue"] == str(edition.issue_id)
 
 
+def test_an_option_makes_it_unlisted_and_the_key_stands_for_that(author, text):
+    asked = ("--title", "Swifts", "--author", "edith", "--text-file", text, "--idempotency-key")
+    (first, _), (again, _) = (script(*asked, "k", "--unlisted") for _ in range(2))
+
+    assert (first["created"], again["created"]) == (True, False)
+    assert Edition.objects.get().issue.unlisted
+    with pytest.raises(CommandError, match="unlisted"):
+        script(*asked, "k")
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

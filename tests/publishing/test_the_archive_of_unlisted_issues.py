@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
-
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.core.management import CommandError, call_command
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
@@ -16,7 +12,7 @@ from publishing.models import Issue
 from publishing.publish import publish
 from tests.publishing.ledger import sent
 from tests.publishing.letters import letter
-from tests.publishing.window_of import FORM, LETTER, WindowOf
+from tests.publishing.window_of import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -213,32 +209,3 @@ def test_only_who_may_publish_changes_it(new_author, unlisted):
 
     assert "/listing/" not in looker.get(progress_of(unlisted)).html
     assert Issue.objects.get(pk=unlisted.pk).unlisted
-
-
-@pytest.fixture
-def publish_by_command(author, three_readers, tmp_path):
-    """Run `manage.py publish`; what its last line says, and what else it says."""
-    (tmp_path / "letter.txt").write_text(LETTER["text_content"])
-
-    def run(*arguments):
-        out, err = io.StringIO(), io.StringIO()
-        call_command(
-            "publish",
-            *("--title", "Swifts", "--author", "edith", "--idempotency-key", "k"),
-            *("--text-file", str(tmp_path / "letter.txt"), *arguments),
-            stdout=out,
-            stderr=err,
-        )
-        return json.loads(out.getvalue().splitlines()[-1]), err.getvalue()
-
-    return run
-
-
-def test_a_script_publishes_an_unlisted_issue_by_an_option(publish_by_command):
-    first, _ = publish_by_command("--unlisted")
-    again, _ = publish_by_command("--unlisted")
-
-    assert (first["created"], again["created"]) == (True, False)
-    assert the_issue().unlisted
-    with pytest.raises(CommandError, match="to everyone confirmed, unlisted; nothing was sent"):
-        publish_by_command()

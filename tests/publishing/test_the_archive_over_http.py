@@ -153,15 +153,15 @@ def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(picture
     assert first_picture(sanitised(pictures), SITE) == address
 
 
-def test_sixty_letters_stand_on_two_pages_that_know_each_other(anybody, author):
-    for number in range(60):
+def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):
+    for number in range(52):
         publish(author.pk, f"k{number}", letter(f"Letter {number}."), hold_s=0)
 
     newest, oldest = anybody.get("/archive/"), anybody.get("/archive/?page=2")
 
     assert newest.html.count("<li>") == 50
-    assert oldest.html.count("<li>") == 10
-    assert "Letter 59." in newest.words
+    assert oldest.html.count("<li>") == 2
+    assert "Letter 51." in newest.words
     assert "Letter 0." in oldest.words
     assert '<a href="?page=2" rel="next">Older letters</a>' in newest.html
     assert '<a href="?page=1" rel="prev">Newer letters</a>' in oldest.html
