@@ -59,7 +59,7 @@ def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
     assert 'data-shown="archive" hidden>' in page.html
     assert "/listing/" not in page.html
     with pytest.raises(VersionRefusedError):
-        publish(author.pk, "k", letter("Herons"), hold_s=0, issue=CONFIRMATION_ISSUE, version=2)
+        publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=CONFIRMATION_ISSUE, version=2)
 
 
 @pytest.mark.parametrize("action", ["cancel", "close", "call-back", "send-now"])

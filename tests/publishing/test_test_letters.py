@@ -583,9 +583,9 @@ def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
 def test_a_delivery_is_told_of_the_test(window, worker):
     window.post(TEST, **form())
     worker.deliver_all()
+    before = the_letter().sentence
     post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
 
-    before = the_letter().sentence
     provider_event.apply_pending()
 
     assert the_letter().sentence != before
