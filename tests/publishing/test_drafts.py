@@ -270,6 +270,18 @@ class TestThePages:
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
 
+    def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
+        form = window.get(WRITE).form_with("letter")
+        key = form.fields["idempotency_key"]
+        draft = drafts.begin(author.pk, key, wording()).draft
+        Draft.objects.update(edition=publish(author.pk, key, letter(), hold_s=0).edition)
+        window.client.logout()
+
+        answer = window.post(form.action, **{**form.fields, "letter": "Since then."}).answer
+
+        kept = Draft.objects.exclude(pk=draft.pk).get()
+        assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
+
     def test_so_many_are_kept_for_somebody_signed_out_and_then_the_words_stay_on_the_page(
         self, window, new_author
     ):

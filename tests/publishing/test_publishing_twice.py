@@ -14,7 +14,7 @@ from idempotency.models import PostedForm
 from publishing.models import Issue
 from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
-from tests.publishing.window_of import FORM
+from tests.publishing.window_of import FORM, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -155,6 +155,15 @@ def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothi
     assert fresh["idempotency_key"] != fields["idempotency_key"]
     assert published() == ONE_TO_THREE
     assert window.post(**fresh).status == 303
+    assert Edition.objects.count() == 2
+
+
+def test_another_users_equal_key_is_another_key(window, new_author, three_readers):
+    other = WindowOf(new_author("tomas"))
+
+    assert window.publish(idempotency_key="the same").status == 303
+    assert other.publish(idempotency_key="the same", title="Tomás writes").status == 303
+
     assert Edition.objects.count() == 2
 
 

@@ -136,6 +136,20 @@ def test_a_reader_is_found_by_address_or_its_beginning_in_few_looks(window, edit
     assert not listed(window.get(address(edition, "?q=nobody")))
 
 
+def test_neither_search_reads_a_table_from_end_to_end(edition):
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(
+            "EXPLAIN SELECT * FROM subscriber WHERE email_key::text LIKE 'ada%' "
+            "ORDER BY email_key LIMIT 51"
+        )
+        readers = str(cursor.fetchall())
+        cursor.execute("RESET enable_seqscan")
+
+    assert "one_subscriber_per_address" in readers
+    assert "email_key >= 'ada'" in readers or "email_key)::text >= 'ada'" in readers
+
+
 def test_a_reader_who_is_not_in_this_edition_is_found_and_it_says_so(window, edition):
     SubscriberFactory(email="dora@posthouse.example")
 

@@ -132,6 +132,16 @@ def test_after_the_saved_answer_has_expired_a_key_still_stands_for_its_choice(
     assert Edition.objects.count() == 1
 
 
+def test_a_key_stands_for_what_was_asked_for_whatever_was_changed_since(window, three_readers):
+    fields = window.open_form()
+    window.post(**fields, unlisted="on")
+    choose(window, the_issue(), "list")
+    PostedForm.objects.all().delete()
+
+    assert window.post(**fields, unlisted="on").status == 303
+    assert not the_issue().unlisted
+
+
 @pytest.fixture
 def corrected(window, unlisted):
     """The fields of the form for version 2 of the unlisted issue, after version 1 went out."""
