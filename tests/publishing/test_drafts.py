@@ -150,6 +150,18 @@ class TestThePages:
         assert Draft.objects.get().letter == "\n\nA line.\n\n<b>&amp;</b>\n"
         assert Draft.objects.get().revision == 1
 
+    def test_the_script_is_told_what_became_of_its_save(self, window, author):
+        draft = begun(author)
+        answer = as_json(
+            window, f"{DRAFTS}{draft.pk}/", revision="1", title="Swifts", letter="Two words."
+        )
+
+        told = json.loads(answer.content)
+        assert answer.status_code == 200
+        assert (told["revision"], told["address"]) == (2, f"{DRAFTS}{draft.pk}/")
+        assert told["subject"] == "Swifts"
+        assert told["count"].startswith("2 words, ")
+
     def test_two_tabs_are_told_of_each_other(self, window, author):
         draft = begun(author)
         address = f"{DRAFTS}{draft.pk}/"

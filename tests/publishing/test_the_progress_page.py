@@ -16,7 +16,7 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
-from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
 from publishing.progress import reading_of
 from publishing.publish import publish
 from publishing.scheduling import moment_of
@@ -163,6 +163,16 @@ def test_an_edition_that_succeeded_says_so_and_rests(window, edition):
     assert "97 copies" in page.words
     assert 'http-equiv="refresh"' not in page.html
     assert 'data-ask=""' in page.html
+
+
+def test_an_alarm_stands_on_the_page_for_good(window, edition):
+    Alarm.objects.create(
+        edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about="m-2", sentence="Two for reader 7."
+    )
+
+    page = window.get(address(edition))
+
+    assert "Two for reader 7." in page.words
 
 
 def time_left(window, edition):
