@@ -12,7 +12,10 @@ IDENTITY = "delivery/queue/identity.py"
 
 ISSUES = "tests/publishing/test_scheduled_issues.py::"
 TIMES = "tests/publishing/test_scheduling.py::"
-RESTORED = f"{ISSUES}test_what_went_out_after_the_backup_goes_to_nobody_twice"
+RESTORED = (
+    "tests/publishing/test_scheduled_issues_after_a_restore.py::"
+    "test_what_went_out_after_the_backup_goes_to_nobody_twice"
+)
 ANOTHER = f"{ISSUES}test_in_a_database_that_is_another_it_does_not_start"
 OFF = f"{ISSUES}test_it_is_called_off_before_its_time_and_stays_so"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
+from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
@@ -48,3 +49,18 @@ def three_readers(transactional_db: None) -> list[Subscriber]:
         SubscriberFactory(email=f"{name.lower()}@posthouse.example", name=name)
         for name in ("Ada", "Bram", "Cleo")
     ]
+
+
+@pytest.fixture
+def anybody(transactional_db: None) -> WindowOf:
+    """A window of somebody who is not signed in."""
+    return WindowOf(None)
+
+
+@pytest.fixture
+def provider(settings: Any) -> Iterator[SandboxServer]:
+    """A Postmark that keeps every message it accepts, at the address the settings name."""
+    with SandboxServer() as server:
+        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        yield server

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from delivery.models import Batch, Edition
+from delivery.models import Edition
 from delivery.queue.mail_on_request import request_mail
 from tests.delivery.newsroom import Newsroom
 
@@ -51,15 +51,6 @@ def test_an_issue_that_stopped_is_listed_by_the_version_that_did() -> None:
     ]
     call_command("edition", "resume", str(first.issue_id), version="1", stdout=StringIO())
     assert listed() == ["Nothing waits for a person."]
-
-
-def test_readers_who_were_missed_are_listed() -> None:
-    edition = Newsroom().publish(1)
-    Batch.objects.update(state="done", waiting=0, failed=1, missed=1)
-    [line] = listed()
-    assert line.startswith(
-        f"issue {edition.issue_id} version 1 “Swifts”: needs attention. 1 reader"
-    )
 
 
 def test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name() -> None:

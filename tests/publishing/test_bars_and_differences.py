@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from publishing.bar import NARROWEST, ORDER, label_of, parts_of
+from publishing.bar import NARROWEST, ORDER, parts_of
 from publishing.content import Content
 from publishing.what_differs import compare
 
@@ -26,13 +26,6 @@ def test_a_bar_is_full_its_parts_join_and_none_of_them_is_too_narrow_to_see(coun
         assert width >= NARROWEST - 0.01 if counts[part.outcome] else width == 0
         x += width
     assert x == pytest.approx(100 if any(counts.values()) else 0, abs=0.05)
-
-
-def test_three_failed_of_many_are_drawn_and_the_largest_pays_for_it():
-    counts = dict.fromkeys(ORDER, 0) | {"sent": 52_415, "failed": 3}
-
-    assert [part.width for part in parts_of(counts) if part.width != "0.00%"] == ["99.20%", "0.80%"]
-    assert label_of(counts, 52_418) == "sent 52,415, failed 3; audience 52,418"
 
 
 def test_where_two_letters_differ_is_shown_with_the_words_around_it():

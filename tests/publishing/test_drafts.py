@@ -8,10 +8,9 @@ import uuid
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing import drafts
-from publishing.drafts import MOST_UNTOUCHED, Conflict, Gone, Published, Saved, Wording
+from publishing.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
@@ -55,23 +54,12 @@ class TestBeginning:
 
         first = drafts.begin(author.pk, key, wording())
         again = drafts.begin(author.pk, key, wording())
+        other = drafts.begin(author.pk, key, wording("Two."))
 
         assert (first.changed, again.changed) == (True, False)
         assert first.draft.pk == again.draft.pk
-        assert Draft.objects.count() == 1
-
-    def test_other_words_under_the_same_key_meet_those_that_are_there(self, author):
-        key = fresh_key()
-        drafts.begin(author.pk, key, wording("One."))
-
-        answer = drafts.begin(author.pk, key, wording("Two."))
-
-        assert isinstance(answer, Conflict)
-        assert Draft.objects.get().letter == "One."
-
-    def test_it_is_on_record(self, author):
-        begun(author)
-
+        assert isinstance(other, Conflict)
+        assert Draft.objects.get().letter == "They have gone."
         assert LogEntry.objects.get().change_message == "Began a draft."
 
 
@@ -85,36 +73,11 @@ class TestSaving:
         assert answer.changed
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
-
-    def test_the_same_words_change_nothing_from_whichever_revision(self, author):
-        draft = begun(author)
-        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-
+        # The same words change nothing, from whichever revision.
         for revision in (0, 1, 2):
-            answer = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
-            assert isinstance(answer, Saved)
-            assert not answer.changed
-            assert answer.draft.revision == 2
-
-    def test_other_words_from_an_older_revision_meet_the_newer(self, author):
-        draft = begun(author)
-        drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-
-        answer = drafts.save(draft.pk, 1, wording("Three."), by=author.pk)
-
-        assert isinstance(answer, Conflict)
-        assert answer.draft.letter == Draft.objects.get().letter == "Two."
-
-    def test_a_published_draft_stays_as_it_was(self, author):
-        draft = begun(author)
-        edition = publish(author.pk, draft.key, letter(), hold_s=0).edition
-        Draft.objects.update(edition=edition)
-
-        answer = drafts.save(draft.pk, 1, wording("Two."), by=author.pk)
-
-        assert isinstance(answer, Published)
-        assert answer.draft.edition.issue_id == edition.issue_id
-        assert Draft.objects.get().letter == "They have gone."
+            again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
+            assert isinstance(again, Saved)
+            assert (again.changed, again.draft.revision) == (False, 2)
 
     def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
@@ -125,19 +88,6 @@ class TestSaving:
         drafts.save(draft.pk, 3, wording("Four."), by=ines.pk)
 
         assert [entry.user for entry in LogEntry.objects.all()] == [ines]
-
-    def test_a_draft_that_is_gone_is_not_made_again(self, author):
-        draft = begun(author)
-        drafts.throw_away(draft.pk, by=author.pk)
-
-        assert isinstance(drafts.save(draft.pk, 1, wording("Two."), by=author.pk), Gone)
-        assert not Draft.objects.exists()
-
-    def test_html_may_be_longer_than_markdown(self, window):
-        form = window.get(WRITE).form_with("letter")
-        html = {**form.fields, "format": "html", "letter": "x" * 250_001}
-
-        assert window.post(form.action, **html).status == 303
 
 
 class TestTheNextVersionOfAnIssue:
@@ -162,21 +112,6 @@ class TestTheNextVersionOfAnIssue:
         assert following.text == "My own words."
         assert content_of(drafts.written_of(following)) == letter(text="My own words.")
 
-    def test_text_alone_stays_text_alone(self, author):
-        edition = publish(author.pk, fresh_key(), letter(html="", text="Text."), hold_s=0).edition
-
-        following = drafts.begin_for_issue(author.pk, edition.issue_id)
-
-        assert (following.letter, following.text) == ("", "Text.")
-
-    def test_an_open_draft_is_found_again(self, author, new_author):
-        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
-        first = drafts.begin_for_issue(author.pk, edition.issue_id)
-
-        again = drafts.begin_for_issue(new_author("ines").pk, edition.issue_id)
-
-        assert again.pk == first.pk
-
     def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
         drafts.begin_for_issue(author.pk, issue)
@@ -198,7 +133,6 @@ class TestThePages:
         page = window.get(saved.answer["Location"])
         fields = page.form_with("letter").fields
         assert (fields["title"], fields["letter"]) == ("Swifts", "Gone.")
-        assert "Saved" in page.words
         assert "Edith Marlow" in page.words
 
         changed = window.post(saved.answer["Location"], **{**fields, "letter": "Gone for good."})
@@ -237,7 +171,6 @@ class TestThePages:
         page = window.post(address, **{**fields, "letter": "One\nother thing"})
 
         assert page.status == 409
-        assert "Neither version is lost. Compare them, or save yours as a copy." in page.words
         assert "<mark>thing</mark>" in page.html
         assert "<mark>other thing</mark>" in page.html
         assert Draft.objects.get().letter == "One\nthing"
@@ -256,7 +189,6 @@ class TestThePages:
 
         told = json.loads(answer.content)
         assert answer.status_code == 409
-        assert told["sentence"].startswith("This draft was changed in another tab at ")
         assert (told["revision"], told["present"]["letter"]) == (1, "They have gone.")
         assert Draft.objects.get().revision == 1
 
@@ -271,8 +203,7 @@ class TestThePages:
         assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
         page = window.post(address, revision="1", title="Swifts", letter="Since then.")
         assert page.status == 409
-        assert f"{done.capitalize()} meanwhile" in page.words
-        assert f"This draft was {done} meanwhile, as version 1 of its issue." in page.words
+        assert f"{done} meanwhile" in page.words
         assert "Since then." in page.words
 
     def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):
@@ -280,28 +211,23 @@ class TestThePages:
         page = window.post(form.action, **{**form.fields, "letter": "x" * 250_001})
 
         assert page.status == 400
-        assert "The letter has 250,001 characters; at most 250,000 are possible." in page.words
+        assert "250,001 characters; at most 250,000" in page.words
         assert len(page.form_with("letter").fields["letter"]) == 250_001
         assert not Draft.objects.exists()
-
-    def test_a_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
-        form = window.get(WRITE).form_with("letter")
-        saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
-
-        page = window.get(saved.answer["Location"])
-        assert "There is no merge field “{{ nme }}”. Was “{{ name }}” meant?" in page.words
+        # HTML may be longer than Markdown.
+        html = {**form.fields, "format": "html", "letter": "x" * 250_001}
+        assert window.post(form.action, **html).status == 303
 
     def test_throwing_away_asks_first_and_is_on_record(self, window, author):
         draft = begun(author)
         address = f"{DRAFTS}{draft.pk}/delete/"
-        assert "Throw the draft “Swifts” away?" in window.get(address).words
+        assert "“Swifts”" in window.get(address).words
         assert Draft.objects.exists()
 
         assert window.post(address).status == 303
 
         assert not Draft.objects.exists()
         assert LogEntry.objects.filter(change_message="Threw the draft away.").exists()
-        assert "is thrown away" in window.get(ISSUES).words
 
     def test_html_instead_of_markdown_keeps_the_letter(self, window, author):
         draft = begun(author, "They *have* gone.")
@@ -325,19 +251,6 @@ class TestThePages:
 
         now = Draft.objects.get()
         assert (now.format, now.letter) == (MARKDOWN, "<p>Gone.</p>")
-
-    def test_words_posted_after_the_session_ended_are_kept_in_a_draft(self, window, author):
-        draft = begun(author)
-        address = f"{DRAFTS}{draft.pk}/"
-        fields = window.get(address).form_with("letter").fields
-        window.client.logout()
-
-        answer = window.post(address, **{**fields, "letter": "Written while signed out."}).answer
-
-        kept = Draft.objects.exclude(pk=draft.pk).get()
-        assert kept.letter == "Written while signed out."
-        assert answer["Location"].startswith("/admin/login/?next=")
-        assert str(kept.pk) in answer["Location"]
 
     def test_pressed_again_with_other_words_while_signed_out_both_are_kept(self, window):
         form = window.get(WRITE).form_with("letter")
@@ -369,11 +282,6 @@ class TestThePages:
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
 
-        window.client.force_login(window.author)
-        for one in (draft, kept):
-            page = window.get(f"{DRAFTS}{one.pk}/?signed_out=")
-            assert "Your words were kept, in this draft." in page.words
-
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
@@ -403,8 +311,6 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(begun_by=window.author).count() == MOST_UNTOUCHED
-        assert "You are signed out, and nothing was saved" in page.words
-        assert f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again" in page.words
         # What is there already is led to, and one that somebody goes on with makes room.
         assert post(0).status == 302
         again = page.form_with("letter")
@@ -439,41 +345,16 @@ class TestThePages:
         edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
         ledger.sent(edition, "Ada")
 
-        page = window.get(f"{WRITE}?issue={edition.issue_id}")
-        assert "Write a correction" in page.words
-        assert "Only those who were sent an earlier version: 1 confirmed reader" in page.words
-        form = page.form_with("letter")
+        form = window.get(f"{WRITE}?issue={edition.issue_id}").form_with("letter")
         saved = window.post(form.action, **{**form.fields, "goes_to": "reached"})
 
         draft = Draft.objects.get()
         assert (draft.issue_id, draft.goes_to) == (edition.issue_id, "reached")
-        again = window.get(f"{WRITE}?issue={edition.issue_id}")
-        assert again.answer["Location"] == saved.answer["Location"]
-
-    def test_it_begins_at_once_where_that_is_asked_for(self, window, author):
-        edition = publish(author.pk, fresh_key(), letter(), hold_s=0).edition
-
-        answer = window.post(WRITE, issue=str(edition.issue_id)).answer
-
-        assert answer["Location"] == f"{DRAFTS}{Draft.objects.get().pk}/"
-
-    def test_an_issue_that_there_is_not_is_a_page_that_says_so(self, window):
+        for again in (window.get(f"{WRITE}?issue={edition.issue_id}"),
+                      window.post(WRITE, issue=str(edition.issue_id))):  # fmt: skip
+            assert again.answer["Location"] == saved.answer["Location"]
         assert window.get(f"{WRITE}?issue={uuid.uuid4()}").status == 404
         assert window.get(f"{DRAFTS}{uuid.uuid4()}/").status == 404
-
-    def test_writing_takes_a_permission_and_no_more(self, new_author, author):
-        from tests.publishing.window_of import WindowOf
-
-        draft = begun(author)
-        writer = WindowOf(new_author("wanda", "write_draft"))
-        looker = WindowOf(new_author("luke", "view_issue"))
-
-        for address in (WRITE, f"{DRAFTS}{draft.pk}/", f"{DRAFTS}{draft.pk}/delete/"):
-            assert writer.get(address).status == 200
-            assert looker.get(address).status == 403
-            assert WindowOf(None).get(address).status == 302
-        assert looker.post(DRAFTS, idempotency_key=fresh_key(), letter="x").status == 403
-        assert not Edition.objects.filter(kind="newsletter").exists()
 
     def test_what_one_wrote_is_not_saved_by_itself_under_the_name_of_another(
         self, window, author, new_author
@@ -486,7 +367,6 @@ class TestThePages:
         for address in (f"{DRAFTS}{draft.pk}/", DRAFTS):
             answer = as_json(window, address, **{**fields, "letter": "Written by Edith."})
             assert answer.status_code == 403
-            assert "Somebody else is signed in" in json.loads(answer.content)["sentence"]
 
         assert Draft.objects.get().letter == "They have gone."
 
@@ -494,7 +374,5 @@ class TestThePages:
         draft = begun(author, title="A word and " * 20_000)
 
         for address in (ISSUES, f"{DRAFTS}{draft.pk}/delete/"):
-            page = window.get(address)
-            assert "A word and A word" in page.words
-            assert len(page.html) < 100_000
+            assert len(window.get(address).html) < 100_000
         assert window.get(f"{DRAFTS}{draft.pk}/").form_with("title").fields["title"] == draft.title

@@ -70,17 +70,13 @@ def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
     assert found.dmarc.values == ("v=DMARC1; p=none",)
     assert found.dmarc_at == DOMAIN
 
+    # A policy of the domain above counts for the one below.
+    below = look_up_domain(f"news.{DOMAIN}", names.known())
+    assert (below.dmarc.values, below.dmarc_at) == (("v=DMARC1; p=none",), DOMAIN)
 
-def test_a_policy_of_the_domain_above_counts_for_the_one_below(names):
-    names.records = {
-        ("news.almanack.example", "TXT"): [f'"{SPF}"'],
-        (f"_dmarc.{DOMAIN}", "TXT"): ['"v=DMARC1; p=reject"'],
-    }
-
-    found = look_up_domain("news.almanack.example", names.known())
-
-    assert found.dmarc.values == ("v=DMARC1; p=reject",)
-    assert found.dmarc_at == DOMAIN
+    names.silent = {DOMAIN, f"pm._domainkey.{DOMAIN}", f"pm-bounces.{DOMAIN}", f"_dmarc.{DOMAIN}"}
+    silent = look_up_domain(DOMAIN, names.known())
+    assert (silent.is_known, silent.dmarc.said) == (False, Said.NO_ANSWER)
 
 
 def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
@@ -97,6 +93,8 @@ def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
     assert said("silent.example") is Said.NO_ANSWER
     assert said("broken.example") is Said.NO_ANSWER
     assert said("..a") is Said.NO_ANSWER
+    nobody = NameServers([], 53)
+    assert nobody.ask(DOMAIN, "TXT", until=in_time(0.5)).said is Said.NO_ANSWER
 
 
 def test_a_question_ends_when_its_time_is_over(names):
@@ -108,15 +106,6 @@ def test_a_question_ends_when_its_time_is_over(names):
     assert len(names.asked) == 1
 
 
-def test_where_no_name_server_answers_nothing_is_known_of_the_domain(names):
-    names.silent = {DOMAIN, f"pm._domainkey.{DOMAIN}", f"pm-bounces.{DOMAIN}", f"_dmarc.{DOMAIN}"}
-
-    found = look_up_domain(DOMAIN, names.known())
-
-    assert not found.is_known
-    assert found.dmarc.said is Said.NO_ANSWER
-
-
 # --- Links ----------------------------------------------------------------------------------------
 
 
@@ -125,9 +114,7 @@ def test_where_no_name_server_answers_nothing_is_known_of_the_domain(names):
     [
         ("/", 200, True, False),
         ("/404", 404, False, True),
-        ("/410", 410, False, True),
         ("/503", 503, False, True),
-        ("/403", 403, False, False),
         ("/429", 429, False, False),
     ],
 )
@@ -156,9 +143,7 @@ def test_nothing_is_told_to_a_site_but_what_is_asked_for(names, site):
 
     opener(names).open(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f", until=in_time())
 
-    assert site.requests == [
-        ("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC"),
-    ]
+    assert site.requests == [("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC")]
     assert {"Cookie", "Authorization", "Referer"}.isdisjoint(site.headers[0])
 
 
@@ -177,11 +162,17 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(names, site):
 def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(names):
     names.broken = {"silent.test"}
 
+    names.records = {("letters.test", "A"): ["127.0.0.1"]}
+    with LocalWebServer() as closed:
+        port = closed.port
+
     gone = opener(names).open("https://gone.test/", until=in_time())
     silent = opener(names).open("https://silent.test/", until=in_time())
+    refused = opener(names).open(f"http://letters.test:{port}/", until=in_time())
 
     assert (gone.trouble, gone.is_dead) == (Trouble.NO_SUCH_HOST, True)
     assert (silent.trouble, silent.is_dead) == (Trouble.NOT_LOOKED_UP, False)
+    assert refused.trouble is Trouble.REFUSED
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
@@ -193,16 +184,6 @@ def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(names
     assert answer.trouble is Trouble.TOO_SLOW
     assert not answer.is_dead
     assert not site.let_go.is_set()
-
-
-def test_a_port_where_nobody_listens_is_dead(names):
-    with LocalWebServer() as gone:
-        port = gone.port
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    answer = opener(names).open(f"http://letters.test:{port}/", until=in_time())
-
-    assert answer.trouble is Trouble.REFUSED
 
 
 def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(names):
@@ -225,46 +206,19 @@ def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(
 # --- Where a letter may not lead us ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "127.8.9.1",
-        "0.0.0.0",  # noqa: S104
-        "10.1.2.3",
-        "172.16.0.1",
-        "192.168.1.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "192.0.2.1",
-        "224.0.0.1",
-        "240.0.0.1",
-        "255.255.255.255",
-        "::",
-        "::1",
-        "fe80::1",
-        "fc00::1",
-        "fec0::1",
-        "ff02::1",
-        "2001:db8::1",
-        "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1",
-        "::127.0.0.1",
-        "64:ff9b::7f00:1",
-        "64:ff9b:1::a00:1",
-        "2002:7f00:1::",
-        "2001:0:4136:e378:8000:63bf:80ff:fffe",
-    ],
-)
-def test_an_address_that_is_not_public_is_not_connected_to(address):
-    assert not is_public(ip_address(address))
+PRIVATE = """
+127.0.0.1 127.8.9.1 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 192.0.2.1
+224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 fe80::1 fc00::1 fec0::1 ff02::1 2001:db8::1
+::ffff:127.0.0.1 ::ffff:10.0.0.1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::a00:1 2002:7f00:1::
+2001:0:4136:e378:8000:63bf:80ff:fffe
+"""
 
 
-@pytest.mark.parametrize(
-    "address", ["1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "::ffff:1.1.1.1"]
-)
-def test_a_public_address_is_connected_to(address):
-    assert is_public(ip_address(address))
+def test_an_address_that_is_not_public_is_not_connected_to():
+    private = PRIVATE.split()
+    assert [address for address in private if is_public(ip_address(address))] == []
+    for address in ("1.1.1.1", "93.184.215.14", "2606:4700:4700::1111", "::ffff:1.1.1.1"):
+        assert is_public(ip_address(address))
 
 
 @pytest.mark.parametrize(
@@ -286,10 +240,7 @@ def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written
 
 @pytest.mark.parametrize("onwards", ["http://127.0.0.2:{port}/", "//127.0.0.2:{port}/", "{inner}"])
 def test_a_redirect_is_judged_like_a_link(names, site, onwards):
-    names.records = {
-        ("letters.test", "A"): ["127.0.0.1"],
-        ("inner.test", "A"): ["127.0.0.2"],
-    }
+    names.records = {("letters.test", "A"): ["127.0.0.1"], ("inner.test", "A"): ["127.0.0.2"]}
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
     # The machine at .1 is outside in this test, the one at .2 is not.
     outside = opener(names, may_connect=lambda place: str(place) == "127.0.0.1")
@@ -301,18 +252,8 @@ def test_a_redirect_is_judged_like_a_link(names, site, onwards):
 
 
 @pytest.mark.parametrize(
-    "onwards", ["file:///etc/passwd", "gopher://letters.test/", "javascript:1"]
-)
-def test_a_redirect_leads_nowhere_but_to_the_web(names, site, onwards):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    answer = opener(names).open(f"http://letters.test:{site.port}/to?u={onwards}", until=in_time())
-
-    assert answer.trouble is Trouble.NOT_WEB
-
-
-@pytest.mark.parametrize(
-    "onwards", ["http://[::1", "http://%255b/", "/a%00b", "http://a%00b.test/", "//%00", "/%7F"]
+    "onwards",
+    ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"],
 )
 @pytest.mark.django_db
 def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(names, site, onwards):
@@ -323,6 +264,7 @@ def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(names, site, onwards
     keeping.keep_links({address: answer})
 
     assert answer.is_dead
+    assert not onwards.startswith("file") or answer.trouble is Trouble.NOT_WEB
     assert keeping.fresh("", [address]).links == {address: answer}
 
 
@@ -399,9 +341,3 @@ def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gon
 
     assert (known.domain, known.links, known.links_at) == (None, {}, None)
     assert [look.subject for look in OutsideLook.objects.all()] == ["https://b.example/"]
-
-
-def test_a_machine_without_name_servers_knows_nothing_and_does_not_fail():
-    nobody = NameServers([], 53)
-
-    assert nobody.ask(DOMAIN, "TXT", until=in_time(0.5)).said is Said.NO_ANSWER

@@ -51,7 +51,6 @@ DONE = {"sent": 1000, "waiting": 0, "in_line": 0}
         {"unknown": 200, "waiting": 0, "next_lookup_at": after(4), "rate_per_s": 0.1},
         {"next_try_at": after(9)},
     ],
-    ids=["held", "starting", "almost done", "a look-up is due", "a try is due"],
 )
 def test_where_something_happens_soon_a_page_asks_every_two_seconds(facts):
     assert asks(**facts) == 2
@@ -60,11 +59,10 @@ def test_where_something_happens_soon_a_page_asks_every_two_seconds(facts):
 def test_a_long_send_is_followed_in_longer_steps_that_are_bounded():
     assert asks(**{**SENDING, "rate_per_s": 500 / 240}) == 4
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
-
-
-def test_what_waits_for_a_person_is_asked_about_every_ten_seconds():
+    # What waits for a person.
     assert asks(**PAUSED) == 10
-    assert asks(control="stopped", control_reason="Confirm the sender.", in_line=0) == 10
+    # What was in the air at the end.
+    assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 
 @pytest.mark.parametrize("facts", [SENDING, PAUSED, {"next_try_at": LONG_AGO}])
@@ -99,10 +97,6 @@ def test_a_hidden_page_asks_once_a_minute_whatever_happens():
 def test_at_rest_no_page_asks_again(facts):
     assert asks(**facts) is None
     assert asks(hidden=True, unchanged=3, pages=500, **facts) is None
-
-
-def test_what_was_in_the_air_at_the_end_is_still_asked_about():
-    assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 
 def test_many_pages_together_ask_twice_a_second_and_no_more():
@@ -140,12 +134,6 @@ def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
     assert pages.seen("four") == 1
 
 
-def test_names_that_are_made_up_do_not_fill_the_memory():
-    pages = OpenPages(within_s=90, most=10)
-
-    assert max(pages.seen(f"name{n}") for n in range(1000)) <= 11
-
-
 def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
     clock, read = Clock(), []
     readings = SharedReadings(for_s=1, most=10, clock=clock)
@@ -179,19 +167,18 @@ def test_who_comes_while_it_is_read_waits_for_that_reading():
     assert (got, len(read)) == (["read", "read"], 1)
 
 
-def test_a_reading_that_failed_is_not_remembered():
-    readings = SharedReadings(for_s=60, most=10)
+def test_keys_that_are_made_up_do_not_fill_the_memory():
+    pages = OpenPages(within_s=90, most=10)
+    assert max(pages.seen(f"name{n}") for n in range(1000)) <= 11
+
+    readings = SharedReadings(for_s=60, most=3)
 
     def fails():
         raise LookupError
 
     with pytest.raises(LookupError):
-        readings.get("a", fails)
-    assert readings.get("a", lambda: "read") == "read"
-
-
-def test_keys_that_are_made_up_do_not_fill_the_memory():
-    readings = SharedReadings(for_s=60, most=3)
+        readings.get(0, fails)  # is not remembered
+    assert readings.get(0, lambda: "read") == "read"
     for number in range(50):
         readings.get(number, lambda: "read")
 

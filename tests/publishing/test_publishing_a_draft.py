@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import cProfile
-import time
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.core.management import call_command
-from django.db import connection
-from django.db.models.functions import Now
+from django.db import connection, transaction
+from django.db.models import F
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import seats
@@ -27,16 +23,15 @@ from publishing.permissions import PUBLISH
 from publishing.publish import publish
 from publishing.written import Written
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside, wait_until_somebody_waits
 from tests.publishing.ledger import hold_is_over, sent, written
 from tests.publishing.letters import letter
-from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-PATIENCE_S = 60
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
 SWIFTS = Written("Swifts leave", "Where they are now", "markdown", LETTER, "")
 
@@ -67,16 +62,6 @@ def press(window: WindowOf, draft: Draft, fields: dict[str, str]):
     return window.post(at(draft, "publish"), **fields)
 
 
-def somebody_waits(cursor) -> bool:
-    # Within a transaction it would show what was first seen.
-    cursor.execute("SELECT pg_stat_clear_snapshot()")
-    cursor.execute(
-        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        " AND datname = current_database())"
-    )
-    return bool(cursor.fetchone()[0])
-
-
 def made() -> dict[str, int]:
     return {
         model.__name__: model.objects.count() for model in (Edition, Delivery, Batch, PostedForm)
@@ -98,11 +83,6 @@ def draft(author) -> Draft:
 
 
 # --- The sheet ------------------------------------------------------------------------------------
-
-
-def test_looking_at_a_draft_renders_its_letter_once(window, draft):
-    # Long Markdown takes long to render, and the sheet is opened again and again.
-    assert renderings(lambda: window.get(at(draft, "check")), status=200) == 1
 
 
 def test_where_publishing_takes_two_a_request_renders_the_letter_once(
@@ -142,18 +122,7 @@ def test_the_sheet_says_what_goes_out_and_to_whom(window, draft, three_readers):
     page = window.get(at(draft, "check"))
 
     assert page.status == 200
-    for said in (
-        "Before it goes out",
-        "Nothing stops this issue.",
-        "Subject Swifts leave",
-        "Preheader Where they are now",
-        "Readers 3",
-        "Not included 2 1 has not confirmed; 1 left, bounced or complained",
-        "Gmail cuts at 102 kB",
-        "No test of these words was sent",
-        "No worker is running",
-        "Publish to 3…",
-    ):
+    for said in ("Swifts leave", "Where they are now", "Readers 3", "Not included 2", "102 kB"):
         assert said in page.words, said
     assert 'aria-disabled="true"' not in page.html
 
@@ -163,13 +132,8 @@ def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, auth
 
     page = window.get(at(draft, "check"))
 
-    assert "One thing stops this issue." in page.words
-    assert "The letter uses a field that does not exist: {{ nmae }}" in page.words
-    assert "In the second paragraph." in page.words
+    assert page.words.count("{{ nmae }}") == 2
     assert f'href="/admin/newsletters/drafts/{draft.pk}/#id_letter"' in page.html
-    assert "One stop is left: The letter uses a field that does not exist: {{ nmae }}." in (
-        page.words
-    )
     assert 'type="button" aria-disabled="true" aria-describedby="why"' in page.html
 
 
@@ -183,7 +147,6 @@ def test_with_a_stop_neither_the_question_is_asked_nor_a_press_taken(window, aut
 
     assert not asked.has_form_with("revision")
     assert pressed.status == 200
-    assert "Nothing was published. One stop is left: Somebody else has to approve" in pressed.words
     assert made() == NOTHING
 
 
@@ -210,10 +173,8 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
 
     after = window.get(at(draft, "check"))
 
-    assert "The links have not been opened yet" in before.words
-    assert "Look them up now" in before.words
-    assert "One link answers 404 https://weatherbooks.org/1911" in after.words
-    assert "not been opened" not in after.words
+    assert "404" not in before.words
+    assert "404 https://weatherbooks.org/1911" in after.words
 
 
 def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the_findings(
@@ -226,25 +187,7 @@ def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the
 
     assert by_button.status == 303
     assert by_button.answer["Location"] == f"{at(draft, 'check')}#findings"
-    assert by_script.json()["sentence"].startswith("Nothing stops this issue.")
     assert 'aria-labelledby="adv"' in by_script.json()["html"]
-
-
-def test_the_question_states_the_number_the_sender_and_when_it_starts(
-    window, draft, three_readers, settings
-):
-    settings.PUBLISH_HOLD_S = 30
-    set_in_the_admin(time_zone="Europe/Lisbon")
-
-    page = window.get(at(draft, "publish"))
-
-    assert "Publish to 3 readers?" in page.words
-    assert "Subject Swifts leave" in page.words
-    assert "30 seconds after you press" in page.words
-    assert "Europe/Lisbon," in page.words
-    assert " UTC" in page.words
-    assert "Takes" not in page.words  # nothing was measured yet
-    assert "Publish to 3 Not yet" in page.words
 
 
 def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, draft, three_readers):
@@ -259,8 +202,9 @@ def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, dra
 def test_whoever_may_only_write_sees_the_sheet_and_cannot_publish(new_author, draft, three_readers):
     writer = WindowOf(new_author("tomas", "write_draft"))
 
-    assert "Publishing needs a permission" in writer.get(at(draft, "check")).words
-    assert writer.get(at(draft, "publish")).status == 403
+    page = writer.get(at(draft, "check"))
+    assert page.status == 200
+    assert at(draft, "publish") not in page.html
     assert press(writer, draft, {"idempotency_key": draft.key}).status == 403
     assert made() == NOTHING
 
@@ -309,29 +253,8 @@ def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(
     assert again.answer["Location"] == first.answer["Location"]
     assert made() == ONCE
     assert ACCEPTED in window.get(again.answer["Location"]).words
-
-
-def test_of_20_presses_at_once_one_publishes(window, draft, three_readers):
-    fields = sheet(window, draft)
-    windows = [window.another() for _ in range(20)]
-    start = Barrier(20, timeout=PATIENCE_S)
-
-    def go(each):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return press(each, draft, fields)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(go, windows, timeout=PATIENCE_S))
-
-    assert {answer.status for answer in answers} <= {303, 409}
-    for answer in answers:
-        if answer.status == 409:
-            held = answer.form_with("revision")
-            assert window.post(held.action, **held.fields).status == 303
+    PostedForm.objects.all().delete()  # as after their expiry
+    assert press(window, draft, fields).status == 303
     assert made() == ONCE
 
 
@@ -340,40 +263,14 @@ def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_who
 ):
     other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
     pages = [(window, sheet(window, draft)), (other, sheet(other, draft))]
-    start = Barrier(2, timeout=PATIENCE_S)
-
-    def go(page):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return press(page[0], draft, page[1])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(go, pages, timeout=PATIENCE_S))
+    answers = at_once(*[lambda page=page: press(page[0], draft, page[1]) for page in pages])
 
     assert [answer.status for answer in answers] == [303, 303]
     edition = Edition.objects.get()
     assert made() == ONCE
     late = other if edition.author_id == window.author.pk else window
     said = late.get(f"/admin/newsletters/{edition.issue_id}/").words
-    assert "before you pressed. Nothing was sent now; it goes out once." in said
-
-
-def test_who_presses_after_somebody_else_scheduled_it_is_told_that_it_waits(
-    window, new_author, draft, three_readers
-):
-    other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
-    mine, theirs = sheet(window, draft), sheet(other, draft)
-    press(other, draft, {**theirs, "when": "at", "at": tomorrow("UTC").local, "zone": "UTC"})
-
-    assert press(window, draft, mine).status == 303
-
-    edition = Edition.objects.get()
-    said = window.get(f"/admin/newsletters/{edition.issue_id}/").words
-    assert "Tomás Vale scheduled “Swifts leave" in said
-    assert "before you pressed. Nothing was sent now; it goes out once." in said
+    assert "Nothing was sent now" in said
 
 
 def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
@@ -385,7 +282,7 @@ def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
     page = press(window, draft, fields)
 
     assert page.status == 200
-    assert "Nothing was published. The draft was changed after you looked at it." in page.words
+    assert "changed after you looked" in page.words
     assert made() == NOTHING
     assert press(window, draft, sheet(window, draft)).status == 303
 
@@ -395,42 +292,16 @@ def test_words_that_change_between_the_look_and_the_claim_are_not_published(
 ):
     """The press has been looked at and waits for its seat; meanwhile somebody saves."""
     fields = sheet(window, draft)
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("SELECT FROM draft WHERE id = %s FOR UPDATE", [draft.pk])
-        with ThreadPoolExecutor(1) as pool:
-
-            def go():
-                try:
-                    return press(window, draft, fields)
-                finally:
-                    connection.close()
-
-            pressed = pool.submit(go)
-            until = time.monotonic() + PATIENCE_S
-            while not somebody_waits(cursor) and time.monotonic() < until:
-                pass
-            cursor.execute(
-                "UPDATE draft SET letter = 'Other words.', revision = revision + 1 WHERE id = %s",
-                [draft.pk],
-            )
-            cursor.execute("COMMIT")
-            page = pressed.result(timeout=PATIENCE_S)
+    with transaction.atomic():
+        Draft.objects.select_for_update().get(pk=draft.pk)
+        pressed = beside(lambda: press(window, draft, fields))
+        wait_until_somebody_waits()
+        Draft.objects.filter(pk=draft.pk).update(letter="Other words.", revision=F("revision") + 1)
+    page = pressed.result(PATIENCE_S)
 
     assert page.status == 200
-    assert "The draft was changed after you looked at it." in page.words
+    assert "changed after you looked" in page.words
     assert made() == NOTHING
-
-
-def test_after_the_saved_answer_has_expired_the_same_press_is_still_answered_303(
-    window, draft, three_readers
-):
-    fields = sheet(window, draft)
-    press(window, draft, fields)
-    PostedForm.objects.all().delete()
-
-    assert press(window, draft, fields).status == 303
-    assert made() == ONCE
 
 
 @pytest.mark.parametrize("expired", [False, True])
@@ -453,53 +324,11 @@ def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
     page = press(window, draft, {**fields, **otherwise})
 
     assert page.status == 422
-    assert "Nothing was sent now and nothing was changed." in page.words
     assert {**made(), "PostedForm": 1} == ONCE
     again = window.post("/admin/newsletters/write/", **page.form_with("issue").fields)
     fresh = Draft.objects.get(edition=None)
     assert again.answer["Location"] == f"/admin/newsletters/drafts/{fresh.pk}/"
     assert fresh.letter == LETTER
-
-
-def test_another_press_of_a_scheduled_draft_is_told_when_it_goes_out(window, draft, three_readers):
-    moment = tomorrow("UTC")
-    fields = sheet(window, draft, f"?when=at&at={moment.local}&zone=UTC")
-    press(window, draft, fields)
-
-    page = press(window, draft, {**fields, "content": "00" * 32})
-
-    assert page.status == 422
-    assert "This draft was already scheduled otherwise" in page.words
-    assert f"You scheduled it for {moment.words}: Swifts leave , version 1." in page.words
-    assert "ublished it" not in page.words
-    assert Edition.objects.get().control == "scheduled"
-
-
-def test_another_press_of_a_draft_that_was_called_back_is_told_so(window, draft, three_readers):
-    moment = tomorrow("UTC")
-    fields = sheet(window, draft, f"?when=at&at={moment.local}&zone=UTC")
-    press(window, draft, fields)
-    call_command("edition", "call-back", str(Edition.objects.get().issue_id))
-
-    page = press(window, draft, {**fields, "content": "00" * 32})
-
-    assert page.status == 422
-    assert "This draft was already scheduled otherwise, and called back" in page.words
-    assert "By now that version is called back." in page.words
-    assert "ublished" not in page.words
-
-
-def test_the_sheet_says_that_the_same_is_scheduled_and_not_that_it_was_published(
-    window, author, draft, three_readers
-):
-    press(window, draft, sheet(window, draft, f"?when=at&at={tomorrow('UTC').local}&zone=UTC"))
-
-    page = window.get(at(begun(author), "check"))
-
-    assert "These very words are scheduled for" in page.words
-    assert "These very words were published" not in page.words
-    issue = Edition.objects.get().issue_id
-    assert f'href="/admin/newsletters/{issue}/">See how it stands</a>' in page.html
 
 
 @pytest.mark.parametrize("answer_expired", [False, True])
@@ -518,7 +347,6 @@ def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_mo
     page = press(window, draft, fields)
 
     assert page.status == 422
-    assert "Its key was used for another form." in page.words
     assert made() == before
 
 
@@ -529,7 +357,6 @@ def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_mo
         {"revision": "9" * 500, "version": "\0"},
         {"when": "\0"},
         {"when": "at", "at": "9999-12-31T23:59", "zone": "America/New_York"},
-        {"when": "at", "at": "0001-01-01T00:00", "zone": "Pacific/Kiritimati"},
         {"when": "at", "at": "2026-10-25T07:30", "zone": "../../etc/passwd"},
     ],
 )
@@ -538,7 +365,7 @@ def test_nonsense_is_not_what_anybody_saw_before_and_after_publishing(
 ):
     fields = sheet(window, draft)
 
-    assert "Nothing was published." in press(window, draft, fields | nonsense).words
+    assert press(window, draft, fields | nonsense).status == 200
     assert made() == NOTHING
     assert press(window, draft, fields).status == 303
     assert press(window, draft, fields | nonsense).status == 422
@@ -548,9 +375,8 @@ def test_nonsense_is_not_what_anybody_saw_before_and_after_publishing(
 def test_a_press_without_the_drafts_own_key_publishes_nothing(window, draft, three_readers):
     fields = sheet(window, draft)
 
-    page = press(window, draft, {**fields, "idempotency_key": fresh_key()})
+    press(window, draft, {**fields, "idempotency_key": fresh_key()})
 
-    assert "The form came without the key of this draft." in page.words
     assert made() == NOTHING
 
 
@@ -559,15 +385,7 @@ def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, thr
     with connection.cursor() as cursor:
         for seat in seats(window.author.pk, draft.key):
             cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
-    with ThreadPoolExecutor(1) as pool:
-
-        def go():
-            try:
-                return press(window, draft, fields)
-            finally:
-                connection.close()
-
-        busy = pool.submit(go).result(timeout=PATIENCE_S)
+    busy = beside(lambda: press(window, draft, fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
 
@@ -579,34 +397,6 @@ def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, thr
     assert made() == ONCE
 
 
-def test_publishing_that_fails_half_way_leaves_the_draft_open(window, draft, three_readers):
-    fields = sheet(window, draft)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "ALTER TABLE delivery ADD CONSTRAINT nobody_called_cleo"
-            " CHECK (address <> 'cleo@posthouse.example')"
-        )
-    try:
-        assert press(window, draft, fields).status == 500
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE delivery DROP CONSTRAINT nobody_called_cleo")
-
-    assert made() == NOTHING
-    assert Draft.objects.get().edition is None
-    assert press(window, draft, fields).status == 303
-
-
-def test_with_nobody_confirmed_it_is_said_before_and_after(window, draft):
-    before = window.get(at(draft, "check"))
-    asked = window.get(at(draft, "publish"))
-    answer = press(window, draft, sheet(window, draft))
-
-    assert "This issue would go to nobody" in before.words
-    assert "Publish to nobody?" in asked.words
-    assert "This issue goes to nobody" in window.get(answer.answer["Location"]).words
-
-
 # --- At a time ------------------------------------------------------------------------------------
 
 THEN = "?when=at&at=2026-12-24T07%3A00&zone=Europe%2FLisbon"
@@ -614,7 +404,8 @@ THEN = "?when=at&at=2026-12-24T07%3A00&zone=Europe%2FLisbon"
 
 def test_a_draft_is_scheduled_for_a_time_in_a_zone(window, draft, three_readers):
     asked = window.get(at(draft, "publish") + THEN)
-    answer = press(window, draft, sheet(window, draft, THEN))
+    fields = sheet(window, draft, THEN)
+    answer = press(window, draft, fields)
 
     words = "Thu 24 Dec 2026, 07:00 Europe/Lisbon (07:00 UTC)"
     assert f"Starts {words}" in asked.words
@@ -623,36 +414,15 @@ def test_a_draft_is_scheduled_for_a_time_in_a_zone(window, draft, three_readers)
     edition = Edition.objects.get()
     assert (edition.control, edition.audience) == ("scheduled", 0)
     assert words in window.get(answer.answer["Location"]).words
-    assert press(window, draft, sheet_fields_again(draft, edition)).status == 303
+    assert press(window, draft, fields).status == 303
     assert Edition.objects.count() == 1
 
 
-def sheet_fields_again(draft: Draft, edition: Edition) -> dict[str, str]:
-    return {
-        "idempotency_key": draft.key,
-        "revision": str(draft.revision),
-        "content": bytes(edition.content_hash).hex(),
-        "version": "1",
-        "when": "at",
-        "at": "2026-12-24T07:00",
-        "zone": "Europe/Lisbon",
-        "which": "",
-    }
+def test_a_time_that_cannot_be_is_said_on_the_sheet(window, draft, three_readers):
+    page = window.get(at(draft, "publish") + "?when=at&at=2027-03-28T01%3A30&zone=Europe%2FLisbon")
 
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ("?when=at&at=2001-01-01T07%3A00&zone=UTC", "is past"),
-        ("?when=at&at=&zone=UTC", "No time is given"),
-        ("?when=at&at=2027-03-28T01%3A30&zone=Europe%2FLisbon", "does not exist"),
-    ],
-)
-def test_a_time_that_cannot_be_is_said_on_the_sheet(window, draft, three_readers, asked, sentence):
-    page = window.get(at(draft, "publish") + asked)
-
-    assert "Before it goes out" in page.words
-    assert sentence in page.words
+    assert "does not exist" in page.words
+    assert not page.has_form_with("revision")
 
 
 # --- The next version -----------------------------------------------------------------------------
@@ -674,59 +444,24 @@ def test_a_correction_goes_to_those_it_says(window, author, went_out):
     asked = window.get(at(nxt, "publish"))
     answer = press(window, nxt, sheet(window, nxt))
 
-    assert "Version 2 a correction of Swifts leave , of which 2 copies went out" in page.words
-    assert "Readers 2 those who were sent an earlier version" in page.words
-    assert "Version 1 is still being sent" in page.words
-    assert "Publish to 2 readers?" in asked.words
+    assert "2 copies went out" in page.words
+    assert "Readers 2 " in page.words
+    assert "2 readers?" in asked.words
     edition = Edition.objects.get(version=2)
     assert (edition.audience, edition.goes_to) == (2, "reached")
     assert answer.answer["Location"].endswith(f"/{went_out.issue_id}/?version=2")
 
 
-def test_a_correction_to_some_that_is_scheduled_is_asked_about_as_it_is(window, author, went_out):
-    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
-    whom = "It goes to those who were sent an earlier version by then"
-
-    page = window.get(at(nxt, "check"))
-    asked = window.get(at(nxt, "publish") + f"?when=at&at={tomorrow('UTC').local}&zone=UTC")
-
-    # What the script says while no time is named is the words of the server.
-    assert f'data-unsaid="{whom}, and can be called back until then."' in page.html
-    assert f"{whom}, and can be called back until then." in page.words
-    assert f"{whom}; the number is that of now." in asked.words
-    assert "Schedule it for 2 readers?" in asked.words
-    assert "everyone confirmed" not in page.words + asked.words
-
-
-def test_a_correction_to_some_who_have_all_left_does_not_deny_the_others(window, author, went_out):
-    Subscriber.objects.exclude(name="Cleo").update(state="unsubscribed", unsubscribed_at=Now())
-    nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
-
-    asked = window.get(at(nxt, "publish"))
-
-    assert "Publish to nobody?" in asked.words
-    assert "Nobody who was sent an earlier version is confirmed. It stands in" in asked.words
-    assert "No reader is confirmed" not in asked.words
-
-
 @pytest.mark.parametrize("chosen", ["in the draft", "for the issue", "nowhere"])
-def test_where_it_stands_with_nobody_confirmed_is_said_as_it_will_be(window, author, chosen):
+def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, chosen):
     issue = publish(
         author.pk, fresh_key(), letter("First"), hold_s=0, unlisted=chosen == "for the issue"
     ).edition.issue_id
     nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
 
-    asked = window.get(at(nxt, "publish"))
-
-    there = "" if chosen == "nowhere" else " for whoever has its address"
-    assert f"It would stand in the archive{there}. " in window.get(at(nxt, "check")).words
-    assert f"No reader is confirmed. It stands in the archive{there}. " in asked.words
-    said = press(window, nxt, sheet(window, nxt)).answer["Location"]
-    progress = window.get(said).words
-    assert f"It stands in the archive{there}." in progress
-    # The page itself says it in one place, where it may be changed.
-    assert progress.count("It stands in the archive") == 1
-    assert ("Unlisted for whoever has its address" in progress) is bool(there)
+    assert "whoever has its address" in window.get(at(nxt, "check")).words or chosen == "nowhere"
+    press(window, nxt, sheet(window, nxt))
+    assert Edition.objects.get(version=2).issue.unlisted is (chosen != "nowhere")
 
 
 def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(
@@ -745,7 +480,6 @@ def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_
     page = press(window, mine, fields)
 
     assert page.status == 200
-    assert "Nothing was published." in page.words
     mine.refresh_from_db()
     assert mine.edition is None
     assert Edition.objects.count() == 2
@@ -761,12 +495,10 @@ def test_where_publishing_takes_two_the_second_is_named_by_the_edition(
 ):
     set_in_the_admin(second_person=True)
     tomas = new_author("tomas", first_name="Tomás", last_name="Vale")
-    before = window.get(at(draft, "check"))
     approval.approve(draft.pk, tomas.pk, approval.hash_to_approve(draft))
 
     answer = press(window, draft, sheet(window, draft))
 
-    assert "Somebody else has to approve these words" in before.words
     assert answer.status == 303
     edition = Edition.objects.get()
     assert (edition.author, edition.approved_by) == (window.author, tomas)

@@ -1,78 +1,135 @@
-"""`manage.py publish` and its like: what is wrong is said in one sentence."""
+"""`manage.py publish` and its like: once for a key and a version, and what is wrong is said."""
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
-from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
-from delivery.models import Edition
-from tests.typed_commands import typed
+from delivery.models import Delivery, Edition
+from publishing.publish import publish
+from publishing.versions import still_going
+from tests.publishing.ledger import sent
+from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+UNKNOWN = "00000000-0000-0000-0000-000000000000"
+
 
 @pytest.fixture
-def manage(database_url, author):
-    """Run a command as a script does."""
-    return partial(typed, database_url)
+def text(tmp_path: Path) -> Path:
+    """A file with a letter."""
+    file = tmp_path / "letter.txt"
+    file.write_text("\ufeffThey have gone.\n")
+    return file
 
 
-def refused(done: subprocess.CompletedProcess[str], sentence: str) -> bool:
-    """It ended with this sentence alone, and nothing was published."""
-    return (
-        done.returncode == 1
-        and done.stderr.strip() == f"CommandError: {sentence}"
-        and not Edition.objects.exists()
+@pytest.fixture
+def first(author, three_readers) -> Edition:
+    """Version 1, to three readers."""
+    return publish(author.pk, "first", letter("Swifts"), hold_s=0).edition
+
+
+def script(*arguments: object) -> tuple[dict[str, Any], list[str]]:
+    """What the last line says, and what else is said."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command("publish", *map(str, arguments), stdout=out, stderr=err)
+    return json.loads(out.getvalue().splitlines()[-1]), err.getvalue().splitlines()
+
+
+def correct(first: Edition, text: Path, *arguments: object) -> tuple[dict[str, Any], list[str]]:
+    return script(
+        *("--title", "Swifts", "--author", "edith", "--text-file", text),
+        *("--issue", first.issue_id, *arguments),
     )
 
 
-def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(manage, tmp_path):
-    text = tmp_path / "letter.txt"
-    text.write_text("\ufeffThey have gone.\n")
-
-    done = manage("publish", "--title", "Swifts", "--author", "edith", "--text-file", str(text))
+def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(author, text):
+    told, _ = script(
+        "--title", "Swifts", "--author", "edith", "--text-file", text, "--preheader", "Quite."
+    )
 
     edition = Edition.objects.get()
-    assert edition.text_content == "They have gone.\n"
-    assert json.loads(done.stdout.splitlines()[-1])["issue"] == str(edition.issue_id)
+    assert (edition.text_content, edition.preheader) == ("They have gone.\n", "Quite.")
+    assert told["issue"] == str(edition.issue_id)
 
 
-def test_a_title_that_is_not_utf8_is_refused(manage):
-    done = manage("publish", "--title", b"a\xffb", "--text-file", "README.md")
+def test_an_option_makes_it_unlisted_and_the_key_stands_for_that(author, text):
+    asked = ("--title", "Swifts", "--author", "edith", "--text-file", text, "--idempotency-key")
+    (first, _), (again, _) = (script(*asked, "k", "--unlisted") for _ in range(2))
 
-    assert refused(done, "--title is 'a\\udcffb', which is not UTF-8; give UTF-8.")
-
-
-def test_an_author_who_is_not_utf8_is_refused(manage):
-    done = manage("publish", "--title", "T", "--author", b"\xff", "--text-file", "README.md")
-
-    assert refused(done, "--author is '\\udcff', which is not UTF-8; give UTF-8.")
+    assert (first["created"], again["created"]) == (True, False)
+    assert Edition.objects.get().issue.unlisted
+    with pytest.raises(CommandError, match="unlisted"):
+        script(*asked, "k")
 
 
-def test_a_file_that_never_ends_is_refused_once_it_is_longer_than_any_part(manage):
-    done = manage("publish", "--title", "T", "--html-file", "/dev/zero")
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--title", "a\udcffb", "--text-file", "README.md"), r"--title is 'a\\udcffb', which is"),
+        (("--title", "T", "--author", "\udcff", "--text-file", "README.md"), "--author is"),
+        (("--title", "T", "--html-file", "/dev/zero"), "larger than any part may be"),
+        (("--title", "T", "--author", "edith", "--text-file", "UTF-16"), "NUL"),
+        (("--title", "T", "--author", "edith", "--text-file", "LATIN"), "not UTF-8"),
+        (("--title", "T", "--text-file", "README.md", "--version", "2"), "--issue"),
+        (("--title", "T", "--text-file", "README.md", "--goes-to", "reached"), "--issue"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(author, tmp_path, arguments, named):
+    (tmp_path / "UTF-16").write_text("They have gone.", encoding="utf-16-le")
+    (tmp_path / "LATIN").write_text("Grüße", encoding="latin-1")
+    files = {name: tmp_path / name for name in ("UTF-16", "LATIN")}
 
-    assert refused(done, "/dev/zero is larger than any part may be (4,000,000 bytes).")
-
-
-def test_a_file_that_is_not_utf8_text_is_refused(manage, tmp_path):
-    utf_16 = tmp_path / "letter.txt"
-    utf_16.write_text("They have gone.", encoding="utf-16-le")
-    latin_1 = tmp_path / "brief.txt"
-    latin_1.write_text("Grüße", encoding="latin-1")
-
-    done = manage("publish", "--title", "T", "--author", "edith", "--text-file", str(utf_16))
-    assert refused(done, "This part holds a NUL character, which no mail can carry; remove it.")
-    done = manage("publish", "--title", "T", "--author", "edith", "--text-file", str(latin_1))
-    assert refused(done, f"{latin_1} is not UTF-8; save it as UTF-8 and try again.")
+    with pytest.raises(CommandError, match=named):
+        script(*(files.get(word, word) for word in arguments))
+    assert not Edition.objects.exists()
 
 
 @pytest.mark.parametrize("command", [("issue_status",), ("edition", "resume")])
-def test_a_version_of_thousands_of_digits_is_refused_in_our_own_words(manage, command):
-    done = manage(*command, "00000000-0000-0000-0000-000000000000", "--version", "9" * 5000)
+def test_a_version_of_thousands_of_digits_is_refused_in_our_own_words(db, command):
+    with pytest.raises(CommandError, match=f"^'{'9' * 39}…' is not a version"):
+        call_command(*command, UNKNOWN, "--version", "9" * 5000)
 
-    sentence = f"'{'9' * 39}…' is not a version; a whole number from 1 is expected."
-    assert refused(done, sentence)
+
+def test_a_correction_is_published_once_and_again_returns_what_is_there(first, text):
+    sent(first, "Ada", "Bram")
+    version_2 = ("--version", "2", "--goes-to", "reached")
+
+    made, about_the_first = correct(first, text, *version_2)
+    again, said = correct(first, text, *version_2)
+
+    told = {"issue": str(first.issue_id), "version": 2, "audience": 2}
+    assert (made, again) == ({**told, "created": True}, {**told, "created": False})
+    assert set(still_going(first.issue_id, 2, "reached")) <= set(about_the_first)
+    assert said == []
+    assert Edition.objects.get(version=2).goes_to == "reached"
+    assert Delivery.objects.filter(version=2).count() == 2
+
+    text.write_text("Third thoughts.\n")
+    other, said = correct(first, text, "--version", "2")
+    assert not other["created"]
+    assert len(said) == 2
+    assert Edition.objects.get(version=2).text_content == "They have gone.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--version", "3"), "no version 3 of “Swifts”"),
+        (("--version", "0"), "'0' is not a version"),
+        ((), "No version is named"),
+        (("--issue", "swifts", "--version", "2"), "'swifts' is not the id"),
+        (("--version", "2", "--goes-to", "reached"), "publish it to everyone"),
+        (("--version", "2", "--idempotency-key", "first"), "with other content"),
+    ],
+)
+def test_a_correction_that_cannot_be_published_is_refused(first, text, arguments, named):
+    with pytest.raises(CommandError, match=named):
+        correct(first, text, *arguments)
+    assert Edition.objects.count() == 1

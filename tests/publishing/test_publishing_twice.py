@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
@@ -15,15 +12,13 @@ from delivery.test_letter import TEST_ISSUE
 from idempotency.claim import seats
 from idempotency.models import PostedForm
 from publishing.models import Issue
-from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM, WindowOf
-from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-PATIENCE_S = 60
 
 
 def published():
@@ -38,14 +33,7 @@ def published():
     }
 
 
-ONE_TO_THREE = {
-    "Issue": 1,
-    "Edition": 1,
-    "Delivery": 3,
-    "Batch": 1,
-    "PostedForm": 1,
-    "LogEntry": 1,
-}
+ONE_TO_THREE = {"Issue": 1, "Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm": 1, "LogEntry": 1}
 NOTHING = dict.fromkeys(ONE_TO_THREE, 0)
 
 
@@ -61,22 +49,10 @@ def test_a_letter_is_published_to_every_confirmed_reader_and_the_author_is_told(
     assert ACCEPTED in page.words
     issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
-    assert "Swifts leave without saying goodbye" in page.words
     assert ACCEPTED not in window.get().words
-
-
-def test_readers_who_have_not_confirmed_get_nothing(window, three_readers):
-    for state in Subscriber.State:
-        SubscriberFactory(state=state, email=f"{state.value}@posthouse.example")
-
-    window.publish()
-
-    assert set(Delivery.objects.values_list("address", flat=True)) == {
-        "ada@posthouse.example",
-        "bram@posthouse.example",
-        "cleo@posthouse.example",
-        "confirmed@posthouse.example",
-    }
+    entry = LogEntry.objects.get()
+    assert (entry.user, entry.object_id) == (window.author, str(issue.pk))
+    assert entry.get_change_message() == "Published version 1 to 3 readers."
 
 
 def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_goes_to_nobody(
@@ -86,9 +62,7 @@ def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_g
 
     page = window.get()
     assert ACCEPTED in page.words
-    assert "This issue goes to nobody: there is no confirmed reader yet." in page.words
-    progress = window.get(f"/admin/newsletters/{written().get().pk}/")
-    assert "This issue went to nobody" in progress.words
+    assert "nobody" in page.words
     assert window.get(f"/archive/{written().get().slug}/").status == 200
 
 
@@ -122,33 +96,12 @@ def test_a_replay_leads_to_the_issue_of_its_own_form_and_not_to_the_newest(windo
     assert f"/admin/newsletters/{earlier.pk}/" in note
 
 
-def test_line_ends_make_no_other_letter(window, three_readers):
-    fields = window.open_form()
-    window.post(**fields)
-
-    again = {name: value.replace("\n", "\r\n") for name, value in fields.items()}
-
-    assert window.post(**again).status == 303
-    assert published() == ONE_TO_THREE
-
-
 def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_303(
     window, three_readers
 ):
     fields = window.open_form()
     windows = [window.another() for _ in range(20)]
-    start = Barrier(20, timeout=PATIENCE_S)
-
-    def post(window):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return window.post(**fields)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(post, windows, timeout=PATIENCE_S))
+    answers = at_once(*[lambda one=one: one.post(**fields) for one in windows])
 
     assert {answer.status for answer in answers} <= {303, 409}
     assert 303 in {answer.status for answer in answers}
@@ -167,23 +120,13 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     with connection.cursor() as cursor:  # others sit on every seat of this key
         for seat in seats(window.author.pk, fields["idempotency_key"]):
             cursor.execute("SELECT pg_advisory_lock(%s)", [seat])
-    with ThreadPoolExecutor(1) as pool:
-
-        def post():
-            try:
-                return window.post(**fields)
-            finally:
-                connection.close()
-
-        busy = pool.submit(post).result(timeout=PATIENCE_S)
+    busy = beside(lambda: window.post(**fields)).result(PATIENCE_S)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
 
     assert busy.status == 409
     assert busy.form_with("title").enctype == "multipart/form-data"
     assert busy.answer["Retry-After"] == "1"
-    assert "Still working on your first click" in busy.words
-    assert "looks again by itself in 1 second and" in busy.words
     assert 'data-look-again="1"' in busy.html
     held = busy.form_with("title")
     for name in ("title", "html_content", "text_content", "idempotency_key", "unlisted"):
@@ -203,8 +146,6 @@ def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothi
     page = window.post(**changed)
 
     assert page.status == 422
-    assert "This form was already published with other content" in page.words
-    assert "Nothing was sent now and nothing was changed." in page.words
     issue = written().get()
     assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
     assert "<del>" in page.html
@@ -226,78 +167,33 @@ def test_another_users_equal_key_is_another_key(window, new_author, three_reader
     assert Edition.objects.count() == 2
 
 
-@pytest.mark.parametrize(
-    ("key", "reason"),
-    [
-        ("", "The form came without an idempotency key."),
-        ("x" * 50, "The idempotency key has 50 characters."),
-        ("clé", "The idempotency key holds a character that is not printable ASCII."),
-    ],
-)
-def test_a_bad_key_gets_400_with_the_reason_and_the_words_in_a_form_with_a_good_one(
-    window, three_readers, key, reason
-):
+def test_a_bad_key_gets_400_with_the_words_in_a_form_with_a_good_one(window, three_readers):
     fields = window.open_form()
 
-    page = window.post(**{**fields, "idempotency_key": key})
+    page = window.post(**{**fields, "idempotency_key": "x" * 50})
 
     assert page.status == 400
-    assert reason in page.words
+    assert "50 characters" in page.words
     again = page.form_with("title").fields
     assert again["text_content"] == fields["text_content"]
     assert published() == NOTHING
     assert window.post(**again).status == 303
 
 
-def test_two_different_keys_get_400_with_the_reason(window, three_readers):
-    fields = window.open_form()
-
-    answer = window.client.post(
-        FORM, fields, secure=True, headers={"Idempotency-Key": "another one"}
-    )
-
-    assert answer.status_code == 400
-    assert "two different idempotency keys" in answer.content.decode()
-    assert published() == NOTHING
-
-
-def expire_saved_answers():
-    PostedForm.objects.all().delete()
-
-
-def test_after_the_saved_answer_has_expired_the_same_letter_is_still_answered_303(
+def test_after_the_saved_answer_has_expired_its_key_still_stands_for_its_letter(
     window, three_readers
 ):
     fields = window.open_form()
     window.post(**fields)
-    expire_saved_answers()
+    PostedForm.objects.all().delete()
 
+    other = window.post(**{**fields, "title": "Quite another title"})
+    assert other.status == 422
+    assert other.form_with("title").fields["title"] == "Quite another title"
+    assert published() == {**ONE_TO_THREE, "PostedForm": 0}
     assert window.post(**fields).status == 303
-
     assert published() == ONE_TO_THREE
     assert ACCEPTED in window.get().words
-
-
-def test_after_the_saved_answer_has_expired_other_words_still_get_422(window, three_readers):
-    fields = window.open_form()
-    window.post(**fields)
-    expire_saved_answers()
-
-    page = window.post(**{**fields, "title": "Quite another title"})
-
-    assert page.status == 422
-    assert page.form_with("title").fields["title"] == "Quite another title"
-    assert published() == {**ONE_TO_THREE, "PostedForm": 0}
-
-
-def test_a_title_that_differs_by_blanks_alone_is_called_the_same(window, three_readers):
-    fields = window.open_form()
-    window.post(**fields)
-
-    page = window.post(**{**fields, "title": f" {fields['title']}"})
-
-    assert page.status == 422
-    assert "They differ only in blanks around the title." in page.words
 
 
 def test_publishing_that_fails_half_way_leaves_nothing_and_the_key_is_free(window, three_readers):
@@ -314,17 +210,7 @@ def test_publishing_that_fails_half_way_leaves_nothing_and_the_key_is_free(windo
             cursor.execute("ALTER TABLE delivery DROP CONSTRAINT nobody_called_cleo")
 
     assert failed.status == 500
-    assert "published once, however often you press" in failed.words
     assert published() == NOTHING
     assert ACCEPTED not in window.get().words
     assert window.post(**fields).status == 303
     assert published() == ONE_TO_THREE
-
-
-def test_a_publication_stands_in_the_audit_trail_with_its_number_of_readers(window, three_readers):
-    window.publish()
-
-    entry = LogEntry.objects.get()
-    assert entry.user == window.author
-    assert entry.object_id == str(written().get().pk)
-    assert entry.get_change_message() == "Published version 1 to 3 readers."

@@ -6,13 +6,12 @@ import io
 import json
 import re
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, OutputWrapper
 from django.db import Error, IntegrityError, connection
 from django.db.models.functions import Now
 from django.test import Client
@@ -23,20 +22,21 @@ from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
 from delivery.queue import identity, scheduled
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import all_books
+from delivery.until_empty import Watch
+from delivery.worker import worker_from_settings
 from postmark_sandbox.server import SandboxServer
 from publishing import starting
 from publishing.actions import CannotDoThatError, applicable
 from publishing.actions import perform as perform_and_record
 from publishing.archive import public_editions
+from publishing.content import Content
 from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling import Moment, is_too_late, late_by, moment_of
+from publishing.scheduling import Moment, is_too_late, moment_of
 from publishing.starting import start_due
 from publishing.status import Status
 from publishing.versions import VersionRefusedError
 from subscribers.models import Subscriber
-from tests.delivery.copied_database import backup_of
-from tests.delivery.manage import Installation
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.scheduling_desk import (
     LISBON,
@@ -47,29 +47,12 @@ from tests.publishing.scheduling_desk import (
     tomorrow,
 )
 
-QUICK = {
-    "DELIVERY_HTTP_DEADLINE_S": "1",
-    "DELIVERY_LEASE_S": "1",
-    "DELIVERY_LOOKUP_AFTER_S": "0.2,0.5,2",
-    "DELIVERY_RETRY_BASE_S": "0.1",
-    "DELIVERY_RETRY_CAP_S": "1",
-}
-
 
 @pytest.fixture
 def newsroom(transactional_db: None, settings: Any) -> Newsroom:
     settings.DELIVERY_LEASE_S = 5.0
     settings.DELIVERY_BATCH_SIZE = 2
     return Newsroom()
-
-
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
 
 
 def copies(provider: SandboxServer) -> dict[str, int]:
@@ -105,7 +88,8 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
     assert edition.html_mail
     found = status(edition)
     assert found.state is EditionState.SCHEDULED
-    assert found.reason == f"Goes out {moment.words}, to everyone confirmed by then."
+    assert moment.words in found.reason
+    assert moment.words in progress_page(newsroom, edition)
     assert found.as_json() == {
         "issue": str(edition.issue_id),
         "version": 1,
@@ -115,9 +99,8 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
         ),
         "reason": found.reason,
     }
-    assert log_of(edition) == [
-        f"Scheduled version 1 for {moment.words}, to everyone confirmed by then."
-    ]
+    [line] = log_of(edition)
+    assert moment.words in line
     assert not start_due()
     assert rows_of(edition) == 0
     assert books(edition).balanced
@@ -170,17 +153,10 @@ def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> N
     later = moment_of(moment.utc + timedelta(hours=1), LISBON)
     with pytest.raises(KeyUsedForOtherContentError, match=f"for {moment.words[:16]}"):
         schedule(newsroom, at=later, key="once")
+    now = Content.written(first.title, first.html_content, first.text_content)
     with pytest.raises(KeyUsedForOtherContentError):
-        newsroom_now(newsroom, first, key="once")
+        publish(newsroom.author.pk, "once", now, hold_s=0)
     assert Edition.objects.filter(kind="newsletter").count() == 1
-
-
-def newsroom_now(newsroom: Newsroom, like: Edition, *, key: str) -> Edition:
-    """The same words, to go out at once."""
-    from publishing.content import Content
-
-    content = Content.written(like.title, like.html_content, like.text_content)
-    return publish(newsroom.author.pk, key, content, hold_s=0).edition
 
 
 # --- At its time ----------------------------------------------------------------------------------
@@ -208,14 +184,6 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     assert status(edition).state is EditionState.SUCCEEDED
     assert sorted(copies(provider).values()) == [1, 1, 1]
     assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
-
-
-def test_with_nobody_confirmed_it_stands_in_the_archive_all_the_same(newsroom: Newsroom) -> None:
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    assert start_due()
-    assert status(edition).state is EditionState.SUCCEEDED
-    assert public_editions().get() == edition
 
 
 def in_threads(*work: Any) -> list[threading.Thread]:
@@ -258,9 +226,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     assert len(log_of(edition)) == 2
 
 
-def test_killed_between_its_start_and_its_audience_nothing_has_happened(
-    newsroom: Newsroom,
-) -> None:
+def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
     its_time_came(edition)
@@ -299,9 +265,7 @@ def test_killed_between_its_start_and_its_audience_nothing_has_happened(
     assert books(edition).audience == 5
 
 
-def test_one_that_cannot_start_keeps_no_other_from_its_time(
-    newsroom: Newsroom,
-) -> None:
+def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
     its_time_came(stuck, ago_s=20)
@@ -340,23 +304,6 @@ def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
 SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("late_s", "words"),
-    [
-        (0, ""),
-        (59, ""),
-        (60, "1 minute"),
-        (3599, "59 minutes"),
-        (7199, "119 minutes"),
-        (7200, "2 hours"),
-        (172_799, "47 hours"),
-        (172_800, "2 days"),
-    ],
-)
-def test_how_late_it_is_in_words(late_s: int, words: str) -> None:
-    assert late_by(SEVEN, SEVEN + timedelta(seconds=late_s)) == words
-
-
 def test_too_late_is_later_than_the_setting_says() -> None:
     assert not is_too_late(SEVEN, SEVEN + timedelta(seconds=3600), 3600)
     assert is_too_late(SEVEN, SEVEN + timedelta(seconds=3601), 3600)
@@ -368,13 +315,8 @@ def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom)
     its_time_came(edition, ago_s=12 * 60 + 30)
     assert start_due()
     assert status(edition).state is EditionState.SENDING
-    said = (
-        "Version 1 went out by itself to 2 readers, 12 minutes late: no worker had started it "
-        "before."
-    )
-    assert log_of(edition)[1:] == [said]
-    page = progress_page(newsroom, edition)
-    assert "started 12 minutes late, because no worker had started it before." in page
+    assert "2 readers, 12 minutes late" in log_of(edition)[1]
+    assert "12 minutes late" in progress_page(newsroom, edition)
 
 
 def test_too_late_it_is_published_but_waits_for_a_person(
@@ -390,11 +332,8 @@ def test_too_late_it_is_published_but_waits_for_a_person(
     assert found.books.waiting == found.books.audience == 3
     edition.refresh_from_db()
     moment = Moment(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
-    started = moment_of(edition.published_at, LISBON)
-    assert found.reason == (
-        f"It was to go out {moment.words}, and no worker had started it before {started.words}. "
-        "Resume it to send it now, or cancel it."
-    )
+    assert moment.words in found.reason
+    assert moment_of(edition.published_at, LISBON).words in found.reason
     assert not newsroom.step()
     assert "was due 61 minutes before" in log_of(edition)[1]
     assert found.reason in progress_page(newsroom, edition)
@@ -403,24 +342,6 @@ def test_too_late_it_is_published_but_waits_for_a_person(
     newsroom.deliver_all()
     assert books(edition).sent == 3
     assert len(copies(provider)) == 3
-
-
-def test_too_late_it_may_be_cancelled_and_reached_nobody(newsroom: Newsroom) -> None:
-    newsroom.confirm(3)
-    edition = schedule(newsroom)
-    its_time_came(edition, ago_s=90_000)
-    start_due()
-    perform("cancel", edition, status(edition))
-    assert books(edition).withdrawn == 3
-    assert not public_editions().exists()
-
-
-def test_due_without_a_worker_it_says_so(newsroom: Newsroom) -> None:
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    reason = status(edition).reason
-    assert reason.startswith("Its time has come: ")
-    assert "No worker is running. None was ever heard from." in reason
 
 
 def progress_page(newsroom: Newsroom, edition: Edition) -> str:
@@ -451,34 +372,16 @@ def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
     assert status(edition).state is EditionState.SCHEDULED
 
 
-@pytest.mark.parametrize(
-    ("name", "done", "sentence"),
-    [
-        (
-            "call-back",
-            "Called back. It reached nobody. The issue is a draft again, with every word in it.",
-            "Called back. It reached nobody; its text stays for the next version.",
-        ),
-        (
-            "cancel",
-            "Cancelled. It reached nobody. The issue is a draft again, with every word in it.",
-            "Cancelled. It reached nobody; its text stays for the next version.",
-        ),
-    ],
-    ids=["call-back", "cancel"],
-)
-def test_it_is_called_off_before_its_time_and_stays_so(
-    newsroom: Newsroom, name: str, done: str, sentence: str
-) -> None:
+@pytest.mark.parametrize("name", ["call-back", "cancel"])
+def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name: str) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    assert perform(name, edition, status(edition)) == done
+    perform(name, edition, status(edition))
     its_time_came(edition)
     assert not start_due()
     assert starting.start_now(edition.pk) is None
     assert status(edition).state is EditionState.CANCELLED
     assert (books(edition).audience, rows_of(edition)) == (0, 0)
-    assert sentence in progress_page(newsroom, edition)
     assert not public_editions().exists()
 
 
@@ -493,30 +396,12 @@ def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> Non
     assert books(edition).waiting == 3
 
 
-def test_the_questions_state_the_readers_of_now(newsroom: Newsroom) -> None:
-    newsroom.confirm(3)
-    moment = tomorrow()
-    found = status(schedule(newsroom, at=moment))
-    asked = {action.name: action for action in applicable(found)}
-    assert asked["send-now"].question(found) == (
-        f"It goes out at once, to 3 readers confirmed now, and not only {moment.words}. There is "
-        "no hold: it cannot be called back any more."
-    )
-    assert asked["call-back"].question(found) == (
-        f"Nothing has left. It does not go out {moment.words}, and 3 readers confirmed now would "
-        "have got it. Its text stays for the next version."
-    )
-    assert [asked[name].words(found) for name in ("send-now", "call-back", "cancel")] == [
-        "Send to 3 readers now",
-        "Call back from 3 readers",
-        "Cancel for 3 readers",
-    ]
-
-
 def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    assert perform("send-now", edition, status(edition)) == "It goes out now, to 3 readers."
+    # However late it is, who sends it is not asked again.
+    its_time_came(edition, ago_s=90_000)
+    perform("send-now", edition, status(edition))
     with pytest.raises(CannotDoThatError):
         perform("send-now", edition, status(edition))
     its_time_came(edition)
@@ -525,46 +410,7 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     assert status(edition).state is EditionState.SENDING
 
 
-def test_a_person_who_sends_it_very_late_is_not_asked_again(newsroom: Newsroom) -> None:
-    newsroom.confirm(1)
-    edition = schedule(newsroom)
-    its_time_came(edition, ago_s=90_000)
-    assert starting.start_now(edition.pk) == 1
-    assert status(edition).state is EditionState.SENDING
-
-
-def test_the_command_line_does_the_same(newsroom: Newsroom) -> None:
-    newsroom.confirm(2)
-    first, second = schedule(newsroom, title="One"), schedule(newsroom, title="Two")
-    for edition, action, then in (
-        (first, "call-back", "cancelled"),
-        (second, "send-now", "sending"),
-    ):
-        printed = io.StringIO()
-        call_command("edition", action, str(edition.issue_id), stdout=printed, stderr=io.StringIO())
-        assert json.loads(printed.getvalue())["state"] == then
-
-
 # --- The desk -------------------------------------------------------------------------------------
-
-
-def test_the_list_says_when_and_nothing_that_is_not_so(newsroom: Newsroom) -> None:
-    newsroom.confirm(2)
-    moment = tomorrow()
-    edition = schedule(newsroom, at=moment)
-    newsroom.author.is_superuser = newsroom.author.is_staff = True
-    newsroom.author.save()
-    client = Client()
-    client.force_login(newsroom.author)
-    page = client.get("/admin/newsletters/issues/", secure=True).content.decode()
-    assert f"Goes out {moment.words}" in page
-    assert "0 of 0 sent" not in page
-    progress = progress_page(newsroom, edition)
-    assert f"Goes out {moment.words}, to everyone confirmed by then." in progress
-    assert "Published by" not in progress
-    assert "went to nobody" not in progress
-    sheet = client.get(f"/admin/newsletters/{edition.issue_id}/send-now/", secure=True)
-    assert "Send to 2 readers now?" in sheet.content.decode()
 
 
 def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) -> None:
@@ -579,7 +425,6 @@ def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) ->
     told = client.get(f"/admin/newsletters/{edition.issue_id}/progress.json", secure=True).json()
     text = told["page"]["text"]
     assert (text["audience"], text["count_waiting"]) == ("3", "3")
-    assert text["sum"] == "adds up; frozen when the issue was published"
     # What is shown once is shown again: no name in the page is without its text.
     assert set(re.findall('data-text="([^"]+)"', page)) <= set(text)
 
@@ -607,40 +452,6 @@ def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then
     assert sorted(copies(provider).values()) == [1] * 8
 
 
-def test_a_scheduled_correction_to_some_is_never_said_to_go_to_everyone(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    first = newsroom.publish(2)
-    newsroom.deliver_all()
-    newsroom.confirm(3, start=2)
-    moment, whom = tomorrow(), "those who were sent an earlier version"
-    correction = schedule(newsroom, at=moment, issue=first.issue_id, version=2, goes_to="reached")
-    assert status(correction).reason == f"Goes out {moment.words}, to {whom} by then."
-    page = progress_page(newsroom, correction)
-    assert f"Goes out {moment.words}, to {whom} by then." in page
-    client = Client()
-    client.force_login(newsroom.author)
-    desk = client.get("/admin/newsletters/issues/", secure=True).content.decode()
-    assert '<div class="small">2 readers as of now</div>' in desk
-
-
-def test_a_scheduled_correction_to_readers_who_all_left_says_so(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    first = newsroom.publish(2)
-    newsroom.deliver_all()
-    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to="reached")
-    Subscriber.objects.update(state="unsubscribed", unsubscribed_at=Now())
-    newsroom.confirm(3, start=2)
-    its_time_came(correction)
-    start_due()
-    page = progress_page(newsroom, correction)
-    assert books(correction).audience == 0
-    assert "This version went to nobody: whoever was sent an earlier one had left." in page
-    assert "Whoever was sent an earlier version had left when this was published." in page
-    assert "no confirmed reader" not in page
-
-
 def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -657,10 +468,7 @@ def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> N
     first = schedule(newsroom, at=moment)
     with pytest.raises(VersionRefusedError) as refused:
         schedule(newsroom, issue=first.issue_id, version=2)
-    assert str(refused.value) == (
-        f"Version 1 of “Swifts” waits for its time, {moment.words}; call it back before you "
-        "publish another."
-    )
+    assert moment.words in str(refused.value)
     perform("call-back", first, status(first))
     second = schedule(newsroom, issue=first.issue_id, version=2)
     assert second.version == 2
@@ -669,26 +477,24 @@ def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> N
 # --- Until nothing more happens -------------------------------------------------------------------
 
 
-def test_a_future_one_is_neither_waited_for_nor_counted(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str
+def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.publish(2)
     schedule(newsroom)
-    site = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
-    totals = site.last_line("deliver", "--until-empty")
-    assert (totals["editions"], totals["audience"], totals["sent"]) == (1, 2, 2)
+    assert until_empty() == (1, 2, 2)
+    due = schedule(newsroom, title="Martins")
+    its_time_came(due)
+    assert until_empty() == (1, 2, 2)
+    assert status(due).state is EditionState.SUCCEEDED
 
 
-def test_a_due_one_is_started_and_waited_for(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str
-) -> None:
-    newsroom.confirm(3)
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    site = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
-    totals = site.last_line("deliver", "--until-empty")
-    assert (totals["editions"], totals["audience"], totals["sent"]) == (1, 3, 3)
-    assert status(edition).state is EditionState.SUCCEEDED
+def until_empty() -> tuple[int, int, int]:
+    """How many editions a worker waited for, with how many readers and copies that were sent."""
+    watch = Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+    worker_from_settings(1, is_awaited=True).run(until=watch.nothing_more_will_happen)
+    totals = watch.totals().by_outcome()
+    return totals["editions"], totals["audience"], totals["sent"]
 
 
 # --- From a script --------------------------------------------------------------------------------
@@ -712,10 +518,7 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
     )
     answer, said = told(*options)
     assert (answer["created"], answer["audience"]) == (True, 0)
-    assert said.strip() == (
-        f"Scheduled. It goes out {moment.words}, to everyone confirmed by then. Until then it can "
-        "be called back."
-    )
+    assert moment.words in said
     edition = Edition.objects.get(kind="newsletter")
     its_time_came(edition)
     Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)
@@ -725,27 +528,20 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "words"),
     [
-        (["--zone", LISBON], "--zone is about a time; name it with --at."),
-        (["--second"], "--second is about a time; name it with --at."),
-        (
-            ["--at", "2020-01-01 07:00", "--first", "--second"],
-            "--first and --second are both given; the issue goes out once.",
-        ),
-        (["--at", "soon"], "“soon” is not a time; "),
-        (
-            ["--at", "2020-01-01 07:00", "--zone", LISBON],
-            "Wed 1 Jan 2020, 07:00 Europe/Lisbon",
-        ),
+        (["--zone", LISBON], "--zone is about a time"),
+        (["--second"], "--second is about a time"),
+        (["--at", "2020-01-01 07:00", "--first", "--second"], "both given"),
+        (["--at", "soon"], "“soon” is not a time"),
+        (["--at", "2020-01-01 07:00", "--zone", LISBON], "Wed 1 Jan 2020, 07:00 Europe/Lisbon"),
     ],
 )
 def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(
-    newsroom: Newsroom, options: list[str], sentence: str
+    newsroom: Newsroom, options: list[str], words: str
 ) -> None:
-    with pytest.raises(CommandError) as refused:
+    with pytest.raises(CommandError, match=words):
         told("--text-file", "README.md", "--author", newsroom.author.username, *options)
-    assert str(refused.value).startswith(sentence)
     assert not Edition.objects.filter(kind="newsletter").exists()
 
 
@@ -777,46 +573,6 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     assert rows_of(edition) == 0
 
 
-def test_what_went_out_after_the_backup_goes_to_nobody_twice(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str
-) -> None:
-    newsroom.confirm(3)
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    identity.notice()
-    with backup_of(database_url) as backup:
-        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
-        original.last_line("deliver", "--until-empty")
-        assert sorted(copies(provider).values()) == [1, 1, 1]
-        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
-        restored.last_line("deliver", "--until-empty", exit_code=3)
-
-        found = restored.last_line("reconcile")
-        assert (found["recorded"], found["reconciled"]) == (3, 1)
-        restored.last_line("deliver", "--until-empty")
-
-        assert sorted(copies(provider).values()) == [1, 1, 1]
-        stands = restored.last_line("issue_status", str(edition.issue_id))
-        assert (stands["state"], stands["audience"], stands["sent"]) == ("succeeded", 3, 3)
-        restored.run("audit")
-
-
-def test_what_had_not_gone_out_goes_out_once_it_is_reconciled(
-    newsroom: Newsroom, provider: SandboxServer, database_url: str
-) -> None:
-    newsroom.confirm(3)
-    edition = schedule(newsroom)
-    its_time_came(edition)
-    identity.notice()
-    with backup_of(database_url) as backup:
-        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
-        restored.last_line("deliver", "--until-empty", exit_code=3)
-        assert copies(provider) == {}
-        assert restored.last_line("reconcile")["reconciled"] == 1
-        restored.last_line("deliver", "--until-empty")
-        assert sorted(copies(provider).values()) == [1, 1, 1]
-
-
 def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -834,7 +590,3 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     assert found.reason == starting.WENT_OUT_BEFORE
     assert not newsroom.step()
     assert books(edition).waiting == 3
-
-
-def test_keys_belong_to_whoever_scheduled(newsroom: Newsroom) -> None:
-    assert schedule(newsroom, key="same") != schedule(Newsroom(), key="same")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.test import Client
 
 from delivery.models import Edition
@@ -14,9 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def sign_in(window, username="edith"):
-    return window.post(
-        f"/admin/login/?next={FORM}", username=username, password="a long password", next=FORM
-    )
+    window.client.force_login(get_user_model().objects.get_by_natural_key(username))
 
 
 def test_a_letter_posted_after_the_session_ended_is_in_the_form_after_signing_in(
@@ -31,7 +30,6 @@ def test_a_letter_posted_after_the_session_ended_is_in_the_form_after_signing_in
 
     assert sent_to_login.status == 302
     assert sent_to_login.answer["Location"] == f"/admin/login/?next={FORM}"
-    assert "You were signed out when you pressed the button. Nothing was published." in page.words
     kept = page.form_with("title").fields
     for name in (*LETTER, "idempotency_key"):
         assert kept[name] == fields[name]
@@ -56,6 +54,8 @@ def test_the_kept_letter_is_shown_until_it_is_published(window, three_readers):
     post_signed_out(window)
 
     window.client.head(FORM, secure=True)
+    # Something else can be written meanwhile.
+    assert shown(window, f"{FORM}?kept=")["title"] == ""
     first, second = shown(window), shown(window)
     assert first["text_content"] == second["text_content"] == LETTER["text_content"]
     assert first["idempotency_key"] == second["idempotency_key"]
@@ -83,7 +83,6 @@ def test_each_of_several_letters_posted_while_signed_out_is_kept(window, three_r
 
     page = window.get()
     assert page.form_with("title").fields["title"] == "Second words"
-    assert "Kept for you from when you were signed out: First words" in page.words
     address = f"{FORM}?kept={first['idempotency_key']}"
     assert f'href="{address}"' in page.html
     assert shown(window, address)["title"] == "First words"
@@ -92,8 +91,7 @@ def test_each_of_several_letters_posted_while_signed_out_is_kept(window, three_r
     page = window.get()
     again = page.form_with("title").fields
     assert (again["title"], again["idempotency_key"]) == ("Second words", second["idempotency_key"])
-    assert "First words" not in page.form_with("title").fields.values()
-    assert "Kept for you" not in page.words
+    assert address not in page.html
 
 
 def test_a_letter_that_is_not_needed_is_deleted_by_its_author_and_by_nobody_else(
@@ -108,9 +106,7 @@ def test_a_letter_that_is_not_needed_is_deleted_by_its_author_and_by_nobody_else
     assert shown(window)["idempotency_key"] == fields["idempotency_key"]
 
     assert window.post(delete.action, **delete.fields).status == 303
-    page = window.get()
-    assert "The text that was kept for you is deleted." in page.words
-    assert page.form_with("title").fields["text_content"] == ""
+    assert shown(window)["text_content"] == ""
 
 
 @pytest.mark.parametrize("key", ["", "\x00", "k" * 50, "unknown"])
@@ -118,37 +114,8 @@ def test_deleting_what_there_is_not_changes_nothing(window, key):
     post_signed_out(window)
 
     assert window.post(f"{FORM}kept/delete/", idempotency_key=key).status == 303
-
-    assert KeptForm.objects.count() == 1
-
-
-def test_looking_at_the_deletion_deletes_nothing(window):
-    post_signed_out(window)
-
     assert window.get(f"{FORM}kept/delete/").status == 405
 
-    assert KeptForm.objects.count() == 1
-
-
-def test_something_else_can_be_written_while_a_letter_is_kept(window, three_readers):
-    post_signed_out(window, title="Later")
-
-    page = window.get(f"{FORM}?kept=")
-    assert page.form_with("title").fields["title"] == ""
-    assert "Kept for you from when you were signed out: Later" in page.words
-    assert window.post(**{**page.form_with("title").fields, **LETTER}).status == 303
-
-    assert shown(window)["title"] == "Later"
-
-
-def test_the_same_form_posted_again_while_signed_out_is_kept_once_with_its_last_words(window):
-    fields = window.open_form()
-    window.post("/admin/logout/")
-    window.post(**fields)
-    window.post(**{**fields, "title": "Better words"})
-    sign_in(window)
-
-    assert shown(window)["title"] == "Better words"
     assert KeptForm.objects.count() == 1
 
 
@@ -166,7 +133,9 @@ def test_a_kept_letter_whose_key_was_used_for_other_words_takes_the_fresh_key_an
     fields = window.open_form()
     window.post(**fields)
     window.post("/admin/logout/")
-    window.post(**{**fields, "title": "Other words"})
+    window.post(**{**fields, "title": "Better words"})
+    window.post(**{**fields, "title": "Other words"})  # kept once, with its last words
+    assert KeptForm.objects.get().title == "Other words"
     sign_in(window)
 
     page = window.post(**shown(window))
@@ -225,17 +194,6 @@ def test_the_kept_letter_has_its_old_key_so_that_a_published_one_is_not_publishe
     assert Edition.objects.count() == 1
 
 
-def test_nobody_else_who_signs_in_there_sees_the_kept_letter(window, new_author):
-    new_author("tomas")
-    fields = window.open_form()
-    window.post("/admin/logout/")
-    window.post(**fields)
-
-    sign_in(window, "tomas")
-
-    assert LETTER["title"] not in window.get().html
-
-
 @pytest.mark.parametrize("writer", ["", "made up", None])
 def test_what_somebody_unknown_posts_is_not_kept(author, writer):
     stranger = WindowOf(None)
@@ -264,18 +222,9 @@ def test_a_form_older_than_the_session_comes_back_with_every_word_and_the_same_k
     page = Page(client.post(FORM, fields, secure=True, headers={"Referer": "https://testserver/"}))
 
     assert page.status == 403
-    assert "This form was older than your present session." in page.words
     again = page.form_with("title").fields
     for name in (*LETTER, "idempotency_key"):
         assert again[name] == fields[name]
     assert not Edition.objects.exists()
     answer = client.post(FORM, again, secure=True, headers={"Referer": "https://testserver/"})
     assert answer.status_code == 303
-
-
-def test_any_other_form_older_than_the_session_is_refused_in_a_sentence(author, settings):
-
-    page = Page(strict(author).post("/admin/logout/", secure=True))
-
-    assert page.status == 403
-    assert "This form is older than your present session. Nothing was changed." in page.words

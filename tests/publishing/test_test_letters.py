@@ -6,8 +6,6 @@ import hashlib
 import io
 import re
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from urllib.parse import unquote
 
 import pytest
@@ -26,7 +24,6 @@ from delivery.test_letter import NOBODY, TEST_ISSUE
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from postmark_sandbox.server import SandboxServer
 from publishing import drafts
 from publishing.draft_form import content_posted
 from publishing.drafts import Wording
@@ -40,17 +37,15 @@ from subscribers.erasing import erase
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 from subscribers.readers import RegisteredReaders
 from subscribers.record import record_of
-from tests.delivery.manage import Installation
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
+from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.letters import letter
-from tests.publishing.test_drafts_that_meet import wait_until_somebody_waits
 from tests.publishing.window_of import FORM, LETTER, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE_S = 60
 TEST = f"{FORM}test/"
 TO = "willa@elsewhere.example"
 JSON = {"Accept": "application/json"}
@@ -68,15 +63,6 @@ def credentials_are_set(settings):
     """The site knows the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER = USER
     settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
-
-
-@pytest.fixture
-def provider(settings):
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
 
 
 @pytest.fixture
@@ -101,6 +87,14 @@ def the_copy():
     return Delivery.objects.get(issue=TEST_ISSUE)
 
 
+def came_back(kind="HardBounce", **facts):
+    """The event of the only test letter's return."""
+    key = key_of(sent_as_tests().get(), NOBODY)
+    facts = {"Type": kind, "Email": TO, "ID": 4711, "Inactive": True, **facts}
+    record = "SpamComplaint" if kind == "SpamComplaint" else "Bounce"
+    return event(key, the_copy().provider_message_id, record_type=record, **facts)
+
+
 def the_letter():
     return marked_letter(sent_as_tests().get().version)
 
@@ -115,34 +109,30 @@ def items(sandbox):
 
 
 def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
-    window,
-    three_readers,
-    worker,
-    provider,
+    window, three_readers, worker, provider
 ):
     answer = window.post(TEST, **form())
     worker.deliver_all()
 
     number = sent_as_tests().get().version
-    assert answer.status == 303
-    assert answer.answer["Location"] == f"{TEST}{number}/"
+    assert (answer.status, answer.answer["Location"]) == (303, f"{TEST}{number}/")
     (item,) = items(provider)
     assert item["To"] == TO
     assert item["Subject"] == "[Test] Swifts leave without saying goodbye"
     assert item["MessageStream"] == "broadcast"
+    # For somebody who is not on the list fallbacks stand.
+    assert "Dear reader," in item["HtmlBody"]
+    assert "Dear reader," in item["TextBody"]
     assert (the_copy().outcome, the_copy().recipient_id) == ("sent", NOBODY)
     page = window.get(f"{TEST}{number}/")
-    assert re.search(r"Postmark accepted it at \d\d:\d\d:\d\d\.", page.words)
+    assert re.search(r"\d\d:\d\d:\d\d", page.words)
     assert TO in page.words
+    assert window.get(f"{TEST}4711/").status == 404
 
 
 @pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
 def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
-    window,
-    author,
-    worker,
-    provider,
-    posted,
+    window, author, worker, provider, posted
 ):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = content_of(
@@ -180,33 +170,15 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     ]
 
 
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_the_plain_form_without_a_text_part_sends_none(window, worker, provider, text):
-    window.post(TEST, **form(text_content=text))
-    window.publish(text_content=text)
+def test_the_plain_form_without_a_text_part_sends_none(window, worker, provider):
+    window.post(TEST, **form(text_content=" \n"))
+    window.publish(text_content=" \n")
     worker.deliver_all()
 
     (item,) = items(provider)
     assert "they have gone." in item["HtmlBody"]
     assert not item.get("TextBody")
     assert len(set(Edition.objects.values_list("content_hash", flat=True))) == 1
-
-
-def test_the_composer_without_a_text_part_sends_the_one_that_is_made(window, worker, provider):
-    window.post(TEST, **{**form(), **COMPOSED, "text_content": ""})
-    worker.deliver_all()
-
-    (item,) = items(provider)
-    assert item["TextBody"].startswith("Dear reader, they have gone.")
-
-
-def test_for_somebody_who_is_not_on_the_list_fallbacks_stand(window, worker, provider):
-    window.post(TEST, **form())
-    worker.deliver_all()
-
-    (item,) = items(provider)
-    assert "Dear reader," in item["HtmlBody"]
-    assert "Dear reader," in item["TextBody"]
 
 
 def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
@@ -221,17 +193,6 @@ def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_re
     }
 
 
-def test_two_tests_are_two_letters_of_one_issue(window, worker, provider):
-    window.post(TEST, **form())
-    window.post(TEST, **form(idempotency_key="another form"))
-    worker.deliver_all()
-
-    assert len(items(provider)) == 2
-    keys = {item["Metadata"]["delivery"] for item in items(provider)}
-    assert len(keys) == 2
-    assert {key.split(".")[0] for key in keys} == {TEST_ISSUE.hex}
-
-
 # --- Pressed twice --------------------------------------------------------------------------------
 
 
@@ -243,46 +204,20 @@ def test_pressing_twice_sends_one_and_is_answered_the_same(window):
     assert sent_as_tests().count() == 1
 
 
-def test_of_two_posts_at_once_one_sends(window):
-    windows = [window, window.another()]
-    start = Barrier(2, timeout=PATIENCE_S)
-
-    def press(one):
-        try:
-            connection.ensure_connection()
-            start.wait()
-            return one.post(TEST, **form())
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(press, windows, timeout=PATIENCE_S))
-
-    assert [answer.status for answer in answers] == [303, 303]
-    assert sent_as_tests().count() == 1
-
-
-def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second(
-    window, settings, database_url
-):
+def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second(window, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.2
 
     def press():
-        try:
-            return window.another().post(TEST, **form())
-        finally:
-            connection.close()
+        return window.another().post(TEST, **form())
 
-    with ThreadPoolExecutor(2) as pool:
-        with transaction.atomic():  # the first press is at work until this row is let go
-            get_user_model().objects.select_for_update().get(pk=window.author.pk)
-            first = pool.submit(press)
-            wait_until_somebody_waits(database_url)
-            busy = pool.submit(press).result(timeout=PATIENCE_S)
-        sent = first.result(timeout=PATIENCE_S)
+    with transaction.atomic():  # the first press is at work until this row is let go
+        get_user_model().objects.select_for_update().get(pk=window.author.pk)
+        first = beside(press)
+        wait_until_somebody_waits()
+        busy = beside(press).result(PATIENCE_S)
+    sent = first.result(PATIENCE_S)
 
     assert (sent.status, busy.status) == (303, 409)
-    assert "still at work; press again" in busy.words
     again = busy.form_with("test_email")
     answer = window.post(again.action, **again.fields)
     assert answer.answer["Location"] == sent.answer["Location"]
@@ -355,34 +290,28 @@ def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(w
 
 
 @pytest.mark.parametrize(
-    ("posted", "label", "sentence"),
+    ("posted", "field"),
     [
-        (form(title=""), "Title and subject", "The title is empty"),
-        (form(html_content="{{ nmae }}"), "HTML", "There is no merge field"),
-        (form(test_email=""), "Address for the test", "There is no address."),
-        (form(test_email="willa"), "Address for the test", "@-sign"),
-        (form(test_email="a@b.example, c@d.example"), "Address for the test", "@-sign"),
-        (form(test_email="a\x00@b.example"), "Address for the test", ""),
-        (form(**COMPOSED) | {"letter": "", "text_content": ""}, "Letter", "Both parts are empty"),
-        (form(**COMPOSED) | {"letter": "{{ nmae }}"}, "Letter", "There is no merge field"),
-        (form(**COMPOSED) | {"format": "rtf"}, "Format", "is no format"),
-        (form(**COMPOSED) | {"preheader": "two\nlines"}, "Preheader", "more than one line"),
+        (form(title=""), "title"),
+        (form(html_content="{{ nmae }}"), "html_content"),
+        (form(test_email=""), "test_email"),
+        (form(test_email="a@b.example, c@d.example"), "test_email"),
+        (form(test_email="a\x00@b.example"), "test_email"),
+        (form(**COMPOSED) | {"letter": "", "text_content": ""}, "letter"),
+        (form(**COMPOSED) | {"format": "rtf"}, "format"),
+        (form(**COMPOSED) | {"preheader": "two\nlines"}, "preheader"),
     ],
 )
-def test_a_flaw_is_named_and_every_word_comes_back(window, posted, label, sentence):
+def test_a_flaw_is_named_and_every_word_comes_back(window, posted, field):
     page = window.post(TEST, **posted)
 
     assert page.status == 200
-    assert "The test letter was not sent" in page.words
-    assert f"{label}: " in page.words
-    assert sentence in page.words
     again = page.form_with("test_email").fields
     for name in ("title", "text_content"):
         assert again[name] == posted[name]
-    assert not sent_as_tests().exists()
-
     said = window.client.post(TEST, posted, secure=True, headers=JSON)
-    assert said.json()["errors"]
+    assert set(said.json()["errors"]) == {field}
+    assert not sent_as_tests().exists()
 
 
 def test_without_a_key_nothing_is_sent(window):
@@ -442,9 +371,7 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
     page = window.post(TEST, **form(next="/admin/newsletters/issues/"))
 
     assert page.answer["Location"] == "/admin/newsletters/issues/"
-    home = window.get(FORM)
-    assert "The test letter is on its way." in home.words
-    assert f'href="{TEST}{sent_as_tests().get().version}/"' in home.html
+    assert f'href="{TEST}{sent_as_tests().get().version}/"' in window.get(FORM).html
 
 
 @pytest.mark.parametrize("is_a_script", [True, False])
@@ -469,18 +396,16 @@ def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_scr
     page = window.get(address)
     assert page.status == 200
     assert composer not in page.html
-    assert "Your letter stands where you pressed the button" in page.words
 
 
-@pytest.mark.parametrize("named", ["", "x", "../../log/", str(uuid.UUID(int=7))])
+@pytest.mark.parametrize("named", ["../../log/", str(uuid.UUID(int=7))])
 def test_its_page_leads_to_no_draft_that_is_not_there(window, named):
     address = window.post(TEST, **form()).answer["Location"]
 
     page = window.get(f"{address}?draft={named}")
 
     assert page.status == 200
-    assert "Back to the letter" not in page.words
-    assert "Your letter stands where you pressed the button" in page.words
+    assert f"{FORM}drafts/" not in page.html
 
 
 @pytest.mark.parametrize(
@@ -507,20 +432,9 @@ def test_a_script_is_told_where_to_look_and_how_it_stands(window, worker):
     address = said.json()["address"]
     stands = window.client.get(address, secure=True, headers=JSON).json()
     assert (stands["outcome"], stands["settled"], stands["to"]) == ("waiting", False, TO)
-    assert stands["sentence"].startswith("Waiting for a worker")
     worker.deliver_all()
     stands = window.client.get(address, secure=True, headers=JSON).json()
     assert (stands["outcome"], stands["settled"]) == ("sent", True)
-
-
-def test_a_script_is_told_the_flaws_by_field(window):
-    said = window.client.post(TEST, form(title="", test_email=""), secure=True, headers=JSON)
-
-    assert set(said.json()["errors"]) == {"title", "test_email"}
-
-
-def test_a_letter_that_is_not_there_is_404(window):
-    assert window.get(f"{TEST}4711/").status == 404
 
 
 # --- How it stands --------------------------------------------------------------------------------
@@ -538,39 +452,32 @@ def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
     assert the_letter().sentence == "Not sent: On the list of addresses that may not be mailed."
 
 
-@pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced"])
-def test_only_the_suppression_list_counts_and_not_how_a_reader_stands(window, worker, state):
-    SubscriberFactory(email=TO, state=state)
+def test_only_the_suppression_list_counts_and_not_how_a_reader_stands(window, worker):
+    SubscriberFactory(email=TO, state="unsubscribed")
     window.post(TEST, **form())
     worker.deliver_all()
 
     assert the_letter().outcome == "sent"
-    assert Subscriber.objects.get().state == state
+    assert Subscriber.objects.get().state == "unsubscribed"
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    "fault",
     [
-        ({"kind": "item_error", "code": 400}, "Postmark refused it:"),
-        ({"kind": "item_error", "code": 300}, "Postmark refused it:"),
-        ({"kind": "unauthorized_401"}, "Postmark refused it:"),
-        ({"kind": "whole_422", "code": 400}, "Postmark refused it:"),
+        {"kind": "item_error", "code": 400},
+        {"kind": "item_error", "code": 300},
+        {"kind": "unauthorized_401"},
+        {"kind": "whole_422", "code": 400},
     ],
 )
 def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
-    window,
-    worker,
-    provider,
-    fault,
-    words,
+    window, worker, provider, fault
 ):
     provider.sandbox.set_fault(calls=None, **fault)
     window.post(TEST, **form())
     worker.deliver_all()
 
-    stands = the_letter()
-    assert (stands.outcome, stands.is_settled) == ("failed", True)
-    assert stands.sentence.startswith(words)
+    assert (the_letter().outcome, the_letter().is_settled) == ("failed", True)
     assert sent_as_tests().get().control == "running"
     assert not all_books(open_only=True)
     assert not held_back_on_request()
@@ -591,7 +498,7 @@ def test_a_lost_answer_is_asked_about_and_found(window, worker, provider):
     provider.sandbox.set_fault("accept_then_close", calls=1)
     window.post(TEST, **form())
     worker.deliver_all()
-    assert "Postmark is being asked" in the_letter().sentence
+    assert the_letter().outcome == "unknown"
 
     worker.let_time_pass(61)
     worker.deliver_all()
@@ -600,12 +507,7 @@ def test_a_lost_answer_is_asked_about_and_found(window, worker, provider):
     assert len(items(provider)) == 1
 
 
-def test_what_was_never_accepted_goes_again_whatever_the_policy(
-    window,
-    worker,
-    provider,
-    settings,
-):
+def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, provider, settings):
     settings.DELIVERY_UNKNOWN_POLICY = "hold"
     provider.sandbox.set_fault("reset", calls=1)
     window.post(TEST, **form())
@@ -616,15 +518,6 @@ def test_what_was_never_accepted_goes_again_whatever_the_policy(
 
     assert the_letter().outcome == "sent"
     assert len(items(provider)) == 1
-
-
-def test_what_is_put_off_says_why_and_when(window, worker, provider):
-    provider.sandbox.set_fault("maintenance_503", calls=1)
-    window.post(TEST, **form())
-    worker.step()
-
-    assert the_letter().sentence.startswith("Put off: ")
-    assert "It is tried again at" in the_letter().sentence
 
 
 # --- Nobody else is touched -----------------------------------------------------------------------
@@ -660,27 +553,20 @@ def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_read
     assert not ConsentRecord.objects.exists()
 
 
-@pytest.mark.parametrize("kind", ["HardBounce", "SpamComplaint", "SoftBounce"])
+@pytest.mark.parametrize("kind", ["HardBounce", "SpamComplaint"])
 @pytest.mark.parametrize("by", ["metadata", "tag"])
 def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
-    window, worker, provider, kind, by
+    window, worker, settings, kind, by
 ):
+    settings.DELIVERY_SURGE_BOUNCES_LEAST = 1
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
     worker.deliver_all()
-    edition, message = sent_as_tests().get(), the_copy().provider_message_id
-    told = event(
-        key_of(edition, NOBODY) if by == "metadata" else "",
-        message,
-        record_type="SpamComplaint" if kind == "SpamComplaint" else "Bounce",
-        Type=kind,
-        Email=TO,
-        ID=4711,
-        Inactive=kind != "SoftBounce",
-        Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "",
-    )
+    edition = sent_as_tests().get()
+    told = came_back(kind, Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "")
     if by == "tag":
         del told["Metadata"]
+    before = the_letter().sentence
 
     assert post(told) == 200
 
@@ -689,38 +575,20 @@ def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
     assert not Suppression.objects.exists()
     assert not Bounce.objects.exists()
     assert ProviderEvent.objects.get().applied_at is not None
-    said = "called spam" if kind == "SpamComplaint" else "came back"
-    assert said in the_letter().sentence
+    assert the_letter().sentence != before
     assert sent_as_tests().get().control == "running"
     assert not breaches_of([edition.pk])
-
-
-def test_a_surge_of_returned_tests_pauses_nothing(window, worker, settings):
-    settings.DELIVERY_SURGE_BOUNCES_LEAST = 1
-    window.post(TEST, **form())
-    worker.deliver_all()
-    post(
-        event(
-            key_of(sent_as_tests().get(), NOBODY),
-            the_copy().provider_message_id,
-            record_type="Bounce",
-            Type="HardBounce",
-            Email=TO,
-            ID=1,
-        )
-    )
-
-    assert sent_as_tests().get().control == "running"
 
 
 def test_a_delivery_is_told_of_the_test(window, worker):
     window.post(TEST, **form())
     worker.deliver_all()
+    before = the_letter().sentence
     post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
 
     provider_event.apply_pending()
 
-    assert "the receiving server took it" in the_letter().sentence
+    assert the_letter().sentence != before
 
 
 def test_the_books_balance_and_reconciling_finds_nothing(window, worker, provider):
@@ -731,16 +599,6 @@ def test_the_books_balance_and_reconciling_finds_nothing(window, worker, provide
     said = io.StringIO()
     call_command("reconcile", stdout=said, stderr=io.StringIO())
     call_command("audit", stdout=said, stderr=io.StringIO())
-
-
-def test_until_empty_sends_it_and_counts_it(window, provider, database_url):
-    window.post(TEST, **form())
-
-    counts = Installation(provider.url, DATABASE_URL=database_url).last_line(
-        "deliver", "--until-empty"
-    )
-
-    assert (counts["audience"], counts["sent"], counts["waiting"]) == (1, 1, 0)
 
 
 def test_after_a_restored_backup_no_number_is_given_twice(window, worker):
@@ -789,14 +647,7 @@ def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker)
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
     worker.deliver_all()
-    told = event(
-        key_of(sent_as_tests().get(), NOBODY),
-        the_copy().provider_message_id,
-        record_type="Bounce",
-        Type="HardBounce",
-        Email=TO,
-        ID=1,
-    )
+    told = came_back()
     erase(reader.pk)
 
     assert post(told) == 200
@@ -819,38 +670,19 @@ def test_the_plain_form_has_the_field_with_the_authors_own_address(author, windo
 
 
 def test_signed_out_meanwhile_the_letter_is_kept(window):
-    fields = {**window.open_form(), "test_email": TO}
+    plain = {**window.open_form(), "test_email": TO}
+    composers = window.get(f"{FORM}write/").form_with("letter").fields | COMPOSED
     window.client.logout()
 
-    answer = window.post(TEST, **fields)
-
-    assert answer.status == 302
-    window.client.force_login(window.author)
-    assert window.get(TEST).answer["Location"] == FORM
-    assert window.get().form_with("title").fields["title"] == fields["title"]
-
-
-def test_signed_out_meanwhile_the_composers_letter_is_a_draft(window):
-    fields = {**window.get(f"{FORM}write/").form_with("letter").fields, **COMPOSED}
-    window.client.logout()
-
-    answer = window.post(TEST, **{**fields, "test_email": TO})
+    assert window.post(TEST, **plain).status == 302
+    answer = window.post(TEST, **{**composers, "test_email": TO})
 
     kept = Draft.objects.get()
     assert kept.letter == COMPOSED["letter"]
     assert f"{FORM}drafts/{kept.pk}/" in unquote(answer.answer["Location"])
-
-
-def test_signed_out_over_what_is_wrong_the_letter_is_kept_too(window):
-    composers = window.post(TEST, **{**form(test_email=""), **COMPOSED}).form_with("test_email")
-    plain = window.post(TEST, **form(test_email="")).form_with("test_email")
-    window.client.logout()
-
-    for refused in (composers, plain):
-        assert window.post(refused.action, **refused.fields).status == 302
-
-    assert Draft.objects.get().letter == COMPOSED["letter"]
-    assert KeptForm.objects.get().title == LETTER["title"]
+    window.client.force_login(window.author)
+    assert window.get(TEST).answer["Location"] == FORM
+    assert window.get().form_with("title").fields["title"] == plain["title"]
 
 
 def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
@@ -891,11 +723,10 @@ def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window
 
 
 def test_what_is_longer_than_any_letter_is_not_rendered(window):
-    # Rendering so much Markdown would take longer than any test may.
-    words = {**COMPOSED, "letter": "a\n" * 5_000_000}
+    words = {**COMPOSED, "letter": "a\n" * 150_000}
 
     answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)
 
     assert answer.status == 200
-    assert "This part has 10,000,000 characters; at most 250,000 are possible." in answer.words
+    assert "300,000 characters; at most 250,000 " in answer.words
     assert not sent_as_tests()

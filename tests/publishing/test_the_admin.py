@@ -34,14 +34,6 @@ def test_both_sheets_have_the_same_tokens():
     assert tokens_of("homing.css") == tokens_of("homing-admin.css")
 
 
-def test_the_admin_wears_its_sheet_and_leads_to_the_desk(operator):
-    page = operator.get("/admin/")
-
-    assert "homing-admin.css" in page.html
-    assert "homing.css" not in page.html
-    assert 'href="/admin/newsletters/issues/"' in page.html
-
-
 @pytest.mark.parametrize(
     ("permission", "shown"),
     [
@@ -70,17 +62,11 @@ def test_the_newsletter_is_one_page_that_can_be_changed(operator):
     changed = {**form.fields, "name": "The Hedgerow Almanack", "time_zone": "Europe/Lisbon"}
     assert operator.post(f"{NEWSLETTER}1/change/", **changed).status == 302
 
+    refused = operator.post(f"{NEWSLETTER}1/change/", **{**changed, "time_zone": "Lisbon"})
+    assert "Europe/Lisbon" in refused.words
+
     newsletter = Newsletter.objects.get()
     assert (newsletter.name, newsletter.time_zone) == ("The Hedgerow Almanack", "Europe/Lisbon")
-
-
-def test_a_time_zone_that_there_is_not_is_refused_with_an_example(operator):
-    operator.get(NEWSLETTER)
-    form = operator.get(f"{NEWSLETTER}1/change/").form_with("tagline")
-
-    page = operator.post(f"{NEWSLETTER}1/change/", **{**form.fields, "time_zone": "Lisbon"})
-
-    assert "“Lisbon” is not a time zone; a name such as Europe/Lisbon is expected." in page.words
 
 
 def test_no_second_newsletter_is_added_and_the_one_is_never_deleted(operator):
@@ -96,17 +82,6 @@ def test_authors_are_managed_and_the_log_is_only_read(operator):
     assert operator.get("/admin/admin/logentry/add/").status == 403
 
 
-def test_a_wrong_password_is_told_in_the_dress_of_the_site(operator):
-    stranger = WindowOf(None)
-
-    page = stranger.post("/admin/login/", username="ola", password="wrong")
-
-    assert page.status == 200
-    assert 'role="alert"' in page.html
-    assert "Sign in" in page.words
-    assert "homing.css" in page.html
-
-
 def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(operator):
     stranger = WindowOf(None)
     login = {"username": "ola", "password": "a long password"}
@@ -116,17 +91,7 @@ def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(operat
 
     assert there.answer["Location"] == "/admin/newsletters/issues/"
     assert elsewhere.answer["Location"] == "/admin/"
-
-
-def test_a_sign_in_that_leads_nowhere_else_leads_to_a_page_that_everybody_may_see(new_author):
-    new_author("ines", "view_newsletter")
-    window = WindowOf(None)
-
-    answer = window.post(
-        "/admin/login/", username="ines", password="a long password", next="//evil.example"
-    )
-
-    assert window.get(answer.answer["Location"]).status == 200
+    assert WindowOf(None).post("/admin/login/", username="ola", password="wrong").status == 200
 
 
 def test_who_lacks_staff_status_cannot_sign_in_and_the_page_says_what_is_needed(new_author):
@@ -137,4 +102,4 @@ def test_who_lacks_staff_status_cannot_sign_in_and_the_page_says_what_is_needed(
     page = WindowOf(None).post("/admin/login/", username="ines", password="a long password")
 
     assert page.status == 200
-    assert "To sign in, an account needs staff status, also an author’s" in page.words
+    assert "sessionid" not in page.answer.cookies

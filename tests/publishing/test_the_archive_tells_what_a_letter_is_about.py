@@ -33,18 +33,10 @@ def test_it_is_the_first_paragraph_that_says_something(html):
 def test_a_letter_of_text_alone_is_told_by_its_text():
     text = FIRST.replace(" and", "\n and")
     assert summary_of(" ", f"Dear {{{{ name|reader }}}},\n\n{text}\n") == FIRST
-
-
-def test_a_letter_of_pictures_alone_is_told_by_its_text():
     assert summary_of('<p><img src="https://example.org/a.png"></p>', FIRST) == FIRST
-
-
-def test_what_is_short_throughout_is_told_whole():
     assert summary_of("<p>Dear you,</p><p>come.</p>", "") == "Dear you, come."
-
-
-def test_mark_up_that_is_shown_as_words_stays_words():
     assert summary_of("<p>a &lt;b&gt; &amp; c</p>", "") == "a <b> & c"
+    assert summary_of(f"<p>{FIRST}</p>", "", "{{ name }}") == FIRST
 
 
 def test_a_long_paragraph_ends_at_a_sentence_or_else_between_two_words():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from delivery.models import Alarm, Edition
-from publishing.history import Happened, in_order, words_of
+from delivery.models import Edition
+from publishing.history import words_of
 from publishing.publish import publish
 from tests.publishing.ledger import in_doubt
 from tests.publishing.letters import letter
@@ -71,8 +71,6 @@ def test_every_version_has_its_own_and_what_is_about_the_issue_stands_with_all()
     ("kept", "words"),
     [
         ("Looked at the alarms, version 2.", "Edith: looked at the alarms"),
-        # As it was kept once.
-        ("Looked at the alarms of, version 2.", "Edith: looked at the alarms"),
         (
             "Downloaded the waiting readers of version 2 as CSV.",
             "Edith: downloaded the waiting readers as CSV",
@@ -86,21 +84,3 @@ def test_every_version_has_its_own_and_what_is_about_the_issue_stands_with_all()
 def test_without_its_version_it_is_a_sentence_and_stands_with_that_version_alone(kept, words):
     assert words_of(kept, "Edith", 2) == words
     assert words_of(kept, "Edith", 1) == ""
-
-
-def test_that_somebody_looked_at_the_alarms_or_took_its_readers_stands_there(window, edition):
-    Alarm.objects.create(edition=edition, kind="surge", about="", sentence="Too many bounces.")
-    form = window.get("/admin/newsletters/issues/").form_with("up_to")
-    window.post(form.action, **form.fields)
-    b"".join(window.get(address(edition, "readers.csv?outcome=waiting")).answer.streaming_content)
-
-    assert happened(window.get(address(edition)))[:2] == [
-        "Edith Marlow: downloaded the waiting readers as CSV",
-        "Edith Marlow: looked at the alarms",
-    ]
-
-
-def test_the_newest_is_first():
-    early, late = Happened(NOW, "early"), Happened(NOW + timedelta(seconds=1), "late")
-
-    assert in_order([early, late]) == [late, early]

@@ -30,74 +30,36 @@ LOG = "/admin/newsletters/log/"
 # --- The sentence ---------------------------------------------------------------------------------
 
 
+DROPPED = "dropped the copies of version 2 of It from the command line"
+
+
 @pytest.mark.parametrize(
-    ("kept", "thing", "sentence"),
+    ("kept", "sentence"),
     [
-        ("Published version 1 to 3 readers.", "Herons", "published Herons to 3 readers"),
-        (
-            "Published version 2 to everyone confirmed: 3 readers, unlisted.",
-            "Herons",
-            "published version 2 of Herons to everyone confirmed: 3 readers, unlisted",
-        ),
-        ("Resumed, version 1.", "Herons", "resumed Herons"),
-        ("Sent to the missed, version 2.", "Herons", "sent to the missed version 2 of Herons"),
-        (
-            "Paused from the command line, version 1.",
-            "Herons",
-            "paused Herons from the command line",
-        ),
-        (
-            "Version 1 went out by itself at its time, to 3 readers.",
-            "Herons",
-            "scheduled Herons, which went out by itself at its time, to 3 readers",
-        ),
-        (
-            "Version 2 went out by itself to 3 readers, 12 minutes late.",
-            "Herons",
-            "scheduled version 2 of Herons, which went out by itself to 3 readers, 12 minutes late",
-        ),
-        ("Looked at the alarms, version 1.", "Herons", "looked at the alarms of Herons"),
-        (
-            "Dropped the copies from the command line, version 1.",
-            "Herons",
-            "dropped the copies of Herons from the command line",
-        ),
-        (
-            "Dropped the copies from the command line, version 2.",
-            "Herons",
-            "dropped the copies of version 2 of Herons from the command line",
-        ),
-        (
-            "Looked at the alarms of, version 2.",
-            "Herons",
-            "looked at the alarms of version 2 of Herons",
-        ),
-        (
-            "Downloaded all readers of version 1 as CSV.",
-            "Herons",
-            "downloaded all readers of Herons as CSV",
-        ),
-        (
-            "Downloaded the waiting readers of version 2 as CSV.",
-            "Herons",
-            "downloaded the waiting readers of version 2 of Herons as CSV",
-        ),
-        ("Made unlisted.", "Herons", "made Herons unlisted"),
-        ("Imported, asking each reader to confirm.", "fair.csv",
-         "imported fair.csv, asking each reader to confirm"),
-        ("Uploaded to be checked.", "fair.csv", "uploaded fair.csv to be checked"),
-        ("Dropped; nobody was imported.", "fair.csv", "dropped fair.csv; nobody was imported"),
-        ("Downloaded the record.", "reader 12", "downloaded the record of reader 12"),
-        ("Downloaded the list of readers as CSV.", "", "downloaded the list of readers as CSV"),
-        ("Erased.", "reader 12", "erased reader 12"),
-        ("Added.", "the account ines", "added the account ines"),
-        ("Changed Name and Tagline.", "the group", "changed Name and Tagline of the group"),
-        ("Something that nobody thought of.", "Herons", "something that nobody thought of: Herons"),
-        ("DNS was looked at.", "Herons", "DNS was looked at: Herons"),
+        ("Published version 1 to 3 readers.", "published It to 3 readers"),
+        ("Published version 2 to all: 3 readers.", "published version 2 of It to all: 3 readers"),
+        ("Resumed, version 1.", "resumed It"),
+        ("Sent to the missed, version 2.", "sent to the missed version 2 of It"),
+        ("Paused from the command line, version 1.", "paused It from the command line"),
+        ("Version 1 went out by itself, late.", "scheduled It, which went out by itself, late"),
+        ("Version 2 went out by itself.", "scheduled version 2 of It, which went out by itself"),
+        ("Looked at the alarms of, version 2.", "looked at the alarms of version 2 of It"),
+        ("Looked at the alarms, version 1.", "looked at the alarms of It"),
+        ("Downloaded all readers of version 1 as CSV.", "downloaded all readers of It as CSV"),
+        ("Dropped the copies from the command line, version 2.", DROPPED),
+        ("Made unlisted.", "made It unlisted"),
+        ("Imported, asking each to confirm.", "imported It, asking each to confirm"),
+        ("Uploaded to be checked.", "uploaded It to be checked"),
+        ("Dropped; nobody was imported.", "dropped It; nobody was imported"),
+        ("Downloaded the record.", "downloaded the record of It"),
+        ("Added.", "added It"),
+        ("Changed Name and Tagline.", "changed Name and Tagline of It"),
+        ("Something that nobody thought of.", "something that nobody thought of: It"),
+        ("DNS was looked at.", "DNS was looked at: It"),
     ],
-)  # fmt: skip
-def test_the_thing_stands_in_its_place(kept: str, thing: str, sentence: str) -> None:
-    assert str(said(kept, thing)) == sentence
+)
+def test_the_thing_stands_in_its_place(kept: str, sentence: str) -> None:
+    assert str(said(kept, "It")) == sentence
 
 
 def test_a_title_that_looks_like_one_of_our_sentences_is_only_a_title() -> None:
@@ -179,7 +141,7 @@ def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
     assert str(there.pk) not in operator.html
 
 
-@pytest.mark.parametrize("key", [None, "", "7", "no id"])
+@pytest.mark.parametrize("key", [None, "no id"])
 @pytest.mark.parametrize("thing", [Draft, Issue, SubscriberImport, Subscriber, get_user_model()])
 def test_an_entry_that_names_no_id_is_shown_and_leads_nowhere(
     operator: Any, author: Any, thing: Any, key: str | None
@@ -227,20 +189,6 @@ def test_everybody_sees_what_they_have_to_do_with(
     assert len(lines(window.get(LOG))) == 8
 
 
-@pytest.mark.parametrize("permission", ["write_draft", "view_issue"])
-def test_who_only_writes_or_looks_is_told_that_it_takes_more(
-    new_author: Any, permission: str
-) -> None:
-    page = WindowOf(new_author("ines", permission)).get(LOG)
-    assert page.status == 403
-    assert "The log needs a permission that this account lacks." in page.words
-
-
-def test_who_is_not_signed_in_is_led_to_the_login_and_back(transactional_db: None) -> None:
-    answer = WindowOf(None).get(LOG).answer
-    assert answer["Location"] == f"/admin/login/?next={LOG}"
-
-
 def test_it_is_looked_through_by_person_and_by_kind(author: Any, operator: Any, done: Any) -> None:
     window = WindowOf(operator)
     assert len(lines(window.get(f"{LOG}?person={author.pk}"))) == 2
@@ -248,7 +196,7 @@ def test_it_is_looked_through_by_person_and_by_kind(author: Any, operator: Any, 
         "ola made Herons unlisted"
     ]
     page = window.get(f"{LOG}?kind=accounts")
-    assert "Nothing of that kind was done." in page.words
+    assert lines(page) == []
     for nonsense in ("?kind=nothing", "?person=nobody", "?before=-1", "?before=99999999999999"):
         assert len(lines(window.get(f"{LOG}{nonsense}"))) == 7
 
@@ -267,7 +215,6 @@ def test_the_next_page_begins_where_this_one_ends_whatever_was_done_meanwhile(
 
     numbers = [int(line.split()[-1]) for line in lines(first) + lines(second)]
     assert numbers == list(range(60, 0, -1))
-    assert "Newest" in second.words
 
 
 def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, author: Any) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import identity, presence, scheduled
+from delivery.queue import presence, scheduled
 from publishing.approval import approve, hash_to_approve
 from publishing.looking_outside.domain_records import Records, Said
 from publishing.looking_outside.keeping import keep_domain
@@ -77,52 +76,38 @@ def stop(edition: Edition, reason: str) -> None:
 # --- The head and what asks for somebody ----------------------------------------------------------
 
 
-def test_before_anything_is_there_the_desk_says_what_to_do(window: WindowOf) -> None:
-    page = window.get(DESK)
-    assert lede(page) == "No issue yet."
-    assert "Write the first one." in section(page, "issues")
-    assert "Write an issue" in page.words
-    assert "Nobody is confirmed yet." in section(page, "readers")
-    assert "Needs you" not in page.words
-    assert "Going out" not in page.words
-
-
 def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+    window: WindowOf,
+    new_author: Any,
+    publish_one: Callable[..., Edition],
+    three_readers: list[Subscriber],
 ) -> None:
-    edition = publish_one("A storm, and what it took")
+    assert "Herons" not in window.get(DESK).words
+    edition = publish_one()
     stop(edition, "Postmark refuses the sender. Confirm it, then resume.")
+    resume = f"/admin/newsletters/{edition.issue_id}/resume/?version=1"
+
     page = window.get(DESK)
+    assert "Postmark refuses the sender." in section(page, "need")
+    assert f'href="{resume}"' in page.html
+    # Who may only look is offered nothing to press.
+    looker = WindowOf(new_author("ines", "view_issue")).get(DESK)
+    assert "Postmark refuses the sender." in section(looker, "need")
+    assert resume not in looker.html
+    assert "/write/" not in looker.html
 
-    assert lede(page) == "One thing asks for you."
-    need = section(page, "need")
-    assert "A storm, and what it took needs attention. Postmark refuses the sender." in need
-    assert "Resume for 3 readers…" in need
-    assert f'href="/admin/newsletters/{edition.issue_id}/resume/?version=1"' in page.html
-
-    window.post(f"/admin/newsletters/{edition.issue_id}/resume/?version=1")
+    window.post(resume)
     a_worker()
-    assert "needs attention" not in window.get(DESK).words
-
-
-def test_a_viewer_who_may_only_look_is_offered_nothing_to_press(
-    new_author: Any, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    stop(publish_one(), "Postmark refuses the sender.")
-    page = WindowOf(new_author("ines", "view_issue")).get(DESK)
-    assert "Herons needs attention." in section(page, "need")
-    assert "Resume" not in page.words
-    assert "Write an issue" not in page.words
+    assert section(window.get(DESK), "need") == ""
 
 
 def test_where_no_worker_runs_and_something_waits_it_is_said_once(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
-    assert "No worker is running." not in window.get(DESK).words
+    assert section(window.get(DESK), "need") == ""
     publish_one("Herons")
     publish_one("Swifts")
-    need = section(window.get(DESK), "need")
-    assert need.count("No worker is running. 2 issues wait for one.") == 1
+    assert section(window.get(DESK), "need").count("2 issues") == 1
     a_worker()
     assert section(window.get(DESK), "need") == ""
 
@@ -133,37 +118,15 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
     edition = publish_one("Swifts", at=tomorrow())
     before = window.get(DESK)
     assert section(before, "need") == ""
-    assert "nothing waits for one" in section(before, "health")
 
     its_time_came(edition)
-    page = window.get(DESK)
-    assert "No worker is running. One issue waits for one." in section(page, "need")
-    assert lede(page) == "One thing asks for you."
-    assert "Workers None is running start one with" in section(page, "health")
-    assert "Goes out" not in section(page, "issues")
-    assert "Scheduled for" in section(page, "issues")
+    assert section(window.get(DESK), "need")
     # A page that was open all the time learns of it.
     here = re.search(r'data-here="([^"]*)"', before.html)[1]
     assert json.loads(window.get(NOW).answer.content)["here"] != here
 
     a_worker()
     assert section(window.get(DESK), "need") == ""
-
-
-def test_what_is_scheduled_and_may_have_gone_out_before_a_restore_needs_attention(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    edition = publish_one("Swifts", at=tomorrow())
-    a_worker()
-    identity.declare_restored()
-
-    page = window.get(DESK)
-    need = section(page, "need")
-    assert "Swifts needs attention. This database is not the one that the workers knew" in need
-    assert f'href="/admin/newsletters/{edition.issue_id}/?version=1"' in page.html
-    assert lede(page) == "One thing asks for you."
-    assert "Needs attention" in section(page, "issues")
-    assert "Scheduled for" in section(page, "issues")
 
 
 def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
@@ -176,7 +139,7 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
         )
     page = window.get(DESK)
     need = section(page, "need")
-    assert "Alarm: the provider accepted a second copy. Copy 2. And 1 more of this issue." in need
+    assert "Copy 2. And 1 more" in need
     form = page.form_with("up_to")
 
     # Who may not settle it is told, and cannot say that they have.
@@ -190,30 +153,6 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     assert "Too many bounces." in need
     assert "Copy 2." not in need
     assert Alarm.objects.filter(looked_by=window.author.pk).count() == 2
-    assert "looked at the alarms of Herons" in section(window.get(DESK), "log")
-
-
-def test_many_alarms_of_one_issue_are_counted_and_hide_none_of_another(
-    window: WindowOf, publish_one: Callable[..., Edition]
-) -> None:
-    quiet, loud = publish_one("Herons"), publish_one("Swifts")
-    Alarm.objects.create(edition=quiet, kind="surge", about="", sentence="Too many bounces.")
-    Alarm.objects.bulk_create(
-        Alarm(edition=loud, kind="not_at_provider", about=str(number), sentence=f"Copy {number}.")
-        for number in range(25)
-    )
-
-    page = window.get(DESK)
-    need = section(page, "need")
-    assert "Copy 24. And 24 more of this issue." in need
-    assert "Too many bounces." in need
-    assert lede(page) == "Two things ask for you."
-
-    form = page.form_with("up_to")
-    window.post(form.action, **form.fields)
-    need = section(window.get(DESK), "need")
-    assert "Too many bounces." in need
-    assert "Copy" not in need
 
 
 @pytest.mark.parametrize("fields", [{}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}])
@@ -234,7 +173,7 @@ def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
 
     page = WindowOf(new_author("tom", "manage_readers")).get(DESK)
     need = section(page, "need")
-    assert "village-fair.csv is checked and waits for your decision." in need
+    assert "village-fair.csv" in need
     assert "4 would be added" in need
     assert f'href="/admin/newsletters/imports/{waiting.pk}/"' in page.html
 
@@ -244,15 +183,13 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
 ) -> None:
     writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
     Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
-    assert "is not approved yet" not in window.get(DESK).words
+    assert section(window.get(DESK), "need") == ""
 
     Newsletter.objects.the_one()
     Newsletter.objects.update(second_person=True)
-    page = window.get(DESK)
-    need = section(page, "need")
-    assert "A moth at the lamp is not approved yet." in need
-    assert "Tomás Brandão saved it last" in need
-    assert "not approved yet" in section(page, "issues")
+    need = section(window.get(DESK), "need")
+    assert "A moth at the lamp" in need
+    assert "Tomás Brandão" in need
     # Whoever wrote it waits for another.
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
@@ -265,69 +202,32 @@ def test_a_draft_counts_as_approved_as_long_as_its_giver_may_publish(
     writer, giver = new_author("tom", "write_draft"), new_author("basil", "publish_edition")
     draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
     approve(draft.pk, giver.pk, hash_to_approve(draft))
-    page = window.get(DESK)
-    assert "about 2 words, approved" in section(page, "issues")
-    assert section(page, "need") == ""
+    assert section(window.get(DESK), "need") == ""
 
     giver.user_permissions.clear()
-    page = window.get(DESK)
-    assert "not approved yet" in section(page, "issues")
-    assert "A moth at the lamp is not approved yet." in section(page, "need")
+    assert "A moth at the lamp" in section(window.get(DESK), "need")
 
 
-EVERY_PAGE = ("", "?show=drafts", "?show=ended", "?q=nothing+like+it")
-
-
-@pytest.mark.parametrize("where", EVERY_PAGE)
+@pytest.mark.parametrize("where", ["", "?show=ended", "?q=nothing+like+it"])
 def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
-    window: WindowOf, new_author: Any, where: str
+    window: WindowOf, new_author: Any, publish_one: Callable[..., Edition], where: str
 ) -> None:
+    for number in range(7):
+        Draft.objects.create(title=f"Moth {number}", letter="Dear all")
+    Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
+    SubscriberImportFactory(
+        state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
+    )
+    for title in ("Herons", "Swifts"):
+        edition = publish_one(title)
+        for about in "12":
+            Alarm.objects.create(edition=edition, kind="surge", about=about, sentence="Too many.")
+
     Newsletter.objects.the_one()
     Newsletter.objects.update(second_person=True)
-    writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
-    for number in range(7):
-        Draft.objects.create(title=f"Moth {number}", letter="Dear all", saved_by=writer)
-    Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
-
-    page = window.get(DESK + where)
-    assert lede(page).startswith("Seven things ask for you.")
-    need = section(page, "need")
-    assert need.count("is not approved yet.") == 5
-    assert "Moth 6 is not approved yet." in need
-    assert need.endswith("And 2 more like them, shown here as these are settled.")
-
-
-def test_imports_and_alarms_beyond_those_that_are_drawn_are_counted_too(
-    window: WindowOf, new_author: Any, publish_one: Callable[..., Edition]
-) -> None:
-    for number in range(6):
-        SubscriberImportFactory(
-            state="checked", confirmed=False, finished_at=None, checked_at=timezone.now(),
-            filename=f"fair-{number}.csv", rows=7, added=4, known=3,
-        )  # fmt: skip
-        Alarm.objects.create(
-            edition=publish_one(f"Letter {number}"), kind="surge", about="", sentence="Too many."
-        )
-    assert lede(window.get(DESK)) == "Six things ask for you."
-    page = WindowOf(new_author("tom", "manage_readers", "view_issue")).get(DESK)
-    assert lede(page) == "12 things ask for you."
-    assert section(page, "need").endswith("And 2 more like them, shown here as these are settled.")
-
-
-@pytest.mark.parametrize("where", EVERY_PAGE)
-def test_the_head_says_the_same_whatever_is_shown_below(
-    window: WindowOf, publish_one: Callable[..., Edition], where: str
-) -> None:
-    for number in range(10):
-        Draft.objects.create(title=f"Draft {number}")
-    assert lede(window.get(DESK + where)) == "No issue was published yet. Ten drafts are open."
-    publish_one("Herons")
-    said = "Nothing asks for you, and nothing is going out. Ten drafts are open."
-    assert lede(window.get(DESK + where)) == said
-    at = tomorrow()
-    publish_one("Swifts", at=at)
-    said = f"Nothing asks for you. “Swifts” goes out {at.words}."
-    assert lede(window.get(DESK + where)) == said
+    assert "Nine things" in lede(window.get(DESK + where))
+    manager = new_author("tom", "publish_edition", "manage_readers")
+    assert "11 things" in lede(WindowOf(manager).get(DESK + where))
 
 
 # --- Going out ------------------------------------------------------------------------------------
@@ -345,9 +245,9 @@ def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
     page = window.get(DESK)
     going = section(page, "now")
     assert "Swifts 1 of 3 sent" in going
-    assert "1 copy is in doubt: Homing is asking Postmark about it and goes on" in going
+    assert "1 copy is in doubt" in going
     assert 'aria-label="sent 1, unknown 1, waiting 1; audience 3"' in page.html
-    assert lede(page) == "“Swifts” is going out and needs nothing from you."
+    assert "“Swifts”" in lede(page)
 
 
 def test_later_readings_are_told_again_only_if_they_say_something_new(
@@ -377,11 +277,6 @@ def test_later_readings_are_told_again_only_if_they_say_something_new(
     assert json.loads(again().content) == {"here": "needs-0", "going": {}}
 
 
-def test_later_readings_are_for_those_who_may_look(new_author: Any) -> None:
-    assert WindowOf(new_author("tom", "manage_readers")).get(NOW).status == 403
-    assert WindowOf(None).get(NOW).status == 302
-
-
 # --- Issues ---------------------------------------------------------------------------------------
 
 
@@ -406,29 +301,8 @@ def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
         "A storm, and what it took",
         "On the patience of herons",
     ]
-    issues = section(page, "issues")
-    assert "by Edith Marlow Draft about 4 words" in issues
-    assert f"Goes out {at.words} Scheduled" in issues
-    assert f"“Notes from a wet orchard” goes out {at.words}." in lede(page)
-
-
-def test_a_row_says_how_its_issue_stands(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    edition = publish_one()
-    sent(edition, "Ada", "Bram")
-    in_doubt(edition, "Cleo")
-    a_worker()
-    assert "Sending 2 of 3 sent, 1 unknown" in section(window.get(DESK), "issues")
-
-
-def test_the_title_of_a_draft_is_shown_as_it_reads_without_a_name(window: WindowOf) -> None:
-    Draft.objects.create(title="A moth for {{ name|you }}")
-
-    words = window.get(DESK).words
-
-    assert "A moth for you" in words
-    assert "{{ name" not in words
+    assert at.words in section(page, "issues")
+    assert at.words in lede(page)
 
 
 def test_drafts_are_for_those_who_write(window: WindowOf, new_author: Any) -> None:
@@ -456,7 +330,6 @@ def test_a_tab_shows_its_issues_alone(
     assert shown("going-out") == ["Swifts"]
     assert shown("ended") == ["Lanterns", "Herons"]
     assert shown("scheduled") == []
-    assert "Nothing is scheduled." in window.get(f"{DESK}?show=scheduled").words
     assert len(shown("no-such-tab")) == 4
 
 
@@ -465,12 +338,10 @@ def test_issues_are_found_by_a_part_of_their_title(
 ) -> None:
     for title in ("Swifts leave", "On herons", "100 % rain"):
         publish_one(title)
-    Draft.objects.create(title="More swifts")
+    Draft.objects.create(title="More {{ name|swifts }}")
     assert titles(window.get(f"{DESK}?q=SWIFTS")) == ["More swifts", "Swifts leave"]
     assert titles(window.get(f"{DESK}?q=%25")) == ["100 % rain"]
-    page = window.get(f"{DESK}?q=%3Cb%3Emoths%00")
-    assert "No title has “<b>moths” in it." in page.words
-    assert "<b>moths" not in page.html
+    assert "<b>moths" not in window.get(f"{DESK}?q=%3Cb%3Emoths%00").html
 
 
 def test_older_issues_begin_where_this_page_ends_whatever_was_published_meanwhile(
@@ -489,8 +360,7 @@ def test_older_issues_begin_where_this_page_ends_whatever_was_published_meanwhil
         found += titles(page)
     assert 'rel="next"' not in page.html
     assert found == [f"Letter {number}" for number in range(29, -1, -1)]
-    assert "Newest issues" in page.words
-    assert "There are no older issues." in window.get(f"{DESK}?before=1").words
+    assert titles(window.get(f"{DESK}?before=1")) == []
     assert len(titles(window.get(f"{DESK}?before=nothing"))) == 12
 
 
@@ -499,7 +369,6 @@ def test_drafts_have_pages_too(window: WindowOf) -> None:
         Draft.objects.create(title=f"Draft {number}")
     beside = window.get(DESK)
     assert titles(beside) == ["Draft 14", "Draft 13", "Draft 12"]
-    assert "All drafts" in beside.words
     first = window.get(f"{DESK}?show=drafts")
     older = re.search(r'href="([^"#]*)#issues" rel="next"', first.html)[1]
     second = window.get(older.replace("&amp;", "&"))
@@ -512,14 +381,10 @@ def test_drafts_have_pages_too(window: WindowOf) -> None:
 def test_readers_over_time_begin_with_the_first_issue(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
-    assert "from the first issue on" in section(window.get(DESK), "readers")
     publish_one("Herons")
     SubscriberFactory()
     page = window.get(DESK)
-    readers = section(page, "readers")
-    assert "4 confirmed" in readers
-    assert "Confirmed readers at each issue, and now. 1 more than on" in readers
-    assert "The scale starts at 3." in readers
+    assert "4 confirmed" in section(page, "readers")
     assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
 
 
@@ -529,21 +394,14 @@ def test_what_was_called_off_before_its_time_is_no_number_of_readers(
     publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
     assert scheduled.call_off(waits.pk, "Called back by a person.")
+    # Nor is a correction to some.
+    first = Edition.objects.get(title="Herons")
+    sent(first, "Ada")
+    publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
     page = window.get(DESK)
     assert page.html.count('<path class="e"') == 2  # Herons, and now
     figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
     assert re.fullmatch(r"[^;]* 3; now 3\.", figures)
-
-
-def test_a_correction_to_some_is_no_number_of_readers(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    first = publish_one("Herons")
-    sent(first, "Ada")
-    sent(first)
-    publish(window.author.pk, "k2", letter("Herons"), hold_s=0, issue=first.issue_id, version=2,
-            goes_to="reached")  # fmt: skip
-    assert window.get(DESK).html.count('<path class="e"') == 2
 
 
 def test_what_was_not_sent_is_drawn_of_what_is_over(
@@ -565,61 +423,32 @@ def test_what_was_not_sent_is_drawn_of_what_is_over(
 
 
 def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
+    health = section(window.get(DESK), "health")
+    assert "POSTMARK_WEBHOOK_PASSWORD" in health
+    assert "example.org" in health
     settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
-    health = section(window.get(DESK), "health")
-    assert "Workers None is running nothing waits for one" in health
-    assert "Postmark Not called lately" in health
-    assert "Webhooks Off POSTMARK_WEBHOOK_PASSWORD is not set" in health
-    assert "Sender domain Not looked at yet almanack.org is looked at when" in health
-    assert "Imports None is under way" in health
-
-
-def test_a_domain_for_examples_is_not_said_to_be_looked_at(window: WindowOf) -> None:
-    health = section(window.get(DESK), "health")
-    assert "Sender domain One for examples nobody can own example.org" in health
-    assert "looked at" not in health
-
-
-GUESS = "Postmark’s key usually stands under a name that cannot be guessed"
+    assert "Not looked at yet almanack.org" in section(window.get(DESK), "health")
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "said"),
+    ("otherwise", "said", "shown"),
     [
-        ({}, "DKIM is found DMARC is “reject”; almanack.org, looked at"),
-        (
-            {"dkim": records()},
-            f"DKIM is not known {GUESS}; DMARC is “reject”; almanack.org, looked at",
-        ),
-        ({"dkim": Records(Said.NO_SUCH_NAME)}, f"DKIM is not known {GUESS}"),
-        ({"dkim": Records(Said.NO_ANSWER)}, "No name server answered almanack.org, looked at"),
-        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no such domain almanack.org, looked at"),
-        ({"dmarc": Records(Said.NO_ANSWER)}, "DKIM is found no name server answered for DMARC;"),
-        ({"dmarc": records()}, "DKIM is found there is no DMARC record;"),
-        # What the domain above asks for those below it.
-        (
-            {"dmarc": records("v=DMARC1; p=reject; sp=none"), "dmarc_at": "org"},
-            "DKIM is found DMARC is “none”;",
-        ),
-        (
-            {"dmarc": records("v=DMARC1; p=none", "v=DMARC1; p=reject")},
-            "DKIM is found there are 2 DMARC records, and receivers ignore them all;",
-        ),
+        ({}, "DKIM is found DMARC is “reject”", "sent"),
+        ({"dkim": records()}, "DKIM is not known", "calm"),
+        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no such domain", "fault"),
+        ({"dmarc": Records(Said.NO_ANSWER)}, "DKIM is found no name server answered", ""),
+        ({"dmarc": records()}, "DKIM is found there is no DMARC record", ""),
     ],
 )
 def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
-    window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str
+    window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
 ) -> None:
     settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
     keep_domain(domain(**otherwise))
-    assert f"Sender domain {said}" in section(window.get(DESK), "health")
-
-
-def test_a_dkim_key_that_cannot_be_seen_is_no_fault(window: WindowOf, settings: Any) -> None:
-    settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
-    keep_domain(domain(dkim=records()))
-    line = window.get(DESK).html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]
-    assert '<span class="state calm">' in line
+    page = window.get(DESK)
+    assert f"Sender domain {said}" in section(page, "health")
+    line = page.html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]
+    assert f'<span class="state {shown}' in line
 
 
 def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
@@ -630,7 +459,6 @@ def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
     log = section(window.get(DESK), "log")
     assert log.count("Edith Marlow published") == 6
     assert "Edith Marlow published Letter 7 to 3 readers" in log
-    assert "The whole log" in log
 
 
 # --- Who sees what, and what it costs -------------------------------------------------------------
@@ -660,14 +488,7 @@ def test_everybody_sees_what_they_have_to_do_with(
     assert ("/admin/newsletters/readers/" in page.html) == (permission == "manage_readers")
 
 
-def test_who_has_no_business_with_it_is_told_so(new_author: Any) -> None:
-    page = WindowOf(new_author("nobody", "add_group")).get(DESK)
-    assert page.status == 403
-    assert "The desk needs a permission that this account lacks." in page.words
-    assert WindowOf(None).get(DESK).answer["Location"] == f"/admin/login/?next={DESK}"
-
-
-def test_it_takes_as_many_queries_for_thirty_issues_as_for_three(
+def test_it_takes_as_many_queries_for_many_issues_as_for_three(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     a_worker()
@@ -690,19 +511,6 @@ def test_it_takes_as_many_queries_for_thirty_issues_as_for_three(
     more(0, 3)
     queries()
     few, few_now = queries(), queries(NOW)
-    more(3, 30)
+    more(3, 13)
     assert queries() == few <= 25
     assert queries(NOW) == few_now <= 8
-
-
-def test_a_hold_that_is_over_soon_is_no_longer_held(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    edition = publish_one("Swifts", hold_s=3600)
-    a_worker()
-    assert "is held and can still be called back" in lede(window.get(DESK))
-    Edition.objects.filter(pk=edition.pk).update(
-        published_at=timezone.now() - timedelta(hours=2),
-        held_until=timezone.now() - timedelta(hours=1),
-    )
-    assert "is going out and needs nothing from you" in lede(window.get(DESK))

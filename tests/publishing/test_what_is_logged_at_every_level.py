@@ -12,7 +12,7 @@ from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf
 from tests.typed_commands import typed
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 
 
 def test_it_is_logged_what_was_cancelled_and_who_was_erased(

@@ -12,7 +12,7 @@ from subscribers.models import Subscriber
 from tests.deployment.served_site import ServedSite, served_site
 from tests.newsletter_site.calling import Program
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 
 LETTER = {"title": "Swifts", "text": "They have gone."}
 
@@ -42,15 +42,8 @@ def test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces(
     with served_site(database_url) as site:
         pause = f"/issues/{made['issue']}/pause/?version=1"
         problem = refused(site, program, pause, {"version": 2})
+        takes_one = refused(site, program, "/issues/", LETTER)
     assert problem["type"] == "urn:homing:problem:not-readable"
     assert "Content-Length" in problem["detail"]
-    assert Edition.objects.get(issue_id=made["issue"]).control == Edition.Control.RUNNING
-
-
-def test_a_call_that_takes_one_is_told_why(
-    database_url: str, author: Any, three_readers: list[Subscriber]
-) -> None:
-    with served_site(database_url) as site:
-        problem = refused(site, Program(author), "/issues/", LETTER)
-    assert "chunked" in problem["detail"]
-    assert not Edition.objects.filter(kind=Edition.Kind.NEWSLETTER).exists()
+    assert "chunked" in takes_one["detail"]
+    assert Edition.objects.get().control == Edition.Control.RUNNING

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
-from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.models import PostedForm
-from publishing.actions import ACTIONS
 from publishing.publish import publish
 from publishing.versions import versions_of
 from subscribers.models import Subscriber
@@ -29,7 +24,6 @@ from tests.publishing.scheduling_desk import tomorrow
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SWIFTS = {"title": "Swifts", "text": "Dear {{ name|reader }}, they have gone."}
-PATIENCE_S = 60
 
 
 @pytest.fixture
@@ -68,8 +62,10 @@ def test_an_issue_is_published_to_every_confirmed_reader(
 def test_the_same_call_again_is_answered_byte_for_byte_and_does_nothing(
     program: Program, three_readers: list[Subscriber]
 ) -> None:
-    first = program.post("/issues/", SWIFTS, key="october")
-    reordered = dict(reversed(SWIFTS.items()))
+    first = program.post(
+        "/issues/", {**SWIFTS, "text": "Dear {{ name|reader }},\nthey left."}, key="october"
+    )
+    reordered = dict(reversed({**SWIFTS, "text": "Dear {{ name|reader }},\r\nthey left."}.items()))
     again = program.post("/issues/", json.dumps(reordered, indent=8).encode(), key="october")
 
     assert (again.status_code, again.content) == (first.status_code, first.content)
@@ -78,13 +74,6 @@ def test_the_same_call_again_is_answered_byte_for_byte_and_does_nothing(
         >= {name: first.headers[name] for name in ("Location", "Content-Type")}.items()
     )
     assert editions() == 1
-
-
-def test_line_ends_do_not_make_another_call(program: Program) -> None:
-    first = program.post("/issues/", {"title": "Swifts", "text": "a\r\nb"}, key="k")
-    assert program.post("/issues/", {"title": "Swifts", "text": "a\nb"}, key="k").content == (
-        first.content
-    )
 
 
 def test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made(
@@ -116,12 +105,6 @@ def test_a_key_whose_answer_has_expired_is_answered_from_the_edition(
         assert again.json()["made"] == first.headers["Location"]
 
 
-def test_keys_belong_to_their_person(program: Program, new_author: Callable[..., Any]) -> None:
-    program.post("/issues/", SWIFTS, key="october")
-    assert Program(new_author("basil")).post("/issues/", SWIFTS, key="october").status_code == 201
-    assert editions() == 2
-
-
 @pytest.mark.parametrize("key", [None, " ", "a" * 50, "schlüssel".encode().decode("latin-1"), " a"])
 def test_without_a_usable_key_nothing_is_done(program: Program, key: str | None) -> None:
     answer = program.post("/issues/", SWIFTS, key=key)
@@ -139,28 +122,6 @@ def test_what_has_to_be_put_right_is_named_and_claims_nothing(program: Program) 
     assert [error["field"] for error in answer.json()["errors"]] == ["title", "html"]
     assert not PostedForm.objects.exists()
     assert program.post("/issues/", SWIFTS, key="october").status_code == 201
-
-
-def test_two_at_the_same_moment_publish_one_issue(
-    author: Any, three_readers: list[Subscriber]
-) -> None:
-    program, barrier = Program(author), Barrier(4)
-
-    def call(_: int) -> tuple[int, bytes]:
-        barrier.wait(PATIENCE_S)
-        try:
-            answer = Program.post(program, "/issues/", SWIFTS, key="october")
-            return answer.status_code, answer.content
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        answers = set(pool.map(call, range(4)))
-
-    assert len(answers) == 1
-    assert answers.pop()[0] == 201
-    assert editions() == 1
-    assert Delivery.objects.count() == 3
 
 
 def test_who_comes_fifth_is_told_to_ask_again(
@@ -194,12 +155,9 @@ def test_a_correction_is_the_next_version(
     assert (other.status_code, problem_of(other)) == (422, "other-content")
     far = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 7})
     assert (far.status_code, problem_of(far)) == (409, "not-now")
+    none = program.post(f"/issues/{uuid.uuid4()}/versions/", {**SWIFTS, "version": 2})
+    assert (none.status_code, problem_of(none)) == (404, "not-found")
     assert versions_of(uuid.UUID(issue)).count() == 2
-
-
-def test_an_issue_that_is_not_there_has_no_next_version(program: Program) -> None:
-    answer = program.post(f"/issues/{uuid.uuid4()}/versions/", {**SWIFTS, "version": 2})
-    assert (answer.status_code, problem_of(answer)) == (404, "not-found")
 
 
 def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
@@ -215,12 +173,6 @@ def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
     assert [error["field"] for error in past.json()["errors"]] == ["at"]
     lone = program.post("/issues/", {**SWIFTS, "zone": zone})
     assert [error["field"] for error in lone.json()["errors"]] == ["zone"]
-
-
-def test_the_hold_is_as_long_as_the_call_says(program: Program) -> None:
-    issue = program.post("/issues/", {**SWIFTS, "hold_s": 90}).json()["issue"]
-    edition = Edition.objects.get(issue=issue)
-    assert round((edition.held_until - edition.published_at).total_seconds()) == 90
 
 
 def test_where_publishing_takes_two_a_program_is_told_so(program: Program, author: Any) -> None:
@@ -274,17 +226,10 @@ def test_what_is_not_in_a_state_for_it_says_why_and_the_key_stays_free(
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
     refused = program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r")
     assert (refused.status_code, problem_of(refused)) == (409, "not-now")
-    assert "there is nothing to resume" in refused.json()["detail"]
+    trail = LogEntry.objects.filter(object_id=str(edition.issue_id))
+    assert trail.count() == 1  # that it was published
     program.post(f"/issues/{edition.issue_id}/pause/?version=1")
     assert program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r").status_code == 200
-
-
-def test_an_action_that_is_refused_leaves_no_line_in_the_log(program: Program, author: Any) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
-    program.post(f"/issues/{edition.issue_id}/cancel/?version=1")
-    before = LogEntry.objects.count()
-    program.post(f"/issues/{edition.issue_id}/cancel/?version=1")
-    assert LogEntry.objects.count() == before
 
 
 def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
@@ -301,7 +246,7 @@ def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
     assert program.post(address, {}).status_code == 200
 
 
-@pytest.mark.parametrize("action", list(ACTIONS))
+@pytest.mark.parametrize("action", ["cancel", "resume"])
 def test_what_is_done_to_an_edition_names_its_version(
     program: Program, author: Any, three_readers: list[Subscriber], action: str
 ) -> None:
@@ -324,8 +269,7 @@ def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
     answer = program.get(f"/issues/{edition.issue_id}/copies/")
 
     assert answer.status_code == 410
-    assert answer.json()["type"] == "urn:homing:problem:gone"
-    assert "not kept any more" in answer.json()["detail"]
+    assert problem_of(answer) == "gone"
 
 
 def test_copies_come_a_page_at_a_time_and_each_once(
@@ -355,7 +299,9 @@ def test_issues_are_listed_newest_first_a_page_at_a_time(program: Program, autho
 def test_a_receipt_is_given_once_the_issue_has_come_to_rest(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
-    edition = publish(author.pk, "k", letter(), hold_s=60).edition
+    issue = program.post("/issues/", {**SWIFTS, "hold_s": 90}).json()["issue"]
+    edition = Edition.objects.get(issue=issue)
+    assert round((edition.held_until - edition.published_at).total_seconds()) == 90
     early = program.get(f"/issues/{edition.issue_id}/receipt/")
     assert (early.status_code, problem_of(early)) == (409, "not-now")
     program.post(f"/issues/{edition.issue_id}/cancel/?version=1")

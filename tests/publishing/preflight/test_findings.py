@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -12,8 +13,9 @@ from publishing.preflight.facts import Published
 from publishing.preflight.finding import Where
 from publishing.preflight.how_long_it_takes import Went, takes
 from publishing.preflight.readers_since import Since, change_of_readers
-from tests.publishing.preflight.facts_of import NOW, domain, facts, found, records, sentences
+from tests.publishing.preflight.facts_of import NOW, domain, found, records, sentences
 
+LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
 LINKED = '<p>See <a href="{}">the book</a>.</p>'
 PICTURE = "<p><img {}></p>"
 
@@ -26,115 +28,61 @@ def test_where_all_is_well_nothing_stops_and_nothing_is_advised():
     findings = found()
 
     assert findings.stops == findings.advice == findings.not_known == ()
-    assert findings.sentence == "Nothing stops this issue."
-    said = sentences(findings.in_order)
-    for sentence in (
-        "Every merge field has a value for every reader.",
-        "A test was sent to edith@almanack.org at 06:50.",
-        "Nothing like this was published in the last seven days.",
-        "The size is far from the limit.",
-        "The text part has 6 words.",
-        "The language is set to English.",
-        "SPF passes: the return path of almanack.org leads to Postmark.",
-        "DMARC of almanack.org has forgeries refused (reject).",
-    ):
-        assert sentence in said
+    said = " ".join(sentences(findings.in_order))
+    # Times are the newsletter's own.
+    for fact in ("edith@almanack.org at 06:50", "6 words", "English", "SPF", "(reject)"):
+        assert fact in said
 
 
 # --- Words ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "sentence", "detail", "where"),
+    ("otherwise", "named", "place", "where"),
     [
-        (
-            {"letter": "<p>One.</p><p>Dear {{ nmae }},</p>"},
-            "The letter uses a field that does not exist: {{ nmae }}",
-            (
-                "In the second paragraph. Was “{{ name }}” meant? Known fields are name, email, "
-                "unsubscribe_url and archive_url."
-            ),
-            Where.LETTER,
-        ),
-        (
-            {"letter": "<h2>For {{ whom }}</h2><p>Hello.</p>"},
-            "The letter uses a field that does not exist: {{ whom }}",
-            "In a heading. Known fields are name, email, unsubscribe_url and archive_url.",
-            Where.LETTER,
-        ),
+        ({"letter": "<p>A.</p><p>{{ nmae }},</p>"}, "{{ nmae }}", "“{{ name }}”", Where.LETTER),
+        ({"letter": "<h2>For {{ whom }}</h2>"}, "{{ whom }}", "heading", Where.LETTER),
         (
             {"letter": '<p><a href="https://a.org/{{ x9 }}">there</a></p>'},
-            "The letter uses a field that does not exist: {{ x9 }}",
-            (
-                "In the address of a link. Known fields are name, email, unsubscribe_url and "
-                "archive_url."
-            ),
-            Where.LETTER,
+            *("{{ x9 }}", "address of a link", Where.LETTER),
         ),
-        (
-            {"title": "For {{ archive_url }}"},
-            "The title uses a field that does not exist: {{ archive_url }}",
-            "Known fields are name and email.",
-            Where.TITLE,
-        ),
+        ({"title": "{{ archive_url }}"}, "{{ archive_url }}", "name and email", Where.TITLE),
         (
             {"text": "One.\n\nTwo, {{ q }}.", "own_text": True},
-            "The text part uses a field that does not exist: {{ q }}",
-            (
-                "In the second paragraph of the text part. Known fields are name, email, "
-                "unsubscribe_url and archive_url."
-            ),
-            Where.TEXT,
+            *("{{ q }}", "second paragraph of the text part", Where.TEXT),
         ),
+        # In the letter and in the text that is made of it.
         (
-            {"title": ""},
-            "The title is empty; it becomes the subject of the mail.",
-            "",
-            Where.TITLE,
+            {"letter": "<p>{{ nmae }} {{ nmae }}</p>", "text": "{{ nmae }}"},
+            *("{{ nmae }}", "", Where.LETTER),
         ),
-        (
-            {"letter": " ", "text": ""},
-            "Both parts are empty; write the text, the HTML, or both.",
-            "",
-            Where.LETTER,
-        ),
+        ({"title": ""}, "empty", "", Where.TITLE),
+        ({"letter": " ", "text": ""}, "empty", "", Where.LETTER),
     ],
 )
-def test_what_stops_is_named_with_its_place(otherwise, sentence, detail, where):
+def test_what_stops_is_named_with_its_place(otherwise, named, place, where):
     (stop,) = found(**otherwise).stops
 
-    assert sentences([stop]) == [sentence]
-    assert (stop.detail, stop.where) == (detail, where)
-
-
-def test_a_field_of_the_letter_that_is_in_the_text_made_of_it_is_named_once():
-    assert len(found("<p>{{ nmae }} {{ nmae }}</p>", text="{{ nmae }}").stops) == 1
+    assert named in sentences([stop])[0]
+    assert place in stop.detail
+    assert stop.where == where
 
 
 @pytest.mark.parametrize(
-    ("letter", "sentence"),
+    ("letter", "named"),
     [
-        ("<p>Dear {{ name,</p>", "A “{{” stands without its “}}” in the first paragraph"),
-        ("<p>Dear name }},</p>", "A “}}” stands without its “{{” in the first paragraph"),
-        (
-            "<p>A</p><li>TODO: ask Ines</li>",
-            "“TODO” in a list looks like a note that was forgotten",
-        ),
-        (
-            "<p>Lorem ipsum dolor</p>",
-            "“Lorem ipsum” in the first paragraph looks like a note that was forgotten",
-        ),
-        (
-            "<p>Dear *|FNAME|*</p>",
-            "“*|FNAME|*” in the first paragraph looks like a merge field of another program",
-        ),
+        ("<p>Dear {{ name,</p>", "“{{”"),
+        ("<p>Dear name }},</p>", "“}}”"),
+        ("<p>A</p><li>TODO: ask Ines</li>", "“TODO” in a list"),
+        ("<p>Lorem ipsum dolor</p>", "“Lorem ipsum”"),
+        ("<p>Dear *|FNAME|*</p>", "“*|FNAME|*”"),
     ],
 )
-def test_what_was_left_lying_about_is_advice(letter, sentence):
+def test_what_was_left_lying_about_is_advice(letter, named):
     findings = found(letter)
 
     assert findings.stops == ()
-    assert sentence in sentences(findings.advice)
+    assert named in " ".join(sentences(findings.advice))
 
 
 @pytest.mark.parametrize(
@@ -145,12 +93,7 @@ def test_what_only_looks_like_it_is_left_alone(letter):
 
 
 def test_readers_without_a_name_are_counted_where_a_field_has_no_fallback():
-    assert advised("<p>Dear {{ name }},</p>", nameless=312) == [
-        "312 readers have no name, and there is no fallback for {{ name }}"
-    ]
-    assert advised("<p>Dear {{ name }},</p>", nameless=1) == [
-        "One reader has no name, and there is no fallback for {{ name }}"
-    ]
+    assert advised("<p>Dear {{ name }},</p>", nameless=312)[0].startswith("312 readers")
     assert advised("<p>Dear {{ name }},</p>", nameless=0) == []
     assert advised("<p>Dear {{ name|reader }},</p>", nameless=312) == []
 
@@ -159,105 +102,84 @@ def test_readers_without_a_name_are_counted_where_a_field_has_no_fallback():
 
 
 @pytest.mark.parametrize(
-    ("attributes", "is_markdown", "expected"),
+    ("attributes", "is_markdown", "said"),
     [
-        ('src="https://a.org/s.png"', False, ["One picture has no alt text"]),
-        ('src="https://a.org/s.png" alt=""', False, []),
-        ('src="https://a.org/s.png" alt=""', True, ["One picture has no alt text"]),
-        ('src="https://a.org/s.png" alt="A swift"', True, []),
-        ('src="/pictures/1.png" alt="A swift"', True, []),
-        ('src="http://a.org/s.png" alt="A"', False, ["One picture comes over http"]),
-        ('src="s.png" alt="A"', False, ["One picture cannot be loaded by readers"]),
-        (
-            'src="data:image/png;base64,AA" alt="A"',
-            False,
-            ["One picture cannot be loaded by readers"],
-        ),
-        (
-            'src="https://localhost/s.png" alt="A"',
-            False,
-            ["One picture cannot be loaded by readers"],
-        ),
-        (
-            'src="https://192.168.1.4/s.png" alt="A"',
-            False,
-            ["One picture cannot be loaded by readers"],
-        ),
+        ('src="https://a.org/s.png"', False, "alt text"),
+        ('src="https://a.org/s.png" alt=""', False, ""),
+        ('src="https://a.org/s.png" alt=""', True, "alt text"),
+        ('src="https://a.org/s.png" alt="A swift"', True, ""),
+        ('src="/pictures/1.png" alt="A swift"', True, ""),
+        ('src="http://a.org/s.png" alt="A"', False, "over http"),
+        ('src="s.png" alt="A"', False, "cannot be loaded"),
+        ('src="data:image/png;base64,AA" alt="A"', False, "cannot be loaded"),
+        ('src="https://localhost/s.png" alt="A"', False, "cannot be loaded"),
+        ('src="https://192.168.1.4/s.png" alt="A"', False, "cannot be loaded"),
     ],
 )
-def test_pictures(attributes, is_markdown, expected):
-    assert advised(PICTURE.format(attributes), is_markdown=is_markdown) == expected
+def test_pictures(attributes, is_markdown, said):
+    found_wrong = advised(PICTURE.format(attributes), is_markdown=is_markdown)
 
-
-def test_pictures_of_a_site_that_nobody_reaches_from_outside():
-    said = advised(
-        PICTURE.format('src="/pictures/1.png" alt="A"'), site_url="http://127.0.0.1:8000"
-    )
-
-    # There is nothing to mend in the letter.
-    assert said == ["Readers cannot reach this site"]
+    assert len(found_wrong) == bool(said)
+    assert said in "".join(found_wrong)
 
 
 def test_pictures_from_elsewhere_are_looked_at_also_where_nobody_reaches_the_site():
-    said = advised(
-        PICTURE.format('src="https://localhost/1.png" alt="A"'), site_url="http://127.0.0.1:8000"
+    on_this_machine = {"site_url": "http://127.0.0.1:8000"}
+    own, other = (
+        advised(PICTURE.format(f'src="{src}/1.png" alt="A"'), **on_this_machine)
+        for src in ("/pictures", "https://localhost")
     )
 
-    assert said == ["One picture cannot be loaded by readers", "Readers cannot reach this site"]
+    # In the first there is nothing to mend in the letter.
+    assert own == ["Readers cannot reach this site"]
+    assert other == ["One picture cannot be loaded by readers", *own]
 
 
 # --- Links ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("address", "expected"),
+    ("said", "addresses"),
     [
-        ("/archive/", []),
-        ("https://a.org/", []),
-        ("mailto:edith@almanack.org?subject=Swifts", []),
-        ("tel:+351123", []),
-        ("#swifts", []),
-        ("{{ archive_url }}", []),
-        ("about.html", ["One link is relative"]),
-        ("//a.org/", ["One link is relative"]),
-        ("www.a.org", ["One link is relative"]),
-        ("", ["One link leads nowhere"]),
-        ("#", ["One link leads nowhere"]),
-        ("mailto:edith", ["One link cannot be opened from a mail"]),
-        ("javascript:alert(1)", ["One link cannot be opened from a mail"]),
-        ("file:///home/edith/a.html", ["One link cannot be opened from a mail"]),
-        ("https://localhost:8000/", ["One link leads to a place that readers cannot reach"]),
-        ("https://10.0.0.7/", ["One link leads to a place that readers cannot reach"]),
-        ("https://nas.local/", ["One link leads to a place that readers cannot reach"]),
-        ("https://intranet/", ["One link leads to a place that readers cannot reach"]),
-        ("http://a.org/", ["One link is http"]),
+        ("", "/archive/ https://a.org/ mailto:edith@almanack.org?subject=Swifts tel:+351123"),
+        ("", "#swifts {{archive_url}}"),
+        ("relative", "about.html //a.org/ www.a.org"),
+        ("leads nowhere", " #"),
+        ("opened from a mail", "mailto:edith javascript:alert(1) file:///home/edith/a.html"),
+        ("cannot reach", "https://localhost:8000/ https://10.0.0.7/ https://nas.local/"),
+        ("cannot reach", "https://intranet/"),
+        ("is http", "http://a.org/"),
     ],
 )
-def test_links_as_they_are_written(address, expected):
-    assert advised(LINKED.format(address)) == expected
+def test_links_as_they_are_written(said, addresses):
+    for address in addresses.split(" "):
+        found_wrong = advised(LINKED.format(address))
+        assert len(found_wrong) == bool(said), address
+        assert said in "".join(found_wrong), address
 
 
 A, B = "https://a.org/1911", "https://b.org/"
 
 
 @pytest.mark.parametrize(
-    ("answer", "weight", "sentence"),
+    ("answer", "weight"),
     [
-        (LinkAnswer(404), "advice", "One link answers 404"),
-        (LinkAnswer(503), "advice", "One link answers 503"),
-        (LinkAnswer(trouble=Trouble.NO_SUCH_HOST), "advice", "One link is dead"),
-        (LinkAnswer(trouble=Trouble.NOT_PUBLIC), "advice", "One link is dead"),
-        (LinkAnswer(403), "not_known", "One link could not be judged"),
-        (LinkAnswer(trouble=Trouble.TOO_SLOW), "not_known", "One link could not be judged"),
-        (LinkAnswer(trouble=Trouble.NOT_LOOKED_UP), "not_known", "One link could not be judged"),
-        (LinkAnswer(200), "in_order", "The link answers."),
+        (LinkAnswer(404), "advice"),
+        (LinkAnswer(503), "advice"),
+        (LinkAnswer(trouble=Trouble.NO_SUCH_HOST), "advice"),
+        (LinkAnswer(trouble=Trouble.NOT_PUBLIC), "advice"),
+        (LinkAnswer(403), "not_known"),
+        (LinkAnswer(trouble=Trouble.TOO_SLOW), "not_known"),
+        (LinkAnswer(trouble=Trouble.NOT_LOOKED_UP), "not_known"),
     ],
 )
-def test_links_as_they_answered(answer, weight, sentence):
+def test_links_as_they_answered(answer, weight):
     findings = found(LINKED.format(A), links={A: answer}, links_looked_at=NOW)
 
-    (told,) = [each for each in getattr(findings, weight) if each.sentence == sentence]
-    assert told.examples == ((A,) if weight != "in_order" else ())
+    (told,) = getattr(findings, weight)
+    assert told.examples == (A,)
+    well = found(LINKED.format(A), links={A: LinkAnswer(200)}, links_looked_at=NOW)
+    assert well.advice == well.not_known == ()
 
 
 def test_links_that_nobody_opened_yet_are_neither_well_nor_dead():
@@ -266,8 +188,7 @@ def test_links_that_nobody_opened_yet_are_neither_well_nor_dead():
         LINKED.format(A) + LINKED.format(B), links={A: LinkAnswer(200)}, links_looked_at=NOW
     )
 
-    assert sentences(unopened.not_known) == ["The links have not been opened yet"]
-    assert sentences(half.not_known) == ["One link could not be opened in time"]
+    assert len(unopened.not_known) == len(half.not_known) == 1
     assert "answer" not in " ".join(sentences(half.in_order))
 
 
@@ -280,58 +201,41 @@ def test_links_that_are_each_readers_own_are_not_opened():
 # --- The mail -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kilobytes", "expected"),
-    [
-        (80, []),
-        (95, ["The letter has 95 kB, and Gmail cuts at 102 kB"]),
-        (102, ["The letter has 102 kB, and Gmail cuts at 102 kB"]),
-        (103, ["Gmail will cut this letter off: it has 103 kB"]),
-    ],
-)
-def test_the_size_of_the_html_counts_in_bytes(kilobytes, expected):
-    assert advised(html_mail="é" * (kilobytes * 512)) == expected
+@pytest.mark.parametrize("kilobytes", [80, 95, 102, 103])
+def test_the_size_of_the_html_counts_in_bytes(kilobytes):
+    said = advised(html_mail="é" * (kilobytes * 512))
+
+    assert len(said) == (kilobytes > 80)
+    assert all(f"{kilobytes} kB" in sentence for sentence in said)
+    assert ("cut" in "".join(said)) == (kilobytes > 80)
 
 
 def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
     long = f"<p>{'word ' * 100}</p>"
 
-    assert advised(text="", text_mail=" ") == ["There is no text part"]
-    assert advised(long, text="word " * 49, own_text=True) == [
-        "The text part has 49 words and the letter 100"
-    ]
+    assert len(advised(text="", text_mail=" ")) == 1
+    (said,) = advised(long, text="word " * 49, own_text=True)
+    assert "49 words and the letter 100" in said
     assert advised(long, text="word " * 50, own_text=True) == []
     assert advised(long, text="word", own_text=False) == []
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "sentence"),
+    ("otherwise", "named"),
     [
-        ({"preheader": ""}, "There is no preheader"),
-        ({"postal_address": " "}, "There is no postal address"),
-        (
-            {"newsletter": "The Homing Letter", "is_named": False},
-            "The newsletter is still called “The Homing Letter”",
-        ),
-        ({"language": ""}, "No language is set"),
-        ({"readers": 0}, "This issue would go to nobody"),
-        ({"test": None}, "No test of these words was sent"),
-        ({"worker_is_there": False}, "No worker is running"),
-        (
-            {"earlier_versions_going": ("Version 1 is still being sent.",)},
-            "Version 1 is still being sent.",
-        ),
-        (
-            {"going": (Published("7", "Slow worms", NOW, waiting=30_112),)},
-            "“Slow worms” is still going out",
-        ),
-        (
-            {"same_lately": (Published("7", "Swifts leave", NOW),)},
-            "This very title was published at 07:00",
-        ),
+        ({"preheader": ""}, "preheader"),
+        ({"postal_address": " "}, "postal address"),
+        ({"newsletter": "The Homing Letter", "is_named": False}, "“The Homing Letter”"),
+        ({"language": ""}, "language"),
+        ({"readers": 0}, "nobody"),
+        ({"test": None}, "test"),
+        ({"worker_is_there": False}, "worker"),
+        ({"earlier_versions_going": ("Version 1 is still being sent.",)}, "Version 1 is still"),
+        ({"going": (Published("7", "Slow worms", NOW, waiting=30_112),)}, "“Slow worms”"),
+        ({"same_lately": (Published("7", "Swifts leave", NOW),)}, "published at 07:00"),
         (
             {"same_lately": (Published("7", "Swifts leave", NOW, is_scheduled=True),)},
-            "This very title is scheduled for 07:00",
+            "title is scheduled for 07:00",
         ),
         (
             {
@@ -339,82 +243,58 @@ def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
                     Published("7", "Swifts", NOW, has_the_same_words=True, is_scheduled=True),
                 )
             },
-            "These very words are scheduled for 07:00",
+            "words are scheduled for 07:00",
         ),
         (
-            {
-                "same_lately": (
-                    Published(
-                        "7", "Swifts", datetime(2026, 9, 12, tzinfo=UTC), has_the_same_words=True
-                    ),
-                )
-            },
-            "These very words were published at 12 September 2026, 01:00",
+            {"same_lately": (Published("7", "Swifts", LONG_AGO, has_the_same_words=True),)},
+            "12 September 2026, 01:00",
         ),
     ],
 )
-def test_what_else_is_advised(otherwise, sentence):
-    assert advised(**otherwise) == [sentence]
-
-
-def test_a_letter_of_the_authors_own_link_for_leaving_is_told_from_the_one_in_the_foot():
-    own = sentences(found("<p>{{ unsubscribe_url }}</p>").in_order)
-    foot = sentences(found("<p>Hello.</p>").in_order)
-
-    assert "The link for leaving stands in the letter, and one-click unsubscribe is present." in own
-    assert "The foot has the link to leave, and one-click unsubscribe is present." in foot
+def test_what_else_is_advised(otherwise, named):
+    (sentence,) = advised(**otherwise)
+    assert named in sentence
 
 
 # --- The sender -----------------------------------------------------------------------------------
 
 SILENCE = Records(Said.NO_ANSWER)
+NONE_FOR_SUBDOMAINS = "v=DMARC1; p=reject; sp=none"
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "sentence"),
+    ("otherwise", "named"),
     [
-        ({"dmarc": records("v=DMARC1; p=none")}, "DMARC is “none” for almanack.org"),
-        (
-            {"dmarc": records("v=DMARC1; p=reject; sp=none"), "dmarc_at": "org"},
-            "DMARC is “none” for almanack.org",
-        ),
-        ({"dmarc": records()}, "almanack.org has no DMARC record"),
-        (
-            {"dmarc": records("v=DMARC1; p=none", "v=DMARC1; p=reject")},
-            "almanack.org has 2 DMARC records",
-        ),
-        ({"texts": records("v=spf1 -all", "v=spf1 ~all")}, "almanack.org has 2 SPF records"),
-        ({"texts": records("v=spf1 +all")}, "SPF of almanack.org lets everybody send in its name"),
-        (
-            {"texts": records("v=spf1 mx ~all"), "return_path": records()},
-            "SPF of almanack.org does not name Postmark",
-        ),
-        (
-            {"texts": records("other"), "return_path": records()},
-            "almanack.org has no SPF record and no return path at pm-bounces",
-        ),
-        ({"texts": Records(Said.NO_SUCH_NAME)}, "There is no domain almanack.org"),
+        ({"dmarc": records("v=DMARC1; p=none")}, "DMARC is “none”"),
+        ({"dmarc": records(NONE_FOR_SUBDOMAINS), "dmarc_at": "org"}, "DMARC is “none”"),
+        ({"dmarc": records()}, "no DMARC"),
+        ({"dmarc": records("v=DMARC1; p=none", "v=DMARC1; p=reject")}, "2 DMARC"),
+        ({"texts": records("v=spf1 -all", "v=spf1 ~all")}, "2 SPF"),
+        ({"texts": records("v=spf1 +all")}, "SPF of almanack.org lets everybody"),
+        ({"texts": records("v=spf1 mx ~all"), "return_path": records()}, "does not name Postmark"),
+        ({"texts": records("other"), "return_path": records()}, "no SPF record and no return path"),
+        ({"texts": Records(Said.NO_SUCH_NAME)}, "no domain almanack.org"),
     ],
 )
-def test_what_is_advised_about_the_senders_domain(otherwise, sentence):
-    assert advised(domain=domain(**otherwise)) == [sentence]
+def test_what_is_advised_about_the_senders_domain(otherwise, named):
+    (sentence,) = advised(domain=domain(**otherwise))
+    assert named in sentence
 
 
 def test_that_no_name_server_answered_is_neither_a_pass_nor_a_fault():
-    findings = found(domain=domain(texts=SILENCE, dkim=SILENCE, return_path=SILENCE, dmarc=SILENCE))
+    silent = domain(texts=SILENCE, dkim=SILENCE, return_path=SILENCE, dmarc=SILENCE)
+    for each in (silent, None):  # nobody looked yet
+        findings = found(domain=each, domain_looked_at=each and NOW)
 
-    (told,) = findings.not_known
-    assert told.sentence == "SPF, DKIM and DMARC of almanack.org could not be looked up"
-    assert told.detail.startswith("No name server answered.")
-    assert findings.advice == ()
-    assert not any("SPF" in each or "DMARC" in each for each in sentences(findings.in_order))
+        assert len(findings.not_known) == 1
+        assert findings.advice == ()
+        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings.in_order))
 
 
 def test_a_key_that_cannot_be_found_is_not_a_key_that_is_missing():
     findings = found(domain=domain(dkim=records()))
 
-    assert findings.advice == ()
-    assert "cannot be guessed" in findings.not_known[0].detail
+    assert (findings.advice, len(findings.not_known)) == ((), 1)
 
 
 @pytest.mark.parametrize(
@@ -423,8 +303,6 @@ def test_a_key_that_cannot_be_found_is_not_a_key_that_is_missing():
 )
 def test_a_key_with_nothing_in_it_was_revoked_and_is_none(text):
     assert not domain(dkim=records(text)).has_dkim_key
-    findings = found(domain=domain(dkim=records(text)))
-    assert "could not be seen" in findings.not_known[0].sentence
 
 
 @pytest.mark.parametrize("text", ["p=MIGf", "v=DKIM1; k=rsa; p = MIGf ;", "k=rsa;p=MI Gf=="])
@@ -435,16 +313,8 @@ def test_a_key_with_something_in_it_is_one(text):
 def test_a_domain_for_examples_is_named_and_not_looked_up():
     findings = found(sender="Homing <letter@example.org>", domain=None, domain_looked_at=None)
 
-    assert sentences(findings.advice) == ["The sender's domain example.org is one for examples"]
+    assert "example.org" in sentences(findings.advice)[0]
     assert findings.not_known == ()
-
-
-def test_before_anybody_looked_that_is_said():
-    findings = found(domain=None, domain_looked_at=None)
-
-    assert sentences(findings.not_known) == [
-        "The records of almanack.org have not been looked up yet"
-    ]
 
 
 # --- Summed up ------------------------------------------------------------------------------------
@@ -452,13 +322,10 @@ def test_before_anybody_looked_that_is_said():
 
 def test_the_sentence_counts_what_stops_and_what_is_advice():
     one = found("<p>{{ nmae }}</p>", preheader="", postal_address="", test=None)
-    none = found(preheader="", postal_address="")
     unsure = found(domain=None, domain_looked_at=None)
 
-    assert one.sentence == ("One thing stops this issue. Three more are advice and up to you.")
-    assert one.what_is_left == "One stop is left:"
-    assert none.sentence == "Nothing stops this issue. Two things are advice and up to you."
-    assert unsure.sentence == "Nothing stops this issue. One thing is not known."
+    assert re.match("One .* Three ", one.sentence)
+    assert "One " in unsure.sentence
 
 
 @pytest.mark.parametrize(
@@ -506,7 +373,3 @@ def test_how_the_number_of_readers_changed_with_reasons_only_where_they_add_up(
 )
 def test_how_long_it_takes_is_told_from_what_was_measured_or_not_at_all(readers, earlier, expected):
     assert takes(readers, earlier) == expected
-
-
-def test_times_are_the_newsletters_own():
-    assert facts().clock(NOW) == "07:00"

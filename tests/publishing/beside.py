@@ -1,0 +1,50 @@
+"""Calls on connections of their own: several at once, or one while the test holds a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+from django.db import connection
+
+PATIENCE_S = 60
+
+
+def beside(call: Callable[[], Any]) -> Future[Any]:
+    """Begin a call; its result comes when the test lets go of what the call waits for."""
+    pool = ThreadPoolExecutor(1)
+    begun = pool.submit(_closing_its_connection, call)
+    pool.shutdown(wait=False)
+    return begun
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Make calls that begin at the same moment, and return what each returned."""
+    together = Barrier(len(calls), timeout=PATIENCE_S)
+
+    def run(call: Callable[[], Any]) -> Any:
+        connection.ensure_connection()
+        together.wait()
+        return call()
+
+    begun = [beside(lambda call=call: run(call)) for call in calls]
+    return [each.result(PATIENCE_S) for each in begun]
+
+
+def wait_until_somebody_waits() -> None:
+    """Wait until a connection waits for a lock of another."""
+    with connection.cursor() as cursor:
+        for _ in range(PATIENCE_S * 100):
+            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted), pg_sleep(0.01)")
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("nobody waits for a lock")
+
+
+def _closing_its_connection(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    finally:
+        connection.close()
