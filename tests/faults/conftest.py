@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection
 
+from delivery import until_empty
+from delivery.worker import worker_from_settings
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.onlooker import Onlooker
 from tests.faults.own_server import OwnServer
-from tests.faults.watched_migrate import WatchedMigrate
+from tests.faults.stalling_line import StallingLine
+from tests.faults.waiting_for import held
+from tests.faults.watched_migrate import LATER, WatchedMigrate
 from tests.faults.watched_worker import WatchedWorker
 
 READERS = 200
@@ -37,6 +43,13 @@ def database(server: OwnServer) -> Iterator[str]:
 
 
 @pytest.fixture
+def here(server: OwnServer, database: str) -> Iterator[str]:
+    """The name of that database, which this process uses."""
+    with server.as_djangos_own(server.url(database)):
+        yield database
+
+
+@pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
     """A Postmark that keeps every message it accepts."""
     with SandboxServer() as provider:
@@ -46,13 +59,12 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
 
 
 @pytest.fixture
-def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsroom]:
+def newsroom(here: str, settings: Any) -> Newsroom:
     """An author with a list, in that database."""
     settings.DELIVERY_BATCH_SIZE = 20
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0
     settings.DELIVERY_LEASE_S = 5.0
-    with server.as_djangos_own(server.url(database)):
-        yield Newsroom()
+    return Newsroom()
 
 
 @pytest.fixture
@@ -68,6 +80,39 @@ def workers(
             return worker
 
         yield begin
+
+
+@pytest.fixture
+def in_a_call(
+    newsroom: Newsroom, provider: SandboxServer, workers: Callable[..., WatchedWorker]
+) -> Callable[..., tuple[Any, WatchedWorker]]:
+    """Publishes to so many readers; a worker's call with all of them is held by the provider."""
+
+    def begin(
+        *options: str, readers: int = 20, moment: str = "after_accept", **settings: str
+    ) -> tuple[Any, WatchedWorker]:
+        edition = newsroom.publish(readers)
+        provider.sandbox.set_fault("hold", moment=moment, calls=1)
+        worker = workers(*options, **{"DELIVERY_HTTP_DEADLINE_S": "60"} | settings)
+        held(provider)
+        return edition, worker
+
+    return begin
+
+
+@pytest.fixture
+def the_rest_goes_out(newsroom: Newsroom, settings: Any) -> Callable[[], None]:
+    """Lets a worker of this process do everything that is left to do."""
+
+    def run() -> None:
+        connection.close()
+        settings.DELIVERY_LEASE_S = settings.DELIVERY_HTTP_DEADLINE_S = 2.0
+        settings.DELIVERY_LOOKUP_AFTER_S = (0.5, 1.0, 2.0)
+        settings.DELIVERY_RETRY_BASE_S, settings.DELIVERY_RETRY_CAP_S = 0.1, 1.0
+        watch = until_empty.Watch(io.StringIO(), is_terminal=False)
+        worker_from_settings(2, is_awaited=True).run(until=watch.nothing_more_will_happen)
+
+    return run
 
 
 @pytest.fixture
@@ -102,16 +147,28 @@ def an_issue_goes_out(
 
 
 @pytest.fixture
-def migrates(server: OwnServer, database: str) -> Iterator[Callable[..., WatchedMigrate]]:
-    """Starts a migrate of the later release on the test's database."""
-    with ExitStack() as stack:
+def line(provider: SandboxServer) -> Iterator[StallingLine]:
+    """A line to the provider that can stop in the middle of a request."""
+    with closing(StallingLine(provider.port)) as line:
+        yield line
 
-        def begin(*options: str, url: str = "", **settings: str) -> WatchedMigrate:
-            run = WatchedMigrate(url or server.url(database), *options, **settings)
-            stack.callback(run.kill)
-            return run
 
-        yield begin
+@pytest.fixture
+def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
+    """A line to the test's server that can be cut."""
+    with closing(CuttingProxy(server.socket, seed=1789)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
+    """Starts a migrate of the later release, on the database of this process or that of `url`."""
+    settings.MIGRATION_MODULES = {**settings.MIGRATION_MODULES, "delivery": LATER}
+
+    def begin(*options: str, url: str = "") -> WatchedMigrate:
+        return WatchedMigrate(server, *options, url=url)
+
+    return begin
 
 
 @pytest.fixture

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from tests.delivery.newsroom import Newsroom
 from tests.faults.onlooker import Onlooker, everything_is_there
+from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import eventually
-from tests.faults.watched_migrate import WatchedMigrate
+from tests.faults.watched_migrate import WatchedMigrate, migrate_in_a_process
 
 Migrates = Callable[..., WatchedMigrate]
+Holder = Callable[[str], Any]
+LetGo = Callable[[], None]
 
 # Whoever has written to the table has to end before an index of it is whole.
 A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
 
 
-def killed_in_the_build(migrates: Migrates) -> None:
-    """A run of which nothing is left but what the server goes on with."""
-    cut = migrates()
-    cut.wait_for("Nobody queues behind it.")
-    cut.kill()
+@pytest.fixture
+def killed_in_the_build(server: OwnServer, database: str, holder: Holder) -> Iterator[LetGo]:
+    """A run of which nothing is left but what the server goes on with; ends what holds that up."""
+    with holder(A_ROW_WRITTEN) as blocking:
+        cut = migrate_in_a_process(server.url(database))
+        try:
+            cut.wait_for("Nobody queues behind it.")
+        finally:
+            cut.kill()
+        yield blocking.rollback
 
 
 def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
     newsroom: Newsroom,
     migrates: Migrates,
     onlooker: Onlooker,
-    holder: Callable[[str], Any],
+    holder: Holder,
     an_issue_goes_out: Callable[[], None],
 ) -> None:
     with holder(A_ROW_WRITTEN):
@@ -43,32 +53,30 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
 
 
 def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+    newsroom: Newsroom, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    with holder(A_ROW_WRITTEN):
-        killed_in_the_build(migrates)
-        onlooker.do(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
-        )
-        eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    onlooker.do(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
+    )
+    eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    killed_in_the_build()
     migrates().end()
     assert everything_is_there(onlooker)
 
 
 def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+    newsroom: Newsroom, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    with holder(A_ROW_WRITTEN):
-        killed_in_the_build(migrates)
-        run = migrates()
-        run.wait_for('the index "by_address", which the server still builds')
+    run = migrates()
+    run.wait_for('the index "by_address", which the server still builds')
+    killed_in_the_build()
     run.end()
     assert everything_is_there(onlooker)
 
 
 def test_an_index_that_somebody_built_since_the_plan_was_made_is_left_as_it_is(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Callable[[str], Any]
+    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Holder
 ) -> None:
     # As where the guard of a whole run was lost with its connection: it is not waited for.
     migrates("delivery", "later_1_a_column").end()

@@ -3,56 +3,47 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any
-
-import psycopg
-import pytest
 
 from delivery.models import Alarm, Evidence
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
-from tests.faults.own_server import OwnServer
 from tests.faults.stalling_line import StallingLine
-from tests.faults.waiting_for import eventually, held
+from tests.faults.waiting_for import eventually
 from tests.faults.watched_worker import WatchedWorker
 
 Begin = Callable[..., WatchedWorker]
 AllGotOne = Callable[[Any, int], None]
+Holder = Callable[[str], Any]
+InACall = Callable[..., tuple[Any, WatchedWorker]]
+TakenOver = Callable[[], None]
 
 READERS = 20
 
 
-def taken_over(workers: Begin, **settings: str) -> None:
-    """Another worker does everything that is left to do, and ends."""
-    rescuer = workers("--until-empty", **settings)
-    assert rescuer.end() == 0, rescuer.said
-
-
-def woken(frozen: WatchedWorker, words: str) -> None:
+def woken(frozen: WatchedWorker, words: str = "") -> None:
     """The frozen worker wakes up, comes to say these words, and is still in order."""
     frozen.signal(signal.SIGCONT)
-    frozen.wait_for(words)
+    if words:
+        frozen.wait_for(words)
     assert frozen.stop() == 0, frozen.said
 
 
 def test_frozen_between_the_claim_and_the_record_of_the_call(
     newsroom: Newsroom,
     provider: SandboxServer,
-    server: OwnServer,
-    database: str,
+    holder: Holder,
     workers: Begin,
-    all_got_one: AllGotOne,
+    the_rest_goes_out: TakenOver,
 ) -> None:
     edition = newsroom.publish(readers=READERS)
-    with closing(psycopg.connect(server.url(database))) as other:
-        # It has claimed, and waits to read the copies that it is to render.
-        other.execute("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE")
+    # It has claimed, and waits to read the copies that it is to render.
+    with holder("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
         frozen = workers("--concurrency", "1")
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         frozen.freeze()
-    taken_over(workers)
+    the_rest_goes_out()
 
     # Its claim is lost and it says nothing about that; it goes on with what is in line next.
     later = newsroom.publish()
@@ -68,20 +59,18 @@ def test_frozen_between_the_claim_and_the_record_of_the_call(
 
 def test_frozen_in_the_middle_of_recording_the_call(
     newsroom: Newsroom,
-    provider: SandboxServer,
-    server: OwnServer,
-    database: str,
+    holder: Holder,
     workers: Begin,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
 ) -> None:
     edition = newsroom.publish(readers=READERS)
-    with closing(psycopg.connect(server.url(database))) as other:
-        other.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
+    with holder("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE"):
         frozen = workers("--concurrency", "1")
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.freeze()
     # Its transaction holds the batch's row until the server has no more patience with it.
-    taken_over(workers)
+    the_rest_goes_out()
 
     woken(frozen, "a step failed")
 
@@ -89,19 +78,12 @@ def test_frozen_in_the_middle_of_recording_the_call(
     assert len(newsroom.attempts(edition)) == 1
 
 
-@pytest.fixture
-def line(provider: SandboxServer, settings: Any) -> Iterator[StallingLine]:
-    """A line to the provider that can stop in the middle of a request."""
-    line = StallingLine(provider.port)
-    yield line
-    line.close()
-
-
 def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     newsroom: Newsroom,
     provider: SandboxServer,
     workers: Begin,
     line: StallingLine,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
     settings: Any,
 ) -> None:
@@ -112,7 +94,7 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
     frozen.freeze()
-    taken_over(workers)
+    the_rest_goes_out()
     assert provider.sandbox.summary()["accepted"] == 200
 
     frozen.signal(signal.SIGCONT)
@@ -128,16 +110,14 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
 def test_frozen_after_the_acceptance_and_before_it_is_written_down(
     newsroom: Newsroom,
     provider: SandboxServer,
-    workers: Begin,
+    in_a_call: InACall,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
 ) -> None:
-    edition = newsroom.publish(readers=READERS)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    frozen = workers("--concurrency", "1")
-    held(provider)
+    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     frozen.freeze()
     provider.sandbox.gate.release()
-    taken_over(workers)
+    the_rest_goes_out()
 
     woken(frozen, "claim was lost")
 
@@ -149,14 +129,13 @@ def test_frozen_after_the_acceptance_and_before_it_is_written_down(
 def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_down(
     newsroom: Newsroom,
     provider: SandboxServer,
+    in_a_call: InACall,
     workers: Begin,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
 ) -> None:
-    edition = newsroom.publish(readers=READERS)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     provider.sandbox.set_fault("search_503", calls=None)
-    frozen = workers("--concurrency", "1")
-    held(provider)
     frozen.freeze()
     provider.sandbox.gate.release()
     other = workers("--concurrency", "1")
@@ -168,28 +147,24 @@ def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_dow
     assert kept.count() == READERS
     provider.sandbox.faults.clear()
     assert other.stop() == 0, other.said
-    taken_over(workers)
+    the_rest_goes_out()
     all_got_one(edition, READERS)
 
 
 def test_frozen_in_the_middle_of_settling(
     newsroom: Newsroom,
     provider: SandboxServer,
-    server: OwnServer,
-    database: str,
-    workers: Begin,
+    holder: Holder,
+    in_a_call: InACall,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
 ) -> None:
-    edition = newsroom.publish(readers=READERS)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    frozen = workers("--concurrency", "1")
-    held(provider)
-    with closing(psycopg.connect(server.url(database))) as other:
-        other.execute("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE")
+    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
+    with holder("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE"):
         provider.sandbox.gate.release()
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
         frozen.freeze()
-    taken_over(workers)
+    the_rest_goes_out()
 
     # The server had ended its session; over a new one it learns that it is too late.
     woken(frozen, "claim was lost")
@@ -204,6 +179,7 @@ def test_frozen_during_a_look_up(
     provider: SandboxServer,
     workers: Begin,
     line: StallingLine,
+    the_rest_goes_out: TakenOver,
     all_got_one: AllGotOne,
 ) -> None:
     edition = newsroom.publish(readers=READERS)
@@ -212,11 +188,10 @@ def test_frozen_during_a_look_up(
     frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
     frozen.freeze()
-    taken_over(workers)
+    the_rest_goes_out()
 
     line.go_on()
-    frozen.signal(signal.SIGCONT)
-    assert frozen.stop() == 0, frozen.said
+    woken(frozen)
     line.wait_until_over()
 
     all_got_one(edition, READERS)

@@ -5,50 +5,30 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psycopg
 from django.db import connection
 
 from delivery.models import Alarm, Attempt, Batch
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import PATIENCE_S, eventually, held
 from tests.faults.watched_worker import WatchedWorker
 
 Begin = Callable[..., WatchedWorker]
 AllGotOne = Callable[[Any, int], None]
 
-ROUNDS = 25
+ROUNDS = 10
 READERS = 5
 
 
-class Racer(threading.Thread):
-    """Does one thing in a thread, and hands on what went wrong there."""
-
-    def __init__(self, race: Callable[[], object]) -> None:
-        super().__init__()
-        self._race = race
-        self.failure: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        """Race, and close the thread's connection."""
-        try:
-            self._race()
-        except BaseException as failure:  # noqa: BLE001 -- the test's own thread raises it
-            self.failure = failure
-        finally:
-            connection.close()
-
-    def finish(self) -> None:
-        """Wait for it, and fail as it failed."""
-        self.join(PATIENCE_S)
-        assert not self.is_alive()
-        if self.failure:
-            raise self.failure
+def raced(race: Callable[[], object]) -> None:
+    """Race in a thread, and close the thread's connection."""
+    try:
+        race()
+    finally:
+        connection.close()
 
 
 def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
@@ -59,10 +39,6 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
     for _ in range(ROUNDS):
         edition = newsroom.publish()
         provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-        caller = Racer(newsroom.step)
-        held(provider)
-        # The lease of the call in the air is over, and the look-up after a sweep is due at once.
-        newsroom.let_time_pass(1000)
         line = threading.Barrier(3)
 
         def answer(line: threading.Barrier = line) -> None:
@@ -75,9 +51,14 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
             newsroom.sweep()
             newsroom.deliver_all()
 
-        racers = [caller, Racer(answer), Racer(sweep_and_go_on), Racer(sweep_and_go_on)]
-        for racer in racers:
-            racer.finish()
+        with ThreadPoolExecutor(4) as pool:
+            caller = pool.submit(raced, newsroom.step)
+            held(provider)
+            # The lease of the call in the air is over, and the look-up after a sweep is due.
+            newsroom.let_time_pass(1000)
+            others = (answer, sweep_and_go_on, sweep_and_go_on)
+            for racer in [caller, *(pool.submit(raced, each) for each in others)]:
+                racer.result(PATIENCE_S)
         (attempt,) = newsroom.attempts(edition)
         won_by[attempt.result] += 1
         newsroom.let_time_pass(1000)
@@ -96,17 +77,15 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
 def test_living_workers_whose_batches_are_swept_send_nobody_two(
     newsroom: Newsroom,
     provider: SandboxServer,
-    server: OwnServer,
-    database: str,
+    holder: Callable[[str], Any],
     workers: Begin,
     all_got_one: AllGotOne,
 ) -> None:
     edition = newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     provider.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    with closing(psycopg.connect(server.url(database))) as other:
-        # Both have claimed, and wait for what frames the letters, until a sweep took one away.
-        other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+    # Both have claimed, and wait for what frames the letters, until a sweep took one away.
+    with holder("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
         both = [workers("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was swept")
 

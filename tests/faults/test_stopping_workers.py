@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,15 +17,16 @@ from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 from tests.faults.sigterm_storm import Storm
 from tests.faults.stalling_line import StallingLine
-from tests.faults.waiting_for import eventually, held
+from tests.faults.waiting_for import eventually
 from tests.faults.watched_worker import WatchedWorker
 
 Begin = Callable[..., WatchedWorker]
 AllGotOne = Callable[[Any, int], None]
+InACall = Callable[..., tuple[Any, WatchedWorker]]
 
-SIGTERMS = int(os.environ.get("HOMING_SIGTERMS", "100"))
+SIGTERMS = int(os.environ.get("HOMING_SIGTERMS", "60"))
 SEED = int(os.environ.get("HOMING_SIGTERMS_SEED", "1789"))
-READERS = 400
+READERS = 200
 
 
 def nothing_held() -> bool:
@@ -40,7 +40,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(
     provider: SandboxServer,
     server: OwnServer,
     database: str,
-    workers: Begin,
+    the_rest_goes_out: Callable[[], None],
 ) -> None:
     newsroom.confirm(READERS)
     provider.sandbox.latency_s = 0.03
@@ -60,7 +60,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(
     assert statuses == [0] * SIGTERMS
     assert nothing_held()
     assert not Worker.objects.exists()
-    assert workers("--until-empty").end() == 0
+    the_rest_goes_out()
     for edition in editions:
         assert newsroom.books(edition).sent == READERS
     # It was a storm over work, not over workers that had nothing to do yet.
@@ -70,22 +70,26 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(
     assert (summary["accepted"], summary["distinct_deliveries"]) == (copies, copies)
 
 
-def test_an_idle_worker_ends_with_0_and_says_good_bye(newsroom: Newsroom, workers: Begin) -> None:
+@pytest.mark.parametrize("database_is_away", [False, True], ids=["there", "away"])
+def test_an_idle_worker_ends_with_0(
+    newsroom: Newsroom, server: OwnServer, workers: Begin, database_is_away: bool
+) -> None:
     worker = workers()
     eventually(lambda: Worker.objects.exists(), "it arrived")
 
-    assert worker.stop() == 0, worker.said
-
-    assert not Worker.objects.exists()
+    if database_is_away:
+        with server.away("immediate"):
+            worker.wait_for("the database is away")
+            assert worker.stop() == 0, worker.said
+    else:
+        assert worker.stop() == 0, worker.said
+        assert not Worker.objects.exists()
 
 
 def test_ctrl_c_lets_the_call_in_the_air_finish(
-    newsroom: Newsroom, provider: SandboxServer, workers: Begin, all_got_one: AllGotOne
+    provider: SandboxServer, in_a_call: InACall, all_got_one: AllGotOne
 ) -> None:
-    edition = newsroom.publish(readers=5)
-    provider.sandbox.set_fault("hold", calls=1)
-    worker = workers(DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
+    edition, worker = in_a_call(readers=5)
 
     worker.signal(signal.SIGINT)
     provider.sandbox.gate.release()
@@ -97,50 +101,29 @@ def test_ctrl_c_lets_the_call_in_the_air_finish(
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    "signals",
     [(signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGTERM)],
     ids=["SIGTERM and SIGINT", "SIGINT and SIGTERM"],
 )
 def test_a_second_signal_of_either_kind_ends_it_at_once(
     newsroom: Newsroom,
     provider: SandboxServer,
-    workers: Begin,
+    in_a_call: InACall,
+    the_rest_goes_out: Callable[[], None],
     all_got_one: AllGotOne,
-    first: signal.Signals,
-    second: signal.Signals,
+    signals: tuple[signal.Signals, signal.Signals],
 ) -> None:
-    edition = newsroom.publish(readers=5)
-    provider.sandbox.set_fault("hold", calls=1)
-    worker = workers(DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
+    edition, worker = in_a_call(readers=5)
 
-    worker.signal(first)
-    worker.signal(second)
+    for each in signals:
+        worker.signal(each)
 
     # Both waited at the same time, and which of them is taken first is the system's choice.
-    assert worker.end() in {128 + first, 128 + second}
+    assert worker.end() in {128 + each for each in signals}
     provider.sandbox.gate.release("close")
     newsroom.let_time_pass(100)
-    assert workers("--until-empty").end() == 0
+    the_rest_goes_out()
     all_got_one(edition, 5)
-
-
-def test_an_idle_worker_ends_with_0_while_the_database_is_away(
-    newsroom: Newsroom, server: OwnServer, workers: Begin
-) -> None:
-    worker = workers()
-    eventually(lambda: Worker.objects.exists(), "it arrived")
-
-    with server.away("immediate"):
-        worker.wait_for("the database is away")
-        assert worker.stop() == 0, worker.said
-
-
-@pytest.fixture
-def line(provider: SandboxServer) -> Iterator[StallingLine]:
-    """A line to the provider that can stop in the middle of a request."""
-    with closing(StallingLine(provider.port)) as line:
-        yield line
 
 
 def test_a_worker_whose_look_up_hangs_ends_with_0_when_its_time_is_over(
@@ -148,6 +131,7 @@ def test_a_worker_whose_look_up_hangs_ends_with_0_when_its_time_is_over(
     provider: SandboxServer,
     workers: Begin,
     line: StallingLine,
+    the_rest_goes_out: Callable[[], None],
     all_got_one: AllGotOne,
 ) -> None:
     edition = newsroom.publish(readers=5)
@@ -159,7 +143,7 @@ def test_a_worker_whose_look_up_hangs_ends_with_0_when_its_time_is_over(
     assert worker.stop() == 0, worker.said
 
     assert Batch.objects.get().state == "unknown"
-    assert workers("--until-empty").end() == 0
+    the_rest_goes_out()
     all_got_one(edition, 5)
 
 
@@ -174,11 +158,14 @@ def test_a_worker_that_asks_for_the_streams_setting_ends_with_0(
 
 
 def test_a_signal_during_the_start_leaves_nothing_behind(
-    newsroom: Newsroom, provider: SandboxServer, workers: Begin, all_got_one: AllGotOne
+    newsroom: Newsroom,
+    workers: Begin,
+    the_rest_goes_out: Callable[[], None],
+    all_got_one: AllGotOne,
 ) -> None:
     edition = newsroom.publish(readers=5)
     dice = random.Random(SEED)
-    for _ in range(6):
+    for _ in range(4):
         worker = workers()
         # The pace of the starts: from before Python itself is up to well after the first claim.
         worker.ends_within(dice.uniform(0, 1))
@@ -189,5 +176,5 @@ def test_a_signal_during_the_start_leaves_nothing_behind(
         connection.close()
 
     assert not Worker.objects.exists()
-    assert workers("--until-empty").end() == 0
+    the_rest_goes_out()
     all_got_one(edition, 5)
