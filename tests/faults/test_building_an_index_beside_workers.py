@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
-from tests.delivery.newsroom import Newsroom
 from tests.faults.onlooker import Onlooker, everything_is_there
-from tests.faults.own_server import OwnServer
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import eventually
 from tests.faults.watched_migrate import WatchedMigrate, migrate_in_a_process
 
 Migrates = Callable[..., WatchedMigrate]
-Holder = Callable[[str], Any]
 LetGo = Callable[[], None]
 
 # Whoever has written to the table has to end before an index of it is whole.
@@ -22,10 +19,10 @@ A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
 
 
 @pytest.fixture
-def killed_in_the_build(server: OwnServer, database: str, holder: Holder) -> Iterator[LetGo]:
+def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
     """A run of which nothing is left but what the server goes on with; ends what holds that up."""
-    with holder(A_ROW_WRITTEN) as blocking:
-        cut = migrate_in_a_process(server.url(database))
+    with stage.hold(A_ROW_WRITTEN) as blocking:
+        cut = migrate_in_a_process(stage.url)
         try:
             cut.wait_for("Nobody queues behind it.")
         finally:
@@ -34,16 +31,12 @@ def killed_in_the_build(server: OwnServer, database: str, holder: Holder) -> Ite
 
 
 def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
-    newsroom: Newsroom,
-    migrates: Migrates,
-    onlooker: Onlooker,
-    holder: Holder,
-    an_issue_goes_out: Callable[[], None],
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    with holder(A_ROW_WRITTEN):
+    with stage.hold(A_ROW_WRITTEN):
         run = migrates("--patience", "3")
         run.wait_for("Nobody queues behind it.")
-        an_issue_goes_out()
+        stage.an_issue_goes_out()
         run.wait_for("Gave up after")
         run.end(exit_code=1)
         eventually(lambda: onlooker.index != "valid", "the build was cut")
@@ -53,7 +46,7 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
 
 
 def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
-    newsroom: Newsroom, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
+    stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     onlooker.do(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -66,7 +59,7 @@ def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
 
 
 def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
-    newsroom: Newsroom, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
+    stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     run = migrates()
     run.wait_for('the index "by_address", which the server still builds')
@@ -76,11 +69,11 @@ def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_a
 
 
 def test_an_index_that_somebody_built_since_the_plan_was_made_is_left_as_it_is(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Holder
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     # As where the guard of a whole run was lost with its connection: it is not waited for.
     migrates("delivery", "later_1_a_column").end()
-    with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
+    with stage.hold("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
         run = migrates("--lock-timeout", "60")
         eventually(lambda: onlooker.waiting == 1, "it waited with its plan made")
         other.execute("CREATE INDEX by_address ON delivery (address)")

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from typing import Any
 
 from delivery.models import Alarm, Evidence
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import THE_LAST_LOOK, Newsroom
+from tests.delivery.newsroom import THE_LAST_LOOK
+from tests.faults.stage import Stage
 from tests.faults.stalling_line import StallingLine
 from tests.faults.waiting_for import eventually
 from tests.faults.watched_worker import WatchedWorker
-
-Begin = Callable[..., WatchedWorker]
-AllGotOne = Callable[[Any, int], None]
-Holder = Callable[[str], Any]
-InACall = Callable[..., tuple[Any, WatchedWorker]]
-TakenOver = Callable[[], None]
 
 READERS = 20
 
@@ -30,72 +23,54 @@ def woken(frozen: WatchedWorker, words: str = "") -> None:
     assert frozen.stop() == 0, frozen.said
 
 
-def test_frozen_between_the_claim_and_the_record_of_the_call(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    holder: Holder,
-    workers: Begin,
-    the_rest_goes_out: TakenOver,
-) -> None:
-    edition = newsroom.publish(readers=READERS)
+def test_frozen_between_the_claim_and_the_record_of_the_call(stage: Stage) -> None:
+    edition = stage.newsroom.publish(readers=READERS)
     # It has claimed, and waits to read the copies that it is to render.
-    with holder("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
-        frozen = workers("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    with stage.hold("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
+        frozen = stage.worker("--concurrency", "1")
+        stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
         frozen.freeze()
-    the_rest_goes_out()
+    stage.the_rest_goes_out()
 
     # Its claim is lost and it says nothing about that; it goes on with what is in line next.
-    later = newsroom.publish()
+    later = stage.newsroom.publish()
     frozen.signal(signal.SIGCONT)
-    eventually(lambda: newsroom.outcomes(later) == ["sent"] * READERS, "it went on")
+    eventually(lambda: stage.newsroom.outcomes(later) == ["sent"] * READERS, "it went on")
     assert frozen.stop() == 0, frozen.said
 
-    assert newsroom.books(edition).sent == newsroom.books(later).sent == READERS
-    assert len(newsroom.attempts(edition)) == len(newsroom.attempts(later)) == 1
-    summary = provider.sandbox.summary()
+    assert stage.newsroom.books(edition).sent == stage.newsroom.books(later).sent == READERS
+    assert len(stage.newsroom.attempts(edition)) == len(stage.newsroom.attempts(later)) == 1
+    summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (2 * READERS, 2 * READERS)
 
 
-def test_frozen_in_the_middle_of_recording_the_call(
-    newsroom: Newsroom,
-    holder: Holder,
-    workers: Begin,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
-) -> None:
-    edition = newsroom.publish(readers=READERS)
-    with holder("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE"):
-        frozen = workers("--concurrency", "1")
-        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
+def test_frozen_in_the_middle_of_recording_the_call(stage: Stage) -> None:
+    edition = stage.newsroom.publish(readers=READERS)
+    with stage.hold("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE"):
+        frozen = stage.worker("--concurrency", "1")
+        stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.freeze()
     # Its transaction holds the batch's row until the server has no more patience with it.
-    the_rest_goes_out()
+    stage.the_rest_goes_out()
 
     woken(frozen, "a step failed")
 
-    all_got_one(edition, READERS)
-    assert len(newsroom.attempts(edition)) == 1
+    stage.all_got_one(edition, READERS)
+    assert len(stage.newsroom.attempts(edition)) == 1
 
 
 def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    workers: Begin,
-    line: StallingLine,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
-    settings: Any,
+    stage: Stage, line: StallingLine, settings: Any
 ) -> None:
     # More than all the buffers between here and there take.
     settings.DELIVERY_BATCH_SIZE = 200
-    edition = newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
+    edition = stage.newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
     line.stall_after(500_000)
-    frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
+    frozen = stage.worker("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
     frozen.freeze()
-    the_rest_goes_out()
-    assert provider.sandbox.summary()["accepted"] == 200
+    stage.the_rest_goes_out()
+    assert stage.sandbox.summary()["accepted"] == 200
 
     frozen.signal(signal.SIGCONT)
     frozen.wait_for("attempt")
@@ -103,96 +78,73 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     line.wait_until_over()
     assert frozen.stop() == 0, frozen.said
 
-    all_got_one(edition, 200)
-    assert len(newsroom.attempts(edition)) == 2
+    stage.all_got_one(edition, 200)
+    assert len(stage.newsroom.attempts(edition)) == 2
 
 
-def test_frozen_after_the_acceptance_and_before_it_is_written_down(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    in_a_call: InACall,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
-) -> None:
-    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
+def test_frozen_after_the_acceptance_and_before_it_is_written_down(stage: Stage) -> None:
+    edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     frozen.freeze()
-    provider.sandbox.gate.release()
-    the_rest_goes_out()
+    stage.sandbox.gate.release()
+    stage.the_rest_goes_out()
 
     woken(frozen, "claim was lost")
 
-    all_got_one(edition, READERS)
-    assert len(newsroom.attempts(edition)) == 1
+    stage.all_got_one(edition, READERS)
+    assert len(stage.newsroom.attempts(edition)) == 1
     assert not Alarm.objects.exists()
 
 
 def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_down(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    in_a_call: InACall,
-    workers: Begin,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
+    stage: Stage,
 ) -> None:
-    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
-    provider.sandbox.set_fault("search_503", calls=None)
+    edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
+    stage.sandbox.set_fault("search_503", calls=None)
     frozen.freeze()
-    provider.sandbox.gate.release()
-    other = workers("--concurrency", "1")
-    eventually(lambda: newsroom.outcomes(edition) == ["unknown"] * READERS, "all were unknown")
+    stage.sandbox.gate.release()
+    other = stage.worker("--concurrency", "1")
+    eventually(
+        lambda: stage.newsroom.outcomes(edition) == ["unknown"] * READERS, "all were unknown"
+    )
 
     woken(frozen, "claim was lost")
 
     kept = Evidence.objects.filter(issue_id=edition.issue_id, source=Evidence.Source.REPLY)
     assert kept.count() == READERS
-    provider.sandbox.faults.clear()
+    stage.sandbox.faults.clear()
     assert other.stop() == 0, other.said
-    the_rest_goes_out()
-    all_got_one(edition, READERS)
+    stage.the_rest_goes_out()
+    stage.all_got_one(edition, READERS)
 
 
-def test_frozen_in_the_middle_of_settling(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    holder: Holder,
-    in_a_call: InACall,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
-) -> None:
-    edition, frozen = in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
-    with holder("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE"):
-        provider.sandbox.gate.release()
-        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+def test_frozen_in_the_middle_of_settling(stage: Stage) -> None:
+    edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
+    with stage.hold("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE"):
+        stage.sandbox.gate.release()
+        stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
         frozen.freeze()
-    the_rest_goes_out()
+    stage.the_rest_goes_out()
 
     # The server had ended its session; over a new one it learns that it is too late.
     woken(frozen, "claim was lost")
 
-    all_got_one(edition, READERS)
+    stage.all_got_one(edition, READERS)
     assert "could not be written down" in frozen.said
-    assert len(newsroom.attempts(edition)) == 1
+    assert len(stage.newsroom.attempts(edition)) == 1
 
 
-def test_frozen_during_a_look_up(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    workers: Begin,
-    line: StallingLine,
-    the_rest_goes_out: TakenOver,
-    all_got_one: AllGotOne,
-) -> None:
-    edition = newsroom.publish(readers=READERS)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
+def test_frozen_during_a_look_up(stage: Stage, line: StallingLine) -> None:
+    edition = stage.newsroom.publish(readers=READERS)
+    stage.sandbox.set_fault("accept_then_close", calls=1)
     line.stall_at(b"/messages/outbound")
-    frozen = workers("--concurrency", "1", POSTMARK_BASE_URL=line.url)
+    frozen = stage.worker("--concurrency", "1", POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
     frozen.freeze()
-    the_rest_goes_out()
+    stage.the_rest_goes_out()
 
     line.go_on()
     woken(frozen)
     line.wait_until_over()
 
-    all_got_one(edition, READERS)
-    assert len(newsroom.attempts(edition)) == 1
+    stage.all_got_one(edition, READERS)
+    assert len(stage.newsroom.attempts(edition)) == 1

@@ -9,17 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
 from tests.faults.onlooker import Onlooker, everything_is_there
-from tests.faults.own_server import OwnServer
-from tests.faults.pooler import Pooler
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import eventually, held
 from tests.faults.watched_migrate import WatchedMigrate
-from tests.faults.watched_worker import WatchedWorker
 
 Migrates = Callable[..., WatchedMigrate]
-Holder = Callable[[str], Any]
 
 READERS = 200
 WAITS = "Waits for a lock on table"
@@ -29,38 +24,29 @@ WAITS = "Waits for a lock on table"
 
 
 def test_a_column_an_index_and_a_rule_come_while_workers_send(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    workers: Callable[..., WatchedWorker],
-    migrates: Migrates,
-    onlooker: Onlooker,
-    all_got_one: Callable[[Any, int], None],
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    edition = newsroom.publish(READERS)
+    edition = stage.newsroom.publish(READERS)
     # Two calls are in the air from before the first change until after the last.
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=2)
-    working = [workers("--until-empty", DELIVERY_HTTP_DEADLINE_S="60") for _ in range(2)]
-    held(provider, 2)
+    stage.sandbox.set_fault("hold", moment="after_accept", calls=2)
+    working = [stage.worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60") for _ in range(2)]
+    held(stage.provider, 2)
     migrates().end()
     assert everything_is_there(onlooker)
-    provider.sandbox.gate.release("answer")
+    stage.sandbox.gate.release("answer")
     assert [worker.end() for worker in working] == [0, 0]
-    all_got_one(edition, READERS)
+    stage.all_got_one(edition, READERS)
 
 
 def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
-    newsroom: Newsroom,
-    migrates: Migrates,
-    onlooker: Onlooker,
-    holder: Holder,
-    an_issue_goes_out: Callable[[], None],
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     # Whoever has read a table keeps it from being changed, and whoever comes after the change
     # that waits would wait with it.
-    with holder("SELECT count(*) FROM batch"):
+    with stage.hold("SELECT count(*) FROM batch"):
         run = migrates()
         run.wait_for(WAITS)
-        an_issue_goes_out()
+        stage.an_issue_goes_out()
         run.wait_for(WAITS, times=2)
         assert onlooker.applied == []
     run.end()
@@ -68,9 +54,9 @@ def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
 
 
 def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statement(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Holder
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    with holder("SELECT 'swift@example.net' FROM batch") as session:
+    with stage.hold("SELECT 'swift@example.net' FROM batch") as session:
         pid = session.info.backend_pid
         run = migrates("--patience", "2", "--lock-timeout", "0.5")
         run.end(exit_code=1)
@@ -83,14 +69,10 @@ def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statem
     assert onlooker.applied == []
 
 
-def test_what_is_set_for_a_migration_ends_with_it(
-    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
-) -> None:
+def test_what_is_set_for_a_migration_ends_with_it(stage: Stage, migrates: Migrates) -> None:
     # One session is the guard's; all else goes over the other.
-    pooler = Pooler(server, pool_size=2)
-    try:
-        url = pooler.url(database)
-        migrates(url=url).end()
+    with stage.behind_a_pooler(2) as url:
+        migrates().end()
         with (
             psycopg.connect(url, prepare_threshold=None) as one,
             psycopg.connect(url, prepare_threshold=None) as other,
@@ -101,14 +83,12 @@ def test_what_is_set_for_a_migration_ends_with_it(
                     " UNION ALL SELECT mode FROM pg_locks WHERE locktype = 'advisory'"
                 )
                 assert left.fetchall() == []
-    finally:
-        pooler.remove()
 
 
 @pytest.fixture
-def a_vacuum_that_takes_long(newsroom: Newsroom, onlooker: Onlooker) -> Iterator[None]:
+def a_vacuum_that_takes_long(stage: Stage, onlooker: Onlooker) -> Iterator[None]:
     """The server's own vacuum of a table, which rests after each page of it."""
-    newsroom.publish(200)
+    stage.newsroom.publish(200)
     onlooker.do(
         "ALTER TABLE batch SET (autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0"
         ", autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1)"
@@ -142,9 +122,9 @@ def test_a_vacuum_of_the_server_makes_way_for_a_migration(
 
 
 def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Holder
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    with holder("SELECT FROM batch"):
+    with stage.hold("SELECT FROM batch"):
         one = migrates("--lock-timeout", "60")
         eventually(lambda: onlooker.waiting == 1, "the first waited for its lock")
         other = migrates("--lock-timeout", "60")
@@ -159,10 +139,10 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
 
 
 def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applied_again(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker, holder: Holder
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     # As where the guard of a whole run was lost with its connection: it is not waited for.
-    with holder("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
+    with stage.hold("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
         run = migrates("--lock-timeout", "60")
         eventually(lambda: onlooker.waiting == 1, "it waited with its plan made")
         other.execute("ALTER TABLE batch ADD colour text DEFAULT '' NOT NULL")
@@ -177,7 +157,7 @@ def test_a_migration_that_somebody_applied_since_the_plan_was_made_is_not_applie
 
 
 def test_a_migration_is_on_record_in_the_transaction_that_did_it(
-    newsroom: Newsroom, migrates: Migrates, onlooker: Onlooker
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     migrates().end()
     for name, column, table in (
@@ -193,34 +173,34 @@ def test_a_migration_is_on_record_in_the_transaction_that_did_it(
 
 
 def test_a_database_that_does_not_answer_yet_is_waited_for(
-    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
+    stage: Stage, migrates: Migrates
 ) -> None:
-    with server.away("fast"):
+    with stage.server.away("fast"):
         run = migrates()
         run.wait_for("Waits for the database: ")
     run.end()
-    with psycopg.connect(server.url(database), autocommit=True) as session:
+    with psycopg.connect(stage.url, autocommit=True) as session:
         assert everything_is_there(Onlooker(session))
 
 
 def test_a_database_that_goes_away_in_the_middle_is_waited_for(
-    newsroom: Newsroom, server: OwnServer, database: str, migrates: Migrates
+    stage: Stage, migrates: Migrates
 ) -> None:
-    with closing(psycopg.connect(server.url(database))) as session:
+    with closing(psycopg.connect(stage.url)) as session:
         session.execute("SELECT FROM batch")
         run = migrates()
         run.wait_for(f'{WAITS} "batch"')
-        with server.away("immediate"):
+        with stage.server.away("immediate"):
             run.wait_for("Waits for the database: ")
     run.end()
-    with psycopg.connect(server.url(database), autocommit=True) as session:
+    with psycopg.connect(stage.url, autocommit=True) as session:
         assert everything_is_there(Onlooker(session))
 
 
 def test_a_database_that_cannot_be_used_ends_the_run_with_one_sentence(
-    server: OwnServer, database: str, migrates: Migrates
+    stage: Stage, migrates: Migrates
 ) -> None:
-    url = server.url(database)
+    url = stage.url
     for wrong in (
         url.replace("postgres:", "postgres:not_", 1),
         url.replace("/test_", "/no_such_test_", 1),

@@ -68,6 +68,8 @@ def test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refuse
                 assert not any(one.done() for one in held)
         # What waited is done in the end; whoever comes in a rush now waits and is answered.
         assert [one.result().status_code for one in held] == [200] * AT_ONCE
+        # The first page of its kind also waits for code and templates to be read.
+        assert site.get("/archive/").status_code == 200
         rush = visits(MANY, "/archive/")
         assert [one.result().status_code for one in rush] == [200] * MANY
     assert not Subscriber.objects.exists()

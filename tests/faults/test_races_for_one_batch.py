@@ -11,8 +11,7 @@ from typing import Any
 from django.db import connection
 
 from delivery.models import Alarm, Attempt, Batch
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import PATIENCE_S, eventually, held
 from tests.faults.watched_worker import WatchedWorker
 
@@ -31,71 +30,63 @@ def raced(race: Callable[[], object]) -> None:
         connection.close()
 
 
-def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    newsroom.confirm(READERS)
+def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) -> None:
+    stage.newsroom.confirm(READERS)
     won_by: Counter[str | None] = Counter()
     for _ in range(ROUNDS):
-        edition = newsroom.publish()
-        provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+        edition = stage.newsroom.publish()
+        stage.sandbox.set_fault("hold", moment="after_accept", calls=1)
         line = threading.Barrier(3)
 
         def answer(line: threading.Barrier = line) -> None:
             line.wait(PATIENCE_S)
-            provider.sandbox.gate.release()
+            stage.sandbox.gate.release()
 
         def sweep_and_go_on(line: threading.Barrier = line) -> None:
             connection.ensure_connection()
             line.wait(PATIENCE_S)
-            newsroom.sweep()
-            newsroom.deliver_all()
+            stage.newsroom.sweep()
+            stage.newsroom.deliver_all()
 
         with ThreadPoolExecutor(4) as pool:
-            caller = pool.submit(raced, newsroom.step)
-            held(provider)
+            caller = pool.submit(raced, stage.newsroom.step)
+            held(stage.provider)
             # The lease of the call in the air is over, and the look-up after a sweep is due.
-            newsroom.let_time_pass(1000)
+            stage.newsroom.let_time_pass(1000)
             others = (answer, sweep_and_go_on, sweep_and_go_on)
             for racer in [caller, *(pool.submit(raced, each) for each in others)]:
                 racer.result(PATIENCE_S)
-        (attempt,) = newsroom.attempts(edition)
+        (attempt,) = stage.newsroom.attempts(edition)
         won_by[attempt.result] += 1
-        newsroom.let_time_pass(1000)
-        newsroom.sweep()
-        newsroom.deliver_all()
-        assert newsroom.outcomes(edition) == ["sent"] * READERS
-        assert newsroom.books(edition).sent == READERS
+        stage.newsroom.let_time_pass(1000)
+        stage.newsroom.sweep()
+        stage.newsroom.deliver_all()
+        assert stage.newsroom.outcomes(edition) == ["sent"] * READERS
+        assert stage.newsroom.books(edition).sent == READERS
 
     copies = ROUNDS * READERS
-    summary = provider.sandbox.summary()
+    summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (copies, copies)
     assert set(won_by) <= {Attempt.Result.ANSWERED, Attempt.Result.UNKNOWN}
     assert not Alarm.objects.exists()
 
 
-def test_living_workers_whose_batches_are_swept_send_nobody_two(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    holder: Callable[[str], Any],
-    workers: Begin,
-    all_got_one: AllGotOne,
-) -> None:
-    edition = newsroom.publish(readers=200)
+def test_living_workers_whose_batches_are_swept_send_nobody_two(stage: Stage) -> None:
+    edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=6)
+    stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
     # Both have claimed, and wait for what frames the letters, until a sweep took one away.
-    with holder("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
-        both = [workers("--until-empty", **leases) for _ in range(2)]
+    with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
+        both = [stage.worker("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was swept")
 
     # Calls that outlast their leases, as their workers give them up and the sweeps come.
-    eventually(lambda: provider.sandbox.gate.held > 0, "calls were held")
+    eventually(lambda: stage.sandbox.gate.held > 0, "calls were held")
     eventually(
         lambda: Attempt.objects.filter(result="unknown").count() > 2, "calls came to be in doubt"
     )
-    provider.sandbox.gate.release()
+    stage.sandbox.gate.release()
 
     for worker in both:
         assert worker.end() == 0, worker.said
-    all_got_one(edition, 200)
+    stage.all_got_one(edition, 200)
