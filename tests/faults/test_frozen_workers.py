@@ -82,19 +82,6 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     assert len(stage.newsroom.attempts(edition)) == 2
 
 
-def test_frozen_after_the_acceptance_and_before_it_is_written_down(stage: Stage) -> None:
-    edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
-    frozen.freeze()
-    stage.sandbox.gate.release()
-    stage.the_rest_goes_out()
-
-    woken(frozen, "claim was lost")
-
-    stage.all_got_one(edition, READERS)
-    assert len(stage.newsroom.attempts(edition)) == 1
-    assert not Alarm.objects.exists()
-
-
 def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_down(
     stage: Stage,
 ) -> None:
@@ -130,6 +117,7 @@ def test_frozen_in_the_middle_of_settling(stage: Stage) -> None:
 
     stage.all_got_one(edition, READERS)
     assert "could not be written down" in frozen.said
+    assert not Alarm.objects.exists()
     assert len(stage.newsroom.attempts(edition)) == 1
 
 

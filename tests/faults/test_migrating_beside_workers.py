@@ -11,31 +11,15 @@ import pytest
 
 from tests.faults.onlooker import Onlooker, everything_is_there
 from tests.faults.stage import Stage
-from tests.faults.waiting_for import eventually, held
+from tests.faults.waiting_for import eventually
 from tests.faults.watched_migrate import WatchedMigrate
 
 Migrates = Callable[..., WatchedMigrate]
 
-READERS = 200
 WAITS = "Waits for a lock on table"
 
 
 # --- Beside workers -------------------------------------------------------------------------------
-
-
-def test_a_column_an_index_and_a_rule_come_while_workers_send(
-    stage: Stage, migrates: Migrates, onlooker: Onlooker
-) -> None:
-    edition = stage.newsroom.publish(READERS)
-    # Two calls are in the air from before the first change until after the last.
-    stage.sandbox.set_fault("hold", moment="after_accept", calls=2)
-    working = [stage.worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60") for _ in range(2)]
-    held(stage.provider, 2)
-    migrates().end()
-    assert everything_is_there(onlooker)
-    stage.sandbox.gate.release("answer")
-    assert [worker.end() for worker in working] == [0, 0]
-    stage.all_got_one(edition, READERS)
 
 
 def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
