@@ -214,6 +214,7 @@ def homing(
             "SITE_URL": f"https://{HOST}",
             "LOG_LEVEL": "debug",
             "WEB_CONCURRENCY": "1",
+            "PUBLISH_HOLD_S": "0",
             "PYTHONUNBUFFERED": "1",
         }
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -291,11 +292,10 @@ def publish_through_faults(homing: Homing, author: Visitor, worker: WatchedWorke
     fault = homing.provider.sandbox.set_fault
     fault("unauthorized_401")
     assert publish(author, TITLE, presses=2) == [303, 303]
-    with homing.database as database:
-        paused = "SELECT issue_id FROM edition WHERE control = 'paused' AND kind = 'newsletter'"
-        eventually(lambda: database.execute(paused).fetchone() is not None, "it was paused")
-        (issue,) = database.execute(paused).fetchone() or ("",)
+    issue = stopped_issue(homing)
     fault("whole_422", code=300, text=f"Illegal address {ADDRESSES[0]} of {NAMES[0]}")
+    homing.run("edition", "resume", issue)
+    stopped_issue(homing)
     fault("item_error", code=300, text=f"Invalid 'To' address: {ADDRESSES[0]}.", k=1)
     fault("refuse_429", retry_after=1)
     fault("maintenance_503")
@@ -303,9 +303,23 @@ def publish_through_faults(homing: Homing, author: Visitor, worker: WatchedWorke
     fault("accept_then_wrong_length")
     fault("reset")
     fault("search_503")
-    homing.run("edition", "resume", str(issue))
+    homing.run("edition", "resume", issue)
     worker.wait_for("next: ", times=2)
-    return str(issue)
+    return issue
+
+
+def stopped_issue(homing: Homing) -> str:
+    """Wait until the account's or the content's fault stops an edition; its issue."""
+    found: list[Any] = []
+
+    def is_stopped() -> bool:
+        with homing.database as database:
+            question = "SELECT issue_id::text FROM edition WHERE control = 'stopped'"
+            found.extend(database.execute(question).fetchall())
+        return bool(found)
+
+    eventually(is_stopped, "the edition was stopped")
+    return str(found[0][0])
 
 
 def a_worker_is_killed(homing: Homing, author: Visitor) -> None:

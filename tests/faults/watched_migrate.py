@@ -17,15 +17,16 @@ LATER = "tests.faults.later.migrations"
 LOCK_TIMEOUT_S, PATIENCE_S = "0.2", "100"
 
 
-def migrate_in_a_process(database_url: str) -> WatchedProcess:
-    """A run that can be killed."""
+def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
+    """A run that can be killed, and whose first words are heard."""
     settings = {
         "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "tests.faults.later.settings",
         "MIGRATE_LOCK_TIMEOUT_S": LOCK_TIMEOUT_S,
         "MIGRATE_PATIENCE_S": PATIENCE_S,
     }
-    return WatchedProcess("migrate", "--noinput", environment=settings, reads_output=True)
+    command = ("migrate", "--noinput", *options)
+    return WatchedProcess(*command, environment=settings, reads_output=True)
 
 
 class WatchedMigrate(Heard):
