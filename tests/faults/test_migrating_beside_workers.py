@@ -109,9 +109,10 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold("SELECT FROM batch"):
-        one = migrates("--lock-timeout", "60")
+        # An index is built only once the other has stopped waiting in its transaction.
+        one = migrates("--lock-timeout", "10")
         eventually(lambda: onlooker.waiting == 1, "the first waited for its lock")
-        other = migrates("--lock-timeout", "60")
+        other = migrates("--lock-timeout", "10")
         eventually(lambda: onlooker.waiting == 2, "the second waited")
     one.end()
     other.end()
