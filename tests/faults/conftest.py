@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
 
 from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
+from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.onlooker import Onlooker
 from tests.faults.own_server import OwnServer
-from tests.faults.watched_migrate import WatchedMigrate
-from tests.faults.watched_worker import WatchedWorker
-
-READERS = 200
+from tests.faults.stage import Stage
+from tests.faults.stalling_line import StallingLine
+from tests.faults.watched_migrate import LATER, WatchedMigrate
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +35,13 @@ def database(server: OwnServer) -> Iterator[str]:
 
 
 @pytest.fixture
+def here(server: OwnServer, database: str) -> Iterator[str]:
+    """The name of that database, which this process uses."""
+    with server.as_djangos_own(server.url(database)):
+        yield database
+
+
+@pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
     """A Postmark that keeps every message it accepts."""
     with SandboxServer() as provider:
@@ -46,72 +51,37 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
 
 
 @pytest.fixture
-def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsroom]:
-    """An author with a list, in that database."""
+def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) -> Iterator[Stage]:
+    """An author with a list in that database, that provider, and workers."""
     settings.DELIVERY_BATCH_SIZE = 20
-    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
-    settings.DELIVERY_LEASE_S = 5.0
-    with server.as_djangos_own(server.url(database)):
-        yield Newsroom()
+    settings.DELIVERY_HTTP_DEADLINE_S = settings.DELIVERY_LEASE_S = 5.0
+    with closing(Stage(server, here, provider, settings)) as stage:
+        yield stage
 
 
 @pytest.fixture
-def workers(
-    server: OwnServer, database: str, provider: SandboxServer
-) -> Iterator[Callable[..., WatchedWorker]]:
-    """Starts a worker on the test's database and provider; `url` leads it there another way."""
-    with ExitStack() as stack:
-
-        def begin(*options: str, url: str = "", **settings: str) -> WatchedWorker:
-            worker = WatchedWorker(url or server.url(database), provider.url, *options, **settings)
-            stack.callback(worker.kill)
-            return worker
-
-        yield begin
+def line(provider: SandboxServer) -> Iterator[StallingLine]:
+    """A line to the provider that can stop in the middle of a request."""
+    with closing(StallingLine(provider.port)) as line:
+        yield line
 
 
 @pytest.fixture
-def all_got_one(newsroom: Newsroom, provider: SandboxServer) -> Callable[[Any, int], None]:
-    """Says that so many readers were sent an edition, each one copy, and that the books say so."""
-
-    def look(edition: Any, readers: int) -> None:
-        connection.close()
-        books = newsroom.books(edition)
-        assert (books.audience, books.sent) == (readers, readers)
-        summary = provider.sandbox.summary()
-        assert (summary["accepted"], summary["distinct_deliveries"]) == (readers, readers)
-        assert summary["deliveries_with_more_than_one_copy"] == 0
-
-    return look
+def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
+    """A line to the test's server that can be cut."""
+    with closing(CuttingProxy(server.socket, seed=1789)) as proxy:
+        yield proxy
 
 
 @pytest.fixture
-def an_issue_goes_out(
-    newsroom: Newsroom,
-    workers: Callable[..., WatchedWorker],
-    all_got_one: Callable[[Any, int], None],
-) -> Callable[[], None]:
-    """Publishes an issue and says that a worker sends all of it, beside whatever else goes on."""
+def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
+    """Starts a migrate of the later release, on the database of this process or that of `url`."""
+    settings.MIGRATION_MODULES = {**settings.MIGRATION_MODULES, "delivery": LATER}
 
-    def publish_and_send() -> None:
-        edition = newsroom.publish(READERS)
-        assert workers("--until-empty").end() == 0
-        all_got_one(edition, READERS)
+    def begin(*options: str, url: str = "") -> WatchedMigrate:
+        return WatchedMigrate(server, *options, url=url)
 
-    return publish_and_send
-
-
-@pytest.fixture
-def migrates(server: OwnServer, database: str) -> Iterator[Callable[..., WatchedMigrate]]:
-    """Starts a migrate of the later release on the test's database."""
-    with ExitStack() as stack:
-
-        def begin(*options: str, url: str = "", **settings: str) -> WatchedMigrate:
-            run = WatchedMigrate(url or server.url(database), *options, **settings)
-            stack.callback(run.kill)
-            return run
-
-        yield begin
+    return begin
 
 
 @pytest.fixture
@@ -119,17 +89,3 @@ def onlooker(server: OwnServer, database: str) -> Iterator[Onlooker]:
     """Looks at the test's database from a session of its own."""
     with psycopg.connect(server.url(database), autocommit=True) as session:
         yield Onlooker(session)
-
-
-@pytest.fixture
-def holder(server: OwnServer, database: str) -> Iterator[Callable[[str], Any]]:
-    """Opens a session that has done something in a transaction which stays open."""
-
-    @contextmanager
-    def hold(statement: str) -> Iterator[psycopg.Connection]:
-        with psycopg.connect(server.url(database)) as session:
-            session.execute(statement)
-            yield session
-            session.rollback()
-
-    return hold

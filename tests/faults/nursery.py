@@ -16,7 +16,9 @@ import signal
 import sys
 
 import django
+from django.core import checks
 from django.core.management import execute_from_command_line
+from django.db import connections
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.01
@@ -52,6 +54,10 @@ def main(options: list[str]) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     django.setup()
     from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
+
+    # Every command begins with them, and they load all pages: once here, not in each worker.
+    checks.run_checks()
+    connections.close_all()
 
     while True:
         readable, _, _ = select.select([0], [], [], LOOK_EVERY_S)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from django.db import connection
 
 from delivery.models import Worker
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import eventually
 from tests.faults.watched_worker import WatchedWorker
 
@@ -24,17 +21,12 @@ def lines(worker: WatchedWorker) -> list[dict[str, Any]]:
     return [json.loads(line) for line in worker.said.splitlines()]
 
 
-def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    server: OwnServer,
-    workers: Callable[..., WatchedWorker],
-) -> None:
-    worker = workers("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
+def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Stage) -> None:
+    worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
     eventually(lambda: Worker.objects.exists(), "it arrived")
 
     for outage in (1, 2):
-        with server.away("immediate"):
+        with stage.server.away("immediate"):
             worker.wait_for("a step failed", times=4 * outage)
             worker.wait_for("a duty of the watch failed", times=2 * outage)
         worker.wait_for(BACK, times=outage)
@@ -46,10 +38,8 @@ def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
-def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(
-    newsroom: Newsroom, provider: SandboxServer, workers: Callable[..., WatchedWorker]
-) -> None:
-    worker = workers("--concurrency", "2")
+def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stage: Stage) -> None:
+    worker = stage.worker("--concurrency", "2")
     eventually(lambda: Worker.objects.exists(), "it arrived")
 
     with connection.cursor() as cursor:

@@ -7,30 +7,19 @@ may be left, and nothing relied on: no session state, no start-up options.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from typing import Any
 
 import psycopg
-import pytest
 from django.contrib.auth.models import Permission
 from django.db import connection
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
-from tests.faults.pooler import Pooler
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import accepted, held
-from tests.faults.watched_worker import WatchedWorker
 from tests.publishing.window_of import WindowOf
 
-Begin = Callable[..., WatchedWorker]
-AllGotOne = Callable[[Any, int], None]
-
-READERS = 1000
+READERS = 500
 
 # PgBouncer follows these for each client by itself, and sets them on the session it lends.
 FOLLOWED = (
@@ -55,89 +44,40 @@ LEFT_ON_A_SESSION = """
 """
 
 
-@pytest.fixture
-def pooler(server: OwnServer) -> Iterator[Pooler]:
-    """Two sessions for everybody."""
-    pooler = Pooler(server, pool_size=2)
-    yield pooler
-    pooler.remove()
-
-
-@pytest.fixture
-def only_one_session(server: OwnServer) -> Iterator[Pooler]:
-    """One session for everybody, so that whoever comes next meets what was left on it."""
-    pooler = Pooler(server, pool_size=1)
-    yield pooler
-    pooler.remove()
-
-
-@pytest.fixture
-def behind(
-    newsroom: Newsroom, server: OwnServer, database: str, settings: Any
-) -> Iterator[Callable[[Pooler], None]]:
-    """Lets this process, too, come to the database through a pooler from now on."""
-    left = []
-
-    def go(pooler: Pooler) -> None:
-        way = server.as_djangos_own(pooler.url(database))
-        way.__enter__()
-        left.append(way)
-
-    yield go
-    for way in left:
-        way.__exit__(None, None, None)
-
-
 def test_more_clients_than_sessions_a_killed_worker_and_a_restarted_pooler_cost_nobody_a_copy(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    database: str,
-    pooler: Pooler,
-    behind: Callable[[Pooler], None],
-    workers: Begin,
-    all_got_one: AllGotOne,
+    stage: Stage,
 ) -> None:
-    behind(pooler)
-    edition = newsroom.publish(readers=READERS)
-    provider.sandbox.latency_s = 0.02
-    provider.sandbox.set_fault("hold", calls=6)
-    three = [
-        workers("--until-empty", "--concurrency", "2", url=pooler.url(database)) for _ in range(3)
-    ]
-    held(provider, 6)
-    provider.sandbox.gate.release()
+    with stage.behind_a_pooler(2) as url:
+        edition = stage.newsroom.publish(readers=READERS)
+        stage.sandbox.latency_s = 0.02
+        stage.sandbox.set_fault("hold", calls=6)
+        three = [stage.worker("--until-empty", "--concurrency", "2", url=url) for _ in range(3)]
+        held(stage.provider, 6)
+        stage.sandbox.gate.release()
 
-    accepted(provider, 200)
-    three[0].kill()
-    accepted(provider, 400)
-    connection.close()
-    pooler.restart()
-    accepted(provider, 600)
-    connection.close()
-    pooler.restart()
+        accepted(stage.provider, READERS // 5)
+        three[0].kill()
+        for share in (2, 3):
+            accepted(stage.provider, share * READERS // 5)
+            connection.close()
+            stage.pooler.restart()
 
-    for worker in three[1:]:
-        assert worker.end() == 0, worker.said
-    all_got_one(edition, READERS)
+        for worker in three[1:]:
+            assert worker.end() == 0, worker.said
+        stage.all_got_one(edition, READERS)
 
 
 def test_nothing_is_left_on_a_session_by_publishing_posting_sending_and_looking_up(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    server: OwnServer,
-    database: str,
-    only_one_session: Pooler,
-    behind: Callable[[Pooler], None],
-    workers: Begin,
-    all_got_one: AllGotOne,
+    stage: Stage,
 ) -> None:
-    url = only_one_session.url(database)
-    with server.admin() as admin:
+    with stage.server.admin() as admin:
         # Another zone than Django's, so that Django has something to set on its connections.
-        admin.execute(f"ALTER DATABASE {database} SET timezone = 'Asia/Tokyo'")
-    behind(only_one_session)
-    other = psycopg.connect(url, autocommit=True, prepare_threshold=None)
-    with closing(other) as stranger:
+        admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")
+    # One session for everybody, so that whoever comes next meets what was left on it.
+    with (
+        stage.behind_a_pooler(1) as url,
+        psycopg.connect(url, autocommit=True, prepare_threshold=None) as stranger,
+    ):
 
         def session() -> int:
             """Which session it is; the stranger finds nothing on it but its own zone."""
@@ -149,56 +89,52 @@ def test_nothing_is_left_on_a_session_by_publishing_posting_sending_and_looking_
             return int(row[0])
 
         first = session()
-        edition = newsroom.publish(readers=40)
+        edition = stage.newsroom.publish(readers=40)
         assert session() == first
-        assert author_of(newsroom).publish().status == 303
+        assert author_of(stage).publish().status == 303
         assert session() == first
-        provider.sandbox.set_fault("accept_then_close", calls=1)
-        worker = workers("--until-empty", url=url)
+        stage.sandbox.set_fault("accept_then_close", calls=1)
+        worker = stage.worker("--until-empty", url=url)
         for share in (20, 40, 60, 80):
-            accepted(provider, share)
+            accepted(stage.provider, share)
             assert session() == first
         assert worker.end() == 0, worker.said
         assert session() == first
 
-    assert newsroom.books(edition).sent == 40
-    summary = provider.sandbox.summary()
+        assert stage.newsroom.books(edition).sent == 40
+    summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (80, 80)
 
 
-def author_of(newsroom: Newsroom) -> WindowOf:
+def author_of(stage: Stage) -> WindowOf:
     """A window in which the author may publish."""
-    newsroom.author.is_staff = True
-    newsroom.author.save()
-    newsroom.author.user_permissions.add(Permission.objects.get(codename="publish_edition"))
-    return WindowOf(newsroom.author)
+    author = stage.newsroom.author
+    author.is_staff = True
+    author.save()
+    author.user_permissions.add(Permission.objects.get(codename="publish_edition"))
+    return WindowOf(author)
 
 
-def test_a_form_posted_again_and_at_once_publishes_once(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    pooler: Pooler,
-    behind: Callable[[Pooler], None],
-) -> None:
-    behind(pooler)
-    newsroom.confirm(20)
-    window = author_of(newsroom)
-    fields = window.open_form()
-    windows = [window.another() for _ in range(6)]
+def test_a_form_posted_again_and_at_once_publishes_once(stage: Stage) -> None:
+    with stage.behind_a_pooler(2):
+        stage.newsroom.confirm(20)
+        window = author_of(stage)
+        fields = window.open_form()
+        windows = [window.another() for _ in range(6)]
 
-    def post(window: WindowOf) -> tuple[int, str]:
-        try:
-            page = window.post(**fields)
-            return page.status, str(page.answer.get("Location"))
-        finally:
-            connection.close()
+        def post(window: WindowOf) -> tuple[int, str]:
+            try:
+                page = window.post(**fields)
+                return page.status, str(page.answer.get("Location"))
+            finally:
+                connection.close()
 
-    with ThreadPoolExecutor(len(windows)) as pool:
-        answers = set(pool.map(post, windows))
-    answers.add(post(window))
+        with ThreadPoolExecutor(len(windows)) as pool:
+            answers = set(pool.map(post, windows))
+        answers.add(post(window))
 
-    assert len(answers) == 1
-    assert answers.pop()[0] == 303
-    assert Edition.objects.count() == PostedForm.objects.count() == 1
-    newsroom.deliver_all()
-    assert provider.sandbox.summary()["accepted"] == 20
+        assert len(answers) == 1
+        assert answers.pop()[0] == 303
+        assert Edition.objects.count() == PostedForm.objects.count() == 1
+        stage.newsroom.deliver_all()
+    assert stage.sandbox.summary()["accepted"] == 20

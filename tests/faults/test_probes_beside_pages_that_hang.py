@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import psycopg
 import pytest
 import requests
-from django.db import connection
 
 from idempotency.models import PostedForm
 from newsletter_site.come_again import RETRY_AFTER_S
 from newsletter_site.operating.places import AT_ONCE
 from subscribers.models import Subscriber
-from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite, served_site
+from tests.deployment.served_site import FROM_THE_PROXY, ServedSite, served_site
 from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import eventually
 
@@ -23,30 +21,6 @@ MANY = AT_ONCE + 12
 REFUSED_WITHIN_S = 30
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def here(server: OwnServer, database: str) -> Iterator[str]:
-    with server.as_djangos_own(server.url(database)):
-        yield database
-
-
-class Visitors:
-    """Each asks in a thread of its own; what they were answered."""
-
-    def __init__(self, number: int, ask: Callable[[], requests.Response]) -> None:
-        self.answers: list[requests.Response] = []
-        self._threads = [
-            threading.Thread(target=lambda: self.answers.append(ask())) for _ in range(number)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def all_answers(self) -> list[requests.Response]:
-        """Once there are all."""
-        for thread in self._threads:
-            thread.join(PATIENCE_S)
-        return self.answers
 
 
 def post(site: ServedSite, path: str, form: dict[str, str]) -> requests.Response:
@@ -71,34 +45,32 @@ def pages_that_wait(server: OwnServer, database: str) -> int:
 def test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun(
     server: OwnServer, here: str
 ) -> None:
-    with served_site(server.url(here)) as site:
+    with served_site(server.url(here)) as site, ThreadPoolExecutor(AT_ONCE + MANY) as visitors:
+
+        def visits(number: int, path: str) -> list[Future[requests.Response]]:
+            return [visitors.submit(site.get, path) for _ in range(number)]
+
         with psycopg.connect(server.url(here)) as other:
             other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
-            held = Visitors(AT_ONCE, lambda: site.get("/"))
+            held = visits(AT_ONCE, "/")
             eventually(lambda: pages_that_wait(server, here) == AT_ONCE, "the pages hang")
             with server.frozen(here):
-                later = Visitors(MANY, lambda: site.get("/"))
+                later = visits(MANY, "/")
                 posted = post(site, "/subscriptions/", {"email": "ada@example.org"})
                 one_click = post(site, "/unsubscribe/x/", {"List-Unsubscribe": "One-Click"})
-                assert [says_come_again(one) for one in later.all_answers()] == [True] * MANY
+                assert [says_come_again(one.result()) for one in later] == [True] * MANY
                 assert says_come_again(posted)
                 assert "Nothing of what you pressed was begun" in posted.text
                 assert says_come_again(one_click)
                 assert site.get("/health/live/").status_code == 200
                 assert site.get("/health/ready/").status_code == 503
                 assert site.get("/static/homing.css").status_code == 200
-                assert held.answers == []
-        # What waited is done in the end, and the site is as before.
-        assert [one.status_code for one in held.all_answers()] == [200] * AT_ONCE
-        assert [site.get("/").status_code for _ in range(MANY)] == [200] * MANY
+                assert not any(one.done() for one in held)
+        # What waited is done in the end; whoever comes in a rush now waits and is answered.
+        assert [one.result().status_code for one in held] == [200] * AT_ONCE
+        # The first page of its kind also waits for code and templates to be read.
+        assert site.get("/archive/").status_code == 200
+        rush = visits(MANY, "/archive/")
+        assert [one.result().status_code for one in rush] == [200] * MANY
     assert not Subscriber.objects.exists()
     assert not PostedForm.objects.exists()
-    connection.close()
-
-
-def test_whoever_comes_in_a_rush_waits_and_is_answered(server: OwnServer, here: str) -> None:
-    with served_site(server.url(here)) as site:
-        # The first page of a process also waits for code and templates to be read.
-        assert site.get("/archive/").status_code == 200
-        rush = Visitors(MANY, lambda: site.get("/archive/"))
-        assert [one.status_code for one in rush.all_answers()] == [200] * MANY

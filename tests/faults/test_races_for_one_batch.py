@@ -5,118 +5,88 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psycopg
 from django.db import connection
 
 from delivery.models import Alarm, Attempt, Batch
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
+from tests.faults.stage import Stage
 from tests.faults.waiting_for import PATIENCE_S, eventually, held
 from tests.faults.watched_worker import WatchedWorker
 
 Begin = Callable[..., WatchedWorker]
 AllGotOne = Callable[[Any, int], None]
 
-ROUNDS = 25
+ROUNDS = 10
 READERS = 5
 
 
-class Racer(threading.Thread):
-    """Does one thing in a thread, and hands on what went wrong there."""
-
-    def __init__(self, race: Callable[[], object]) -> None:
-        super().__init__()
-        self._race = race
-        self.failure: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        """Race, and close the thread's connection."""
-        try:
-            self._race()
-        except BaseException as failure:  # noqa: BLE001 -- the test's own thread raises it
-            self.failure = failure
-        finally:
-            connection.close()
-
-    def finish(self) -> None:
-        """Wait for it, and fail as it failed."""
-        self.join(PATIENCE_S)
-        assert not self.is_alive()
-        if self.failure:
-            raise self.failure
+def raced(race: Callable[[], object]) -> None:
+    """Race in a thread, and close the thread's connection."""
+    try:
+        race()
+    finally:
+        connection.close()
 
 
-def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    newsroom.confirm(READERS)
+def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) -> None:
+    stage.newsroom.confirm(READERS)
     won_by: Counter[str | None] = Counter()
     for _ in range(ROUNDS):
-        edition = newsroom.publish()
-        provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-        caller = Racer(newsroom.step)
-        held(provider)
-        # The lease of the call in the air is over, and the look-up after a sweep is due at once.
-        newsroom.let_time_pass(1000)
+        edition = stage.newsroom.publish()
+        stage.sandbox.set_fault("hold", moment="after_accept", calls=1)
         line = threading.Barrier(3)
 
         def answer(line: threading.Barrier = line) -> None:
             line.wait(PATIENCE_S)
-            provider.sandbox.gate.release()
+            stage.sandbox.gate.release()
 
         def sweep_and_go_on(line: threading.Barrier = line) -> None:
             connection.ensure_connection()
             line.wait(PATIENCE_S)
-            newsroom.sweep()
-            newsroom.deliver_all()
+            stage.newsroom.sweep()
+            stage.newsroom.deliver_all()
 
-        racers = [caller, Racer(answer), Racer(sweep_and_go_on), Racer(sweep_and_go_on)]
-        for racer in racers:
-            racer.finish()
-        (attempt,) = newsroom.attempts(edition)
+        with ThreadPoolExecutor(4) as pool:
+            caller = pool.submit(raced, stage.newsroom.step)
+            held(stage.provider)
+            # The lease of the call in the air is over, and the look-up after a sweep is due.
+            stage.newsroom.let_time_pass(1000)
+            others = (answer, sweep_and_go_on, sweep_and_go_on)
+            for racer in [caller, *(pool.submit(raced, each) for each in others)]:
+                racer.result(PATIENCE_S)
+        (attempt,) = stage.newsroom.attempts(edition)
         won_by[attempt.result] += 1
-        newsroom.let_time_pass(1000)
-        newsroom.sweep()
-        newsroom.deliver_all()
-        assert newsroom.outcomes(edition) == ["sent"] * READERS
-        assert newsroom.books(edition).sent == READERS
+        stage.newsroom.let_time_pass(1000)
+        stage.newsroom.sweep()
+        stage.newsroom.deliver_all()
+        assert stage.newsroom.outcomes(edition) == ["sent"] * READERS
+        assert stage.newsroom.books(edition).sent == READERS
 
     copies = ROUNDS * READERS
-    summary = provider.sandbox.summary()
+    summary = stage.sandbox.summary()
     assert (summary["accepted"], summary["distinct_deliveries"]) == (copies, copies)
     assert set(won_by) <= {Attempt.Result.ANSWERED, Attempt.Result.UNKNOWN}
     assert not Alarm.objects.exists()
 
 
-def test_living_workers_whose_batches_are_swept_send_nobody_two(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    server: OwnServer,
-    database: str,
-    workers: Begin,
-    all_got_one: AllGotOne,
-) -> None:
-    edition = newsroom.publish(readers=200)
+def test_living_workers_whose_batches_are_swept_send_nobody_two(stage: Stage) -> None:
+    edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    with closing(psycopg.connect(server.url(database))) as other:
-        # Both have claimed, and wait for what frames the letters, until a sweep took one away.
-        other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
-        both = [workers("--until-empty", **leases) for _ in range(2)]
+    stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
+    # Both have claimed, and wait for what frames the letters, until a sweep took one away.
+    with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
+        both = [stage.worker("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was swept")
 
     # Calls that outlast their leases, as their workers give them up and the sweeps come.
-    eventually(lambda: provider.sandbox.gate.held > 0, "calls were held")
+    eventually(lambda: stage.sandbox.gate.held > 0, "calls were held")
     eventually(
         lambda: Attempt.objects.filter(result="unknown").count() > 2, "calls came to be in doubt"
     )
-    provider.sandbox.gate.release()
+    stage.sandbox.gate.release()
 
     for worker in both:
         assert worker.end() == 0, worker.said
-    all_got_one(edition, 200)
+    stage.all_got_one(edition, 200)

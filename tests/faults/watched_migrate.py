@@ -1,80 +1,74 @@
-"""A real `manage.py migrate` of a later release, whose every line is read as it comes."""
+"""A `migrate` of a later release, in a thread or a process, whose words are read as they come."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+import io
 import threading
-from pathlib import Path
+import traceback
+from contextlib import ExitStack
 
-ROOT = Path(__file__).resolve().parents[2]
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from tests.faults.own_server import OwnServer
+from tests.faults.watched_process import Heard, WatchedProcess
+
+LATER = "tests.faults.later.migrations"
+LOCK_TIMEOUT_S, PATIENCE_S = "0.2", "100"
 
 
-class WatchedMigrate:
-    """One run. `said` is all that it wrote."""
+def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
+    """A run that can be killed, and whose first words are heard."""
+    settings = {
+        "DATABASE_URL": database_url,
+        "DJANGO_SETTINGS_MODULE": "tests.faults.later.settings",
+        "MIGRATE_LOCK_TIMEOUT_S": LOCK_TIMEOUT_S,
+        "MIGRATE_PATIENCE_S": PATIENCE_S,
+    }
+    command = ("migrate", "--noinput", *options)
+    return WatchedProcess(*command, environment=settings, reads_output=True)
 
-    def __init__(self, database_url: str, *options: str, **settings: str) -> None:
-        self._news = threading.Condition()
-        self._said = ""
-        self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "migrate", "--noinput", *options],
-            cwd=ROOT,
-            env=os.environ
-            | {
-                "DATABASE_URL": database_url,
-                "DJANGO_SETTINGS_MODULE": "tests.faults.later.settings",
-                "PYTHONUNBUFFERED": "1",
-                "MIGRATE_LOCK_TIMEOUT_S": "0.2",
-                "MIGRATE_PATIENCE_S": "100",
-            }
-            | settings,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as output:
-            while words := output.read(1):
-                with self._news:
-                    self._said += words
-                    self._news.notify_all()
-        with self._news:
-            self._news.notify_all()
+class WatchedMigrate(Heard):
+    """One run in a thread, on Django's database or that of `url`. `said` is all that it wrote."""
 
-    @property
-    def said(self) -> str:
-        """All that it said so far."""
-        with self._news:
-            return self._said
+    def __init__(self, server: OwnServer, *options: str, url: str = "") -> None:
+        super().__init__()
+        self._server, self._url = server, url
+        self._options = ["--lock-timeout", LOCK_TIMEOUT_S, "--patience", PATIENCE_S, *options]
+        self._exit_code = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
-    def wait_for(self, words: str, times: int = 1, timeout_s: float = 60) -> None:
-        """Wait until it has said `words` so many times; fails the test if it does not."""
-
-        def heard() -> bool:
-            return self._said.count(words) >= times
-
-        with self._news:
-            self._news.wait_for(lambda: heard() or not self._listener.is_alive(), timeout_s)
-            assert heard(), f"It did not say {words!r} {times} times:\n{self._said}"
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self._process.send_signal(number)
+    def _run(self) -> None:
+        words = _Words(self)
+        with ExitStack() as stack:
+            if self._url:
+                stack.enter_context(self._server.as_djangos_own(self._url))
+            try:
+                call_command("migrate", *self._options, no_input=True, stdout=words, stderr=words)
+            except CommandError as error:
+                self._exit_code = 1
+                words.write(str(error))
+            except BaseException:  # noqa: BLE001 -- it is read in what was said
+                self._exit_code = 2
+                words.write(traceback.format_exc())
+            finally:
+                connections.close_all()
+                self.hear(b"")
 
     def end(self, exit_code: int = 0, timeout_s: float = 100) -> None:
         """Wait for its end; fails the test if it ends otherwise than expected."""
-        code = self._process.wait(timeout_s)
-        self._listener.join(timeout_s)
-        assert code == exit_code, self.said
+        self._thread.join(timeout_s)
+        assert not self._thread.is_alive(), self.said
+        assert self._exit_code == exit_code, self.said
 
-    def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
-        self._process.kill()
-        self._process.wait()
-        self._listener.join()
+
+class _Words(io.TextIOBase):
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+
+    def write(self, words: str) -> int:
+        if words:
+            self._heard.hear(words.encode())
+        return len(words)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
-from tests.freezing import freeze
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.faults.watched_process import ROOT, WatchedProcess
 
 # Short enough that what is lost comes back within the test, long enough for a busy machine.
 TIMES = {
@@ -24,7 +17,7 @@ TIMES = {
 }
 
 
-class WatchedWorker:
+class WatchedWorker(WatchedProcess):
     """One worker process, of the code in `code`. `said` is all that it wrote to stderr."""
 
     def __init__(
@@ -34,86 +27,10 @@ class WatchedWorker:
         *options: str,
         code: Path = ROOT,
         **settings: str,
-    ):
-        self._news = threading.Condition()
-        self._lines: list[str] = []
-        self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "deliver", *options],
-            cwd=code,
-            env=os.environ
-            | TIMES
-            | {
-                "DATABASE_URL": database_url,
-                "POSTMARK_BASE_URL": provider_url,
-                "POSTMARK_SERVER_TOKEN": "sandbox",
-                "PYTHONUNBUFFERED": "1",
-            }
-            | settings,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as lines:
-            for line in lines:
-                with self._news:
-                    self._lines.append(line)
-                    self._news.notify_all()
-        with self._news:
-            self._news.notify_all()
-
-    @property
-    def said(self) -> str:
-        """All of its lines so far."""
-        with self._news:
-            return "".join(self._lines)
-
-    def wait_for(self, words: str, times: int = 1, timeout_s: float = 60) -> None:
-        """Wait until so many of its lines held `words`; fails the test if they do not."""
-
-        def heard() -> bool:
-            return sum(words in line for line in self._lines) >= times
-
-        with self._news:
-            self._news.wait_for(lambda: heard() or not self._listener.is_alive(), timeout_s)
-            assert heard(), f"It did not say {words!r} {times} times:\n{''.join(self._lines)}"
-
-    def freeze(self) -> None:
-        """SIGSTOP, and wait until it stands still."""
-        freeze(self._process.pid)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self._process.send_signal(number)
-
-    def is_running(self) -> bool:
-        """Whether it is still there."""
-        return self._process.poll() is None
-
-    def ends_within(self, seconds: float) -> bool:
-        """Whether it ends by itself within so many seconds."""
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def end(self, timeout_s: float = 100) -> int:
-        """Wait for its end; its exit code."""
-        code = self._process.wait(timeout_s)
-        self._listener.join(timeout_s)
-        return code
-
-    def stop(self) -> int:
-        """SIGTERM, and its exit code."""
-        self.signal(signal.SIGTERM)
-        return self.end()
-
-    def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
-        self._process.kill()
-        self.end()
+    ) -> None:
+        where = {
+            "DATABASE_URL": database_url,
+            "POSTMARK_BASE_URL": provider_url,
+            "POSTMARK_SERVER_TOKEN": "sandbox",
+        }
+        super().__init__("deliver", *options, code=code, environment=TIMES | where | settings)

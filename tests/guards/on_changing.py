@@ -87,8 +87,7 @@ GUARDS = [
         "newsletter_site/settings.py",
         'env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, ',
         'env.seconds("MIGRATE_LOCK_TIMEOUT_S", 1, ',
-        "tests/faults/test_migrating_beside_an_autovacuum.py::"
-        "test_a_vacuum_of_the_server_makes_way_for_a_migration",
+        f"{BESIDE}test_a_vacuum_of_the_server_makes_way_for_a_migration",
     ),
     guard(
         "a build that waits too long is cut",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.guards.guard import Change, covered, guard
 
 CHECKS = "tests/newsletter_site/test_health_checks.py::"
-AWAY = "tests/faults/test_health_without_a_database.py::"
+AWAY = "tests/faults/test_pages_without_a_database.py::"
 LEAVES_ROOM = (
     "tests/faults/test_probes_beside_pages_that_hang.py::"
     "test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun"
 )
 METRICS = "tests/newsletter_site/test_metrics.py::"
 LACKING = "tests/newsletter_site/test_metrics_before_the_migrations.py::"
-PAGES = "tests/faults/test_pages_without_a_database.py::"
+FAILS = "tests/newsletter_site/test_a_database_that_fails.py::"
 STANDING = "tests/delivery/test_what_a_reading_of_the_standing_costs.py::"
 OUTAGE = "tests/faults/test_a_worker_says_that_the_database_is_away.py::"
 NAMES = "tests/newsletter_site/test_a_name_that_is_not_the_sites.py::"
@@ -58,14 +58,14 @@ GUARDS = [
         ASKED,
         "            if asked is None:\n",
         "            if True:\n",
-        f"{AWAY}test_probes_that_come_at_once_put_one_question",
+        f"{FAILS}test_probes_that_come_at_once_put_one_question",
     ),
     guard(
         "the server ends a question that takes too long",
         ASKED,
         'f"{int(self._within_s * 1000)}ms"',
         '"0"',
-        f"{AWAY}test_the_server_itself_ends_what_takes_too_long",
+        f"{FAILS}test_the_server_itself_ends_what_takes_too_long",
     ),
     guard(
         "a migration that lacks makes a site not ready",
@@ -136,14 +136,14 @@ GUARDS = [
                 "if False:",
             ),
         ),
-        f"{PAGES}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",
+        f"{FAILS}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",
     ),
     guard(
         "a fault of another kind stays a fault",
         "newsletter_site/database_away.py",
         "return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)",
         "return True",
-        f"{PAGES}test_a_statement_that_took_too_long_stays_a_fault",
+        f"{FAILS}test_a_statement_that_took_too_long_stays_a_fault",
     ),
     guard(
         "a scrape reads no mail on request that is over",
@@ -294,7 +294,7 @@ GUARDS = [
         "newsletter_site/logs/faults.py",
         "(None if each.__suppress_context__ else each.__context__)",
         "each.__context__",
-        f"{PAGES}test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault",
+        f"{FAILS}test_a_fault_that_follows_an_outage_that_was_dealt_with_is_a_fault",
     ),
     guard(
         "who asks by a name that is not the site's is told that",
