@@ -1,4 +1,4 @@
-"""What an author does at the desk, in the words of its pages: for tests of a whole way."""
+"""What an author does at the desk, in the words of its pages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
 
-WRITE = "/admin/newsletters/write/"
 FORM = "/admin/newsletters/"
+WRITE = f"{FORM}write/"
 TITLE = "Swifts leave without saying goodbye"
 LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
@@ -17,14 +17,25 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 PATIENCE_MS = 60_000
 
 
-def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
-    """Ask for a page and be led to it by signing in; it is loaded, with its scripts begun."""
-    page.goto(address)
+def sign_in(page: Page, name: str = "edith") -> None:
+    """Fill in and press the sign-in form that is shown."""
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Sign in").click()
+
+
+def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
+    """Ask for a page and be led to it by signing in; it is loaded, with its scripts begun."""
+    page.goto(address)
+    sign_in(page, name)
     page.wait_for_url(lambda url: "/login/" not in url)
+    return page
+
+
+def is_ready(page: Page) -> Page:
+    """The composer, once its script has begun: a test that cuts the line must not cut that off."""
+    expect(page.locator("#composer[data-ready]")).to_be_attached()
     return page
 
 
@@ -57,6 +68,11 @@ def do(page: Page, action: str, words: str | re.Pattern[str]) -> None:
     page.get_by_role("button", name=words).click()
 
 
+def look_now(page: Page) -> None:
+    """Come back to the page, as from another tab: it asks how things are."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
 def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> None:
     """The page of the issue says by itself that all is over."""
     expect(page.locator(".lede")).to_contain_text(sentence, timeout=PATIENCE_MS)
@@ -70,3 +86,12 @@ def count(page: Page, outcome: str) -> int:
 def edition(version: int = 1) -> Edition:
     """The edition of this version of what was written; there is one issue in a test."""
     return Edition.objects.get(kind="newsletter", version=version)
+
+
+def make_a_token(page: Page) -> None:
+    """Make a token that may publish, on the page of tokens."""
+    page.get_by_label("Name").fill("The almanack’s press")
+    page.get_by_label("Publishing and scheduling issues").check()
+    page.get_by_label("Your password").fill("a long password")
+    page.get_by_role("button", name="Make the token").click()
+    expect(page.get_by_label("Your new token")).to_be_visible()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from django.test import Client
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from delivery.told import Bounced
 from publishing.content import Content
@@ -24,16 +21,15 @@ from subscribers.leaving import leave
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.consent_record import How
 from subscribers.readers import RegisteredReaders
-from tests.browser.web_site import WebSite
+from tests.browser.for_everybody import Pages, Shown
+from tests.browser.pages_of_readers import LONGEST
+from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
-ROOT = Path(__file__).parent.parent.parent
 DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
 READERS = "/admin/newsletters/readers/"
 IMPORTS = "/admin/newsletters/imports/"
 LETTER = Content("Swifts leave without saying goodbye", "<p>They are gone.</p>", "They are gone.")
-# As long as an address may be, and nowhere in it a place to break a line.
-LONGEST = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 FAIR = (
     "E-Mail;Nome;Stand\r\n"
     "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
@@ -45,18 +41,6 @@ FAIR = (
     "rosa@mill-race.example.org;Rosa Falcão;7\r\n"
 ).encode("cp1252")
 KNOWN = b"email,name\nada.whitlock@posthouse.example.org,Ada Whitlock\n"
-
-
-def signed_in(page: Page, site: WebSite, author: Any) -> Page:
-    """A window whose browser has the cookie of somebody who signed in."""
-    client = Client()
-    client.force_login(author)
-    cookie = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site.url}])
-    return page
-
-
-# --- What the pages are about ---------------------------------------------------------------------
 
 
 def _readers(author: Any) -> dict[str, Subscriber]:
@@ -90,13 +74,9 @@ def _readers(author: Any) -> dict[str, Subscriber]:
         )
     shutting_out.shut_out(shut_out.pk)
     return {
-        "confirmed": confirmed,
-        "pending": pending,
-        "left": left,
-        "bounced": bounced,
-        "complained": complained,
-        "shut out": shut_out,
-    }
+        "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
+        "complained": complained, "shut out": shut_out,
+    }  # fmt: skip
 
 
 def _received(content: bytes, name: str, author: Any) -> SubscriberImport:
@@ -150,13 +130,15 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     }
 
 
-# --- The pages ------------------------------------------------------------------------------------
+def upload(page: Page, name: str, mime_type: str, content: bytes) -> None:
+    """Upload a file on the page of imports."""
+    file = {"name": name, "mimeType": mime_type, "buffer": content}
+    page.get_by_label("A list of readers").set_input_files(files=[file])  # type: ignore[list-item]
+    page.get_by_role("button", name="Upload and check").click()
 
 
 def _upload_no_list(page: Page) -> None:
-    file = {"name": "readers.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7\n"}
-    page.get_by_label("A list of readers").set_input_files(files=[file])  # type: ignore[list-item]
-    page.get_by_role("button", name="Upload and check").click()
+    upload(page, "readers.pdf", "application/pdf", b"%PDF-1.7\n")
     page.get_by_role("alert").wait_for()
 
 
@@ -167,69 +149,49 @@ def _state_nothing(page: Page) -> None:
     page.get_by_role("alert").wait_for()
 
 
-# What is done on a page before it is looked at.
-_DONE_THERE: Mapping[str, Callable[[Page], None]] = MappingProxyType(
-    {"upload with an error": _upload_no_list, "decision with an error": _state_nothing}
-)
-EMPTY = ("no readers", "no imports", "upload with an error")
-FULL = (
-    "readers",
-    "readers of one state",
-    "somebody found",
-    "nobody found",
-    "a form elsewhere",
-    "reader confirmed",
-    "reader pending",
-    "reader left",
-    "reader bounced",
-    "reader complained",
-    "reader shut out",
-    "unsubscribe",
-    "shut out",
-    "let in",
-    "erase",
-    "nothing to do",
-    "imports",
-    "import finished with rejects",
-    "import checked",
-    "import checked, nobody new",
-    "import failed",
-    "import waiting",
-    "import running",
-    "decision with an error",
-)
-
-
-def addresses(author: Any) -> dict[str, str]:
-    """The address of every page of `FULL`, once there is something to show on it."""
-    readers, imports = _readers(author), _imports(author)
-    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["shut out"].pk
+def no_readers(_author: Any) -> Pages:
+    """The pages before anybody has come."""
     return {
-        "readers": READERS,
-        "readers of one state": f"{READERS}?state=confirmed",
-        "somebody found": f"{READERS}?q=wwww",
-        "nobody found": f"{READERS}?q=nobody%40nowhere",
-        "a form elsewhere": f"{READERS}form/",
-        **{f"reader {name}": f"{READERS}{reader.pk}/" for name, reader in readers.items()},
-        "unsubscribe": f"{confirmed}unsubscribe/",
-        "shut out": f"{confirmed}shut-out/",
-        "erase": f"{confirmed}erase/",
-        "let in": f"{READERS}{shut_out}/let-in/",
-        "nothing to do": f"{READERS}{shut_out}/shut-out/",
-        "imports": IMPORTS,
-        **{f"import {name}": f"{IMPORTS}{record.pk}/" for name, record in imports.items()},
-        "decision with an error": f"{IMPORTS}{imports['checked'].pk}/",
+        "no readers": Shown(READERS),
+        "no imports": Shown(IMPORTS),
+        "upload with an error": Shown(IMPORTS, _upload_no_list),
     }
 
 
-# Before anybody has come, these are all there is.
-ADDRESSES_OF_EMPTY = MappingProxyType(
-    {"no readers": READERS, "no imports": IMPORTS, "upload with an error": IMPORTS}
-)
+def readers(author: Any) -> Pages:
+    """Every page of readers and imports, with something to show on it."""
+    readers, imports = _readers(author), _imports(author)
+    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["shut out"].pk
+    return {
+        "readers": Shown(READERS),
+        "readers of one state": Shown(f"{READERS}?state=confirmed"),
+        "somebody found": Shown(f"{READERS}?q=wwww"),
+        "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
+        "a form elsewhere": Shown(f"{READERS}form/"),
+        **{f"reader {name}": Shown(f"{READERS}{one.pk}/") for name, one in readers.items()},
+        **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "shut-out")},
+        "erase": Shown(f"{confirmed}erase/"),
+        "let in": Shown(f"{READERS}{shut_out}/let-in/"),
+        "nothing to do": Shown(f"{READERS}{shut_out}/shut-out/"),
+        "imports": Shown(IMPORTS),
+        **{f"import {name}": Shown(f"{IMPORTS}{one.pk}/") for name, one in imports.items()},
+        "decision with an error": Shown(f"{IMPORTS}{imports['checked'].pk}/", _state_nothing),
+    }
 
 
-def visit(page: Page, name: str, address: str) -> None:
-    """Come to this page, and do on it what makes it look as its name says."""
-    page.goto(address)
-    if name in _DONE_THERE:
-        _DONE_THERE[name](page)
+def readers_acted_on(_author: Any) -> Pages:
+    """What a page says of what was just done."""
+    reader = SubscriberFactory()
+
+    def do(action: str, done: str) -> Shown:
+        def press(page: Page) -> None:
+            page.get_by_role("link", name=action).click()
+            page.locator(".sheet button").click()
+            expect(page.get_by_role("status")).to_have_text(done)
+
+        return Shown(f"{READERS}{reader.pk}/", press)
+
+    return {
+        "shut out": do("Shut the address out", "Shut out. Nothing is mailed to this address."),
+        "erased": do("Erase", "Erased. Nothing is held about this reader any more."),
+    }

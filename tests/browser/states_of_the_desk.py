@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -19,6 +18,7 @@ from publishing.models import Draft
 from publishing.publish import publish
 from subscribers.importing.audit_trail import record_import
 from subscribers.models import Subscriber
+from tests.browser.for_everybody import Pages, Shown
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
@@ -36,10 +36,6 @@ TITLES = (
     "An hour with the bell-ringers",
     "Swifts leave without saying goodbye",
 )
-
-
-def nothing(author: Any) -> None:
-    """Nobody is on the list and nothing was written."""
 
 
 def first_issue(author: Any) -> None:
@@ -107,11 +103,6 @@ def a_year(author: Any) -> None:
         )
 
 
-STATES: Mapping[str, Callable[[Any], None]] = MappingProxyType(
-    {"nothing": nothing, "first issue": first_issue, "busy": busy, "a year": a_year}
-)
-
-
 def _readers(number: int) -> None:
     Subscriber.objects.bulk_create(SubscriberFactory.build_batch(number))
 
@@ -138,3 +129,17 @@ def _take_back(edition: Edition) -> None:
     """As if it had not begun yet."""
     Delivery.objects.filter(issue=edition.issue_id, version=edition.version).delete()
     Batch.objects.filter(edition=edition).delete()
+
+
+def overview(state: str) -> Callable[[Any], Pages]:
+    """The desk's first pages in one of the states above."""
+
+    def pages(author: Any) -> Pages:
+        {"first issue": first_issue, "busy": busy, "a year": a_year}.get(state, str)(author)
+        desk, log = "/admin/newsletters/issues/", "/admin/newsletters/log/"
+        return {
+            f"{state}: {address}": Shown(address)
+            for address in (desk, log, f"{desk}?show=ended", f"{desk}?q=nothing+of+the+kind")
+        }
+
+    return pages
