@@ -149,7 +149,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
 
     def heard(message: Any) -> None:
         if "Content Security Policy" in message.text:
-            complaints.append(message.text)
+            complaints.append(f"{message.location['url']}: {message.text}")
 
     with ExitStack() as exits:
 

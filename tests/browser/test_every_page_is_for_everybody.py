@@ -1,4 +1,4 @@
-"""Every page of Homing: by ear, by keyboard, in the dark, on the smallest phone, without scripts."""
+"""Every page: by ear, by keyboard, in the dark, on the smallest phone, without scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from idempotency.claim import seats
 from tests.browser import desk_of_readers
 from tests.browser import pages_of_the_administration as of_operators
 from tests.browser import pages_of_the_desk as of_the_desk
-from tests.browser.for_everybody import DESKTOP, Pages, Shown, content, faults_of
+from tests.browser.for_everybody import DESKTOP, Pages, content, faults_of
 from tests.browser.pages_of_readers import reader_pages
 from tests.browser.pages_of_the_desk import DESK, at, begun
 from tests.browser.states_of_the_desk import LONGEST, overview

@@ -15,9 +15,7 @@ from publishing.models import Draft
 from publishing.written import MARKDOWN, Written
 from tests.browser.at_the_desk import TITLE, ask, is_saved
 from tests.browser.conftest import READERS
-from tests.browser.desk_of_readers import signed_in
 from tests.browser.test_publishing_in_a_browser import write
-from tests.browser.web_site import WebSite
 from tests.publishing.scheduling_desk import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,12 +43,6 @@ class Late:
 
 
 @pytest.fixture
-def page(new_page: Callable[..., Page], site: WebSite, author: Any, readers: Any) -> Page:
-    """A window of an author who is signed in."""
-    return signed_in(new_page(), site, author)
-
-
-@pytest.fixture
 def sheet(author: Any) -> str:
     """The address of the sheet before a draft of hers is published."""
     words = Written(TITLE, "", MARKDOWN, "They have *gone*.", "")
@@ -58,68 +50,68 @@ def sheet(author: Any) -> str:
     return f"/admin/newsletters/drafts/{draft.pk}/check/"
 
 
-def test_a_letter_is_kept_from_its_first_word(page: Page) -> None:
-    script = Late(page, "publishing-form")
+def test_a_letter_is_kept_from_its_first_word(desk: Page) -> None:
+    script = Late(desk, "publishing-form")
     script.open("/admin/newsletters/")
-    write(page)
+    write(desk)
     script.come()
 
-    page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("link", name="Issues", exact=True).first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("The desk")
-    page.unroute_all()
-    page.go_back()
+    desk.on("dialog", lambda dialog: dialog.accept())
+    desk.get_by_role("link", name="Issues", exact=True).first.click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("The desk")
+    desk.unroute_all()
+    desk.go_back()
 
-    expect(page.get_by_label("Title and subject")).to_have_value(TITLE)
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
 
 
-def test_words_of_the_composer_are_saved(page: Page) -> None:
-    script = Late(page, "composer")
+def test_words_of_the_composer_are_saved(desk: Page) -> None:
+    script = Late(desk, "composer")
     script.open("/admin/newsletters/write/")
-    page.get_by_label("Title and subject").fill(TITLE)
+    desk.get_by_label("Title and subject").fill(TITLE)
     script.come()
 
-    is_saved(page)
+    is_saved(desk)
     assert Draft.objects.get().title == TITLE
 
 
-def test_who_names_a_time_means_it(page: Page, sheet: str) -> None:
+def test_who_names_a_time_means_it(desk: Page, sheet: str) -> None:
     moment = tomorrow("UTC")
-    script = Late(page, "when")
+    script = Late(desk, "when")
     script.open(sheet)
-    page.get_by_label("Date and time").fill(moment.local)
+    desk.get_by_label("Date and time").fill(moment.local)
     script.come()
 
-    expect(page.get_by_label("At a time")).to_be_checked()
-    page.get_by_role("button", name="Schedule…").click()
-    expect(page.get_by_role("dialog")).to_contain_text(moment.words)
+    expect(desk.get_by_label("At a time")).to_be_checked()
+    desk.get_by_role("button", name="Schedule…").click()
+    expect(desk.get_by_role("dialog")).to_contain_text(moment.words)
 
 
 def test_who_means_now_after_all_names_no_time_and_finds_it_again_on_changing_back(
-    page: Page, sheet: str
+    desk: Page, sheet: str
 ) -> None:
-    page.goto(sheet)
+    desk.goto(sheet)
     named = tomorrow("UTC").local
-    field = page.get_by_label("Date and time")
+    field = desk.get_by_label("Date and time")
     field.fill(named)
-    page.get_by_label("Now", exact=False).check()
+    desk.get_by_label("Now", exact=False).check()
     expect(field).to_have_value("")
-    page.get_by_label("At a time").check()
+    desk.get_by_label("At a time").check()
     expect(field).to_have_value(named)
 
-    page.get_by_label("Now", exact=False).check()
-    ask(page, READERS)
-    dialog = page.get_by_role("dialog", name=f"Publish to {READERS} readers?")
+    desk.get_by_label("Now", exact=False).check()
+    ask(desk, READERS)
+    dialog = desk.get_by_role("dialog", name=f"Publish to {READERS} readers?")
     dialog.get_by_role("button", name="Publish").click()
 
-    expect(page.get_by_role("status")).to_have_text("Sending")
+    expect(desk.get_by_role("status")).to_have_text("Sending")
     assert Edition.objects.get().control == "running"
 
 
 def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
-    new_page: Callable[..., Page], site: WebSite, author: Any, readers: Any, sheet: str
+    new_page: Callable[..., Page], author: Any, readers: Any, sheet: str
 ) -> None:
-    page = signed_in(new_page(java_script_enabled=False), site, author)
+    page = new_page(author, java_script_enabled=False)
     page.goto(sheet)
     page.get_by_label("Date and time").fill(tomorrow("UTC").local)
     ask(page, READERS)
