@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from delivery.models import Edition
+from postmark_sandbox.outbox import Message
+from postmark_sandbox.server import SandboxServer
 
 FORM = "/admin/newsletters/"
 WRITE = f"{FORM}write/"
@@ -95,3 +100,33 @@ def make_a_token(page: Page) -> None:
     page.get_by_label("Your password").fill("a long password")
     page.get_by_role("button", name="Make the token").click()
     expect(page.get_by_label("Your new token")).to_be_visible()
+
+
+def accepted_by(provider: SandboxServer) -> list[Message]:
+    """Every message that the provider accepted in this test."""
+    outbox = provider.sandbox.outbox
+    return [outbox.message(number) for number in range(outbox.count)]
+
+
+def copies_of(provider: SandboxServer, edition: Edition) -> Counter[str]:
+    """How many copies of an edition each address got; whoever got none is not in it."""
+    mine = f"{edition.issue_id.hex}.{edition.version}."
+    return Counter(
+        address
+        for message in accepted_by(provider)
+        if message.metadata.get("delivery", "").startswith(mine)
+        for address in message.recipients
+    )
+
+
+@contextmanager
+def late(page: Page, script: str, address: str) -> Iterator[None]:
+    """Come to a page on a slow line: the script is there at the end of the block, not before."""
+    waiting: list[Route] = []
+    page.route(f"**/{script}*.js", lambda route: waiting.append(route))
+    with page.expect_request("**/*.js"):
+        page.goto(address, wait_until="commit")
+    yield
+    for route in waiting:
+        route.continue_()
+    page.wait_for_load_state()

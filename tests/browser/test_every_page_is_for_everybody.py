@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from difflib import unified_diff
 from types import MappingProxyType
 from typing import Any
 
@@ -76,8 +77,8 @@ def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, 
         found |= {f"{name}: {what}": faults for what, faults in faults_of(page).items()}
         if plain is not None:
             shown.visit(plain)
-            if content(plain) != document:
-                found[f"{name}: without scripts"] = "differs"
+            if lines := list(unified_diff(document.split("\n"), content(plain).split("\n"), n=0)):
+                found[f"{name}: without scripts"] = lines
     return found
 
 

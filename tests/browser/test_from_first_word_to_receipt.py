@@ -12,9 +12,11 @@ from tests.browser.at_the_desk import (
     LETTER,
     PATIENCE_MS,
     TITLE,
+    accepted_by,
     ask,
     check,
     come_to,
+    copies_of,
     do,
     edition,
     is_saved,
@@ -22,7 +24,6 @@ from tests.browser.at_the_desk import (
     write,
 )
 from tests.browser.conftest import READERS
-from tests.browser.letterboxes import copies_of, mail_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,7 +67,8 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         expect(opened.value.get_by_label("Title and subject")).to_have_value(TITLE)
         opened.value.close()
         page.get_by_role("button", name="Back to the letter").click()
-        assert mail_to(provider, HERSELF) == [f"[Test] {TITLE}"]
+        [test] = accepted_by(provider)
+        assert (test.recipients, test.item["Subject"]) == ([HERSELF], f"[Test] {TITLE}")
         assert not Edition.objects.filter(kind="newsletter").exists()
 
         # She looks once more, in a tab that stays open, and publishes by a double click.
@@ -83,9 +85,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         # Neither the back button nor the tab of before publishes it again.
         page.go_back()
         again = page.get_by_role("button", name=f"Publish to {READERS}…")
-        if (
-            again.count()
-        ):  # a page that the browser kept; one that is asked for anew leads to the issue
+        if again.count():  # kept by the browser; one that is asked for anew leads to the issue
             again.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
         stale.get_by_role("button", name=f"Publish to {READERS}").click()

@@ -94,9 +94,7 @@ def test_an_issue_is_watched_to_its_end_without_anything_moving(
     nothing_was_pushed_about(windows, but_for="Succeeded")
 
 
-def test_a_scheduled_issue_starts_without_anything_moving(
-    windows: list[Page], author: Any
-) -> None:
+def test_a_scheduled_issue_starts_without_anything_moving(windows: list[Page], author: Any) -> None:
     tomorrow = moment_of(timezone.now() + timedelta(1), "Europe/Lisbon")
     edition = publish(author.pk, "key", content_of(PLAIN), hold_s=0, at=tomorrow).edition
     come_to_watch(windows, f"{FORM}{edition.issue_id}/")

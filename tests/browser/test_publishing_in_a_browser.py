@@ -14,10 +14,9 @@ from publishing.content import Content
 from publishing.kept_form import WORDS
 from publishing.models import KeptForm
 from publishing.publish import publish
-from tests.browser.at_the_desk import ACCEPTED, FORM, TITLE, edition, succeeded
+from tests.browser.at_the_desk import ACCEPTED, FORM, TITLE, copies_of, edition, late, succeeded
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import NARROWEST
-from tests.browser.letterboxes import copies_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,6 +110,19 @@ def test_the_back_button_shows_words_and_box_and_publishes_nothing_more(form):
     assert Edition.objects.count() == 1
     press(form)
     accepted(form, editions=2)
+
+
+def test_a_letter_is_kept_from_its_first_word_though_the_script_comes_late(desk):
+    with late(desk, "publishing-form", FORM):
+        write(desk)
+    desk.on("dialog", lambda dialog: dialog.accept())
+    desk.get_by_role("link", name="Issues", exact=True).first.click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("The desk")
+    desk.unroute_all()
+
+    desk.go_back()
+
+    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
 
 
 def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_key(

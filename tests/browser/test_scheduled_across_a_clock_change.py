@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from delivery.models import Delivery, Edition, Newsletter
-from tests.browser.at_the_desk import check, come_to, edition, is_saved, succeeded, write
+from tests.browser.at_the_desk import WRITE, check, copies_of, edition, is_saved, succeeded, write
 from tests.browser.conftest import READERS
-from tests.browser.letterboxes import copies_of
 from tests.publishing.scheduling_desk import its_time_came
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,6 +36,8 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
     raise AssertionError("no clock changes within a year")
 
 
+# On a site of its own: a site remembers the newsletter's zone for some seconds.
+@pytest.mark.parametrize("site_settings", [{"PUBLISH_HOLD_S": "600"}])
 def test_the_night_of_a_change_is_scheduled_as_it_is_meant_and_starts_once(
     new_page, author, readers, site, provider
 ):
@@ -47,7 +48,8 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant_and_starts_once(
     )
     Newsletter.objects.the_one()
     Newsletter.objects.update(time_zone=zone)
-    page = come_to(new_page(timezone_id="Asia/Kathmandu"))
+    page = new_page(author, timezone_id="Asia/Kathmandu")
+    page.goto(WRITE)
     write(page)
     is_saved(page)
     check(page)

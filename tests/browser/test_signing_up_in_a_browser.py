@@ -50,7 +50,8 @@ def test_signing_up_and_confirming_need_no_script(
 def test_the_form_that_the_desk_shows_leads_from_another_site_to_ours_and_one_press_more(
     new_page: Callable[..., Page], site: WebSite, desk: Page
 ) -> None:
-    desk.goto("/admin/newsletters/readers/form/")
+    desk.goto("/admin/newsletters/readers/")
+    desk.get_by_role("link", name="A form for your own site").click()
     html = desk.get_by_label("To copy into your page").input_value()
 
     page = new_page(java_script_enabled=False)

@@ -15,7 +15,16 @@ from publishing.drafts import Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import MARKDOWN, Written, content_of
-from tests.browser.at_the_desk import LETTER, TITLE, WRITE, come_to, is_ready, is_saved, sign_in
+from tests.browser.at_the_desk import (
+    LETTER,
+    TITLE,
+    WRITE,
+    come_to,
+    is_ready,
+    is_saved,
+    late,
+    sign_in,
+)
 from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.web_site import ROOT
 
@@ -102,20 +111,6 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
     expect(letter(composer)).to_have_value(f"{LETTER} For good.")
 
 
-def test_it_counts_words_while_one_writes_as_the_check_does_afterwards(writing):
-    counted = writing.locator("[data-count]")
-    expect(counted).to_have_text(re.compile("^5 words, "))
-
-    letter(writing).fill("Dear {{ name|old friend }}, now see [the map](https://almanack.org/a/b).")
-    expect(counted).to_have_text(re.compile("^6 words, "))
-    letter(writing).press("End")
-    letter(writing).press_sequentially(" {{ email }} it’s well-known.")
-    expect(counted).to_have_text(re.compile("^9 words, "))
-
-    writing.get_by_role("button", name="Check and publish").click()
-    expect(writing.get_by_text("The text part has 9 words.")).to_be_visible()
-
-
 def test_a_correction_is_shown_before_its_first_change(desk, author):
     words = Written(TITLE, "", MARKDOWN, LETTER, "")
     first = publish(author.pk, fresh_key(), content_of(words), hold_s=0).edition
@@ -131,6 +126,13 @@ def test_a_correction_is_shown_before_its_first_change(desk, author):
     letter(page).fill("They are back.")
     expect(shown(page).locator("pre")).to_contain_text("They are back.")
     assert Draft.objects.get().issue_id == first.issue_id
+
+
+def test_what_is_written_before_the_script_comes_is_saved(desk):
+    with late(desk, "composer", WRITE):
+        letter(desk).fill("Written on a slow line.")
+
+    is_saved_as(desk, "Written on a slow line.")
 
 
 def test_leaving_at_once_loses_nothing(composer):

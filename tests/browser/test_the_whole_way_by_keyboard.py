@@ -7,9 +7,17 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from publishing.models import Draft
-from tests.browser.at_the_desk import ACCEPTED, LETTER, TITLE, WRITE, edition, is_saved, succeeded
+from tests.browser.at_the_desk import (
+    ACCEPTED,
+    LETTER,
+    TITLE,
+    WRITE,
+    copies_of,
+    edition,
+    is_saved,
+    succeeded,
+)
 from tests.browser.conftest import READERS
-from tests.browser.letterboxes import copies_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
