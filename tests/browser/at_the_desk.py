@@ -67,6 +67,14 @@ def ask(page: Page, readers: int) -> None:
     page.get_by_role("button", name=f"Publish to {readers}…").click()
 
 
+def publish_to(page: Page, readers: int, *, double_click: bool = False) -> None:
+    """Press the button of the sheet and that of its dialog; the site has accepted it."""
+    ask(page, readers)
+    button = page.get_by_role("dialog").get_by_role("button", name=f"Publish to {readers}")
+    (button.dblclick if double_click else button.click)()
+    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+
+
 def do(page: Page, action: str, words: str | re.Pattern[str]) -> None:
     """Choose an action on the page of an issue, and press the button that asks for it."""
     page.get_by_role("link", name=f"{action}…", exact=True).click()

@@ -34,17 +34,13 @@ def _press(button: str) -> Callable[[Page], None]:
     return press
 
 
-def _change_password_badly(page: Page) -> None:
-    for field in page.locator("input[type=password]").all():
-        field.fill("1")
-    _press("Change my password")(page)
+def _bad_passwords(button: str) -> Callable[[Page], None]:
+    def change(page: Page) -> None:
+        for field in page.locator("input[type=password]").all():
+            field.fill("1")
+        _press(button)(page)
 
-
-def _set_password_badly(page: Page) -> None:
-    words = ("a long password", "1", "2")
-    for field, word in zip(page.locator("input[type=password]").all(), words, strict=True):
-        field.fill(word)
-    _press("Change password")(page)
+    return change
 
 
 def _look_for_another_group(page: Page) -> None:
@@ -122,7 +118,9 @@ def addresses(author: Any, group: Group, entry: LogEntry) -> Pages:
         "an author saved": Shown(f"{change}change/", _press("Save and continue editing")),
         "an author’s history": Shown(f"{change}history/"),
         "set a password": Shown(f"{change}password/"),
-        "set a password, with errors": Shown(f"{change}password/", _set_password_badly),
+        "set a password, with errors": Shown(
+            f"{change}password/", _bad_passwords("Change password")
+        ),
         "delete an author": Shown(f"{change}delete/"),
         "no such author": Shown(f"{AUTHORS}{LONGEST}/change/"),
         "groups": Shown(GROUPS),
@@ -141,7 +139,9 @@ def addresses(author: Any, group: Group, entry: LogEntry) -> Pages:
         "newsletter, with errors": Shown(f"{settings}change/", _name_no_zone),
         "the newsletter’s history": Shown(f"{settings}history/"),
         "own password": Shown(f"{ADMIN}password_change/"),
-        "own password, with errors": Shown(f"{ADMIN}password_change/", _change_password_badly),
+        "own password, with errors": Shown(
+            f"{ADMIN}password_change/", _bad_passwords("Change my password")
+        ),
         "own password changed": Shown(f"{ADMIN}password_change/done/"),
         "signed out": Shown(ADMIN, _press("Log out")),
         "sign in": Shown(f"{ADMIN}login/"),

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -33,6 +34,7 @@ from tests.browser.states_of_the_desk import LONGEST
 from tests.publishing.ledger import cancelled, in_doubt, sent
 
 DESK = "/admin/newsletters/"
+TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
 PLAIN = Written("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
 # Nothing in it gives a place to break a line, and all of it is wrong.
@@ -81,28 +83,22 @@ def everything_is_looked_up(page: Page) -> None:
     expect(page.locator("[data-looking]:visible")).to_have_count(0)
 
 
-def _post(page: Page, address: str, **fields: str) -> None:
-    """Post a form from this page, as one that was opened long ago would."""
-    with page.expect_navigation():
-        page.evaluate(
-            """([address, fields]) => {
-                 const form = document.createElement("form");
-                 form.method = "post";
-                 form.action = address;
-                 const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
-                 const all = { csrfmiddlewaretoken: token, ...fields };
-                 for (const [name, value] of Object.entries(all)) {
-                   form.append(Object.assign(document.createElement("input"), { name, value }));
-                 }
-                 document.body.append(form);
-                 form.submit();
-               }""",
-            [address, fields],
-        )
-
-
 def _posted(address: str, **fields: str) -> Shown:
-    return Shown(DESK, lambda page: _post(page, address, **fields))
+    """What is answered to a form that was opened long ago."""
+    data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
+    form = {"content-type": "application/x-www-form-urlencoded"}
+
+    def post(page: Page) -> None:
+        page.context.add_cookies([{"name": "csrftoken", "value": TOKEN, "url": page.url}])
+        page.route(
+            f"**{address}",
+            lambda route: route.continue_(
+                method="POST", post_data=data, headers={**route.request.headers, **form}
+            ),
+        )
+        page.goto(address)
+
+    return Shown(DESK, post)
 
 
 # --- The composer, and what is beside it ----------------------------------------------------------

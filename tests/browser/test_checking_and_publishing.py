@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from delivery.models import Edition
 from publishing.models import Draft
 from publishing.written import MARKDOWN, Written
-from tests.browser.at_the_desk import ACCEPTED, ask, late, look_now, succeeded
+from tests.browser.at_the_desk import ACCEPTED, ask, late, look_now, publish_to, succeeded
 from tests.browser.conftest import READERS
 from tests.browser.pages_of_the_desk import FAULTY, WELL, at, begun, link_was_opened
 from tests.publishing.scheduling_desk import tomorrow
@@ -29,9 +29,7 @@ def draft(author: Any) -> Draft:
 def test_the_sheet_tells_of_links_and_the_note_of_publishing_goes_at_the_end(desk, draft, site):
     desk.goto(at(draft, "check/"))
     expect(desk.get_by_text("One link answers 404")).to_be_visible()
-    ask(desk, READERS)
-    desk.get_by_role("dialog").get_by_role("button", name=f"Publish to {READERS}").click()
-    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
+    publish_to(desk, READERS)
     assert str(Edition.objects.get().issue_id) in desk.url
 
     site.deliver()
@@ -77,8 +75,7 @@ def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
     desk.get_by_label("At a time").check()
     expect(field).to_have_value(moment.local)
     desk.get_by_label("Now", exact=False).check()
-    ask(desk, READERS)
-    desk.get_by_role("dialog").get_by_role("button", name=f"Publish to {READERS}").click()
+    publish_to(desk, READERS)
 
     expect(desk.get_by_role("status")).to_have_text("Sending")
     assert Edition.objects.get().control == "running"

@@ -8,18 +8,17 @@ from playwright.sync_api import expect
 from delivery.models import Delivery, Edition
 from publishing.models import Draft, Receipt
 from tests.browser.at_the_desk import (
-    ACCEPTED,
     LETTER,
     PATIENCE_MS,
     TITLE,
     accepted_by,
-    ask,
     check,
     come_to,
     copies_of,
     do,
     edition,
     is_saved,
+    publish_to,
     succeeded,
     write,
 )
@@ -75,11 +74,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         check(page)
         stale = page.context.new_page()
         stale.goto(f"/admin/newsletters/drafts/{draft.pk}/publish/")
-        ask(page, READERS)
-        dialog = page.get_by_role("dialog", name=f"Publish to {READERS} readers?")
-        expect(dialog).to_contain_text(TITLE)
-        dialog.get_by_role("button", name=f"Publish to {READERS}").dblclick()
-        expect(page.get_by_text(ACCEPTED)).to_be_visible()
+        publish_to(page, READERS, double_click=True)
         assert edition().audience == READERS
 
         # Neither the back button nor the tab of before publishes it again.
@@ -107,9 +102,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     write(page, "Dear {{ name|reader }},\n\nthey have all gone.")
     is_saved(page)
     check(page)
-    ask(page, READERS)
-    page.get_by_role("dialog").get_by_role("button", name=f"Publish to {READERS}").click()
-    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    publish_to(page, READERS)
     expect(page.get_by_role("status")).to_have_text("Held")
     do(page, "Send now", f"Send to {READERS} readers now")
 

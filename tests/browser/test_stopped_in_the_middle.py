@@ -13,18 +13,17 @@ from subscribers import leaving
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from tests.browser.at_the_desk import (
-    ACCEPTED,
     LETTER,
     PATIENCE_MS,
     TITLE,
     WRITE,
-    ask,
     check,
     copies_of,
     count,
     do,
     edition,
     is_saved,
+    publish_to,
     succeeded,
     write,
 )
@@ -47,9 +46,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     write(page)
     is_saved(page)
     check(page)
-    ask(page, READERS)
-    page.get_by_role("dialog").get_by_role("button", name=f"Publish to {READERS}").click()
-    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    publish_to(page, READERS)
 
     # The second call is in the air when she pauses: it ends, and no other begins.
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
@@ -71,14 +68,8 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
 
     # Resumed, it goes on where it was. Postmark has no time for one reader, who is missed.
     missed = Delivery.objects.filter(outcome="waiting").order_by("recipient").last()
-    faults.set(
-        {
-            "kind": "item_error",
-            "code": 100,
-            "recipient": missed.address,
-            "recipients": [missed.address],
-        }
-    )
+    who = {"recipient": missed.address, "recipients": [missed.address]}
+    faults.set({"kind": "item_error", "code": 100, **who})
     do(page, "Resume", f"Resume for {READERS - 2 * BATCH} readers")
     with site.worker(**ONE_CALL_ONE_TRY):
         expect(page.get_by_role("status")).to_have_text("Needs attention", timeout=PATIENCE_MS)
@@ -112,9 +103,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     is_saved(page)
     check(page)
     expect(page.get_by_text("a correction of")).to_be_visible()
-    ask(page, READERS - 1)
-    page.get_by_role("dialog").get_by_role("button", name=f"Publish to {READERS - 1}").click()
-    expect(page.get_by_text(ACCEPTED)).to_be_visible()
+    publish_to(page, READERS - 1)
     site.deliver()
     succeeded(page, f"Succeeded. {READERS - 1} copies went out, one each")
     assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in stays}

@@ -78,7 +78,11 @@ def test_heading_and_page_stay_and_the_list_is_as_the_numbers_at_the_end(desk, g
     site.deliver()
     look_now(desk)
 
-    succeeded(desk)
+    succeeded(desk, f"Succeeded. {READERS} copies went out, one each")
+    expect(desk.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
+    expect(desk.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
+    expect(desk.get_by_role("status")).to_have_text("Succeeded")
+    assert desk.title().startswith("Succeeded: ")
     expect(rows.filter(has_text="Waiting")).to_have_count(0)
     expect(rows.filter(has_text="Sent")).not_to_have_count(0)
     expect(desk.locator("[data-older]")).to_be_hidden()

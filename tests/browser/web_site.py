@@ -20,10 +20,12 @@ from django.db import connections
 from django.test import override_settings
 
 from delivery import until_empty
-from delivery.worker import Worker, worker_from_settings
+from delivery.worker import worker_from_settings
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60
+# What a worker's settings share with its site's.
+SHARED = ("POSTMARK_BASE_URL", "POSTMARK_SERVER_TOKEN", "SITE_URL")
 
 
 @dataclass(frozen=True)
@@ -36,44 +38,33 @@ class WebSite:
 
     def deliver(self) -> None:
         """Run a worker until nothing more will happen automatically."""
-
-        def until_nothing_more_will_happen(worker: Worker) -> None:
-            watch = until_empty.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
-            worker.run(until=watch.nothing_more_will_happen)
-
-        with override_settings(**self.worker_settings):
-            worker = worker_from_settings(is_awaited=True)
-            # In a thread, because a worker leaves its id and its connection to its thread.
-            _end(_begin(until_nothing_more_will_happen, worker))
+        with self.worker(is_awaited=True):
+            pass
 
     @contextmanager
-    def worker(self, **settings: Any) -> Iterator[None]:
-        """Run a worker meanwhile, with these settings of its own."""
+    def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
+        """Run a worker meanwhile, with these settings of its own; to its end if it is awaited."""
         with override_settings(**self.worker_settings, **settings):
-            worker = worker_from_settings()
-            thread = _begin(Worker.run, worker)
+            worker = worker_from_settings(is_awaited=is_awaited)
+
+            def run() -> None:
+                watch = until_empty.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+                until = watch.nothing_more_will_happen if is_awaited else bool
+                try:
+                    worker.run(until=until)
+                finally:
+                    connections.close_all()
+
+            # In a thread, because a worker leaves its id and its connection to its thread.
+            thread = threading.Thread(target=run, name="worker of a test")
+            thread.start()
             try:
                 yield
             finally:
-                worker.stop()
-                _end(thread)
-
-
-def _begin(work: Any, worker: Worker) -> threading.Thread:
-    def run() -> None:
-        try:
-            work(worker)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run, name="worker of a test")
-    thread.start()
-    return thread
-
-
-def _end(thread: threading.Thread) -> None:
-    thread.join(PATIENCE_S)
-    assert not thread.is_alive(), "the worker did not end"
+                if not is_awaited:
+                    worker.stop()
+                thread.join(PATIENCE_S)
+                assert not thread.is_alive(), "the worker did not end"
 
 
 class RequestsInFlight:
@@ -130,15 +121,7 @@ def running_site(
             pass_fds=[listener.fileno(), requests.write],
         )
         try:
-            yield WebSite(
-                url,
-                requests,
-                {
-                    "POSTMARK_BASE_URL": provider_url,
-                    "POSTMARK_SERVER_TOKEN": "sandbox",
-                    "SITE_URL": url,
-                },
-            )
+            yield WebSite(url, requests, {name: environment[name] for name in SHARED})
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE_S)

@@ -40,21 +40,13 @@ def image() -> Iterator[Image]:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    """A PostgreSQL of these tests' own, to be reached over TCP as a container reaches one."""
-    with django_db_blocker.unblock():
+def settings_of_a_container(django_db_blocker: Any) -> Iterator[dict[str, str]]:
+    """The variables of `.env`, with an empty database that is reached over TCP."""
+    with django_db_blocker.unblock(), SandboxServer() as provider:
         server = OwnServer()
-        yield server
-        server.remove()
-
-
-@pytest.fixture
-def settings_of_a_container(server: OwnServer) -> Iterator[dict[str, str]]:
-    """The variables of `.env`, with an empty database."""
-    line = CuttingProxy(server.socket)
-    with server.admin() as admin:
-        admin.execute("CREATE DATABASE empty")
-    with SandboxServer() as provider:
+        line = CuttingProxy(server.socket)
+        with server.admin() as admin:
+            admin.execute("CREATE DATABASE empty")
         yield {
             "DATABASE_URL": line.url(server.password, "empty"),
             "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
@@ -65,9 +57,8 @@ def settings_of_a_container(server: OwnServer) -> Iterator[dict[str, str]]:
             "TRUST_PROXY": "on",
             "PUBLISH_HOLD_S": "0",
         }
-    line.close()
-    with server.admin() as admin:
-        admin.execute("DROP DATABASE empty WITH (FORCE)")
+        line.close()
+        server.remove()
 
 
 def service(name: str) -> dict[str, Any]:
@@ -91,33 +82,27 @@ class Containers:
         self.settings = settings
         self._running: list[subprocess.Popen[str]] = []
 
+    def begin(self, *command: str, **options: Any) -> subprocess.Popen[str]:
+        """A process that stays."""
+        process = self._image.start(*command, settings=self.settings, **options)
+        self._running.append(process)
+        return process
+
+    def tried(self, *command: str) -> tuple[int, str]:
+        """One command, to its end: its exit code and what it said."""
+        process = self.begin(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said = process.communicate(timeout=PATIENCE_S)[0]
+        return process.returncode, said
+
     def run(self, *command: str) -> str:
         """One command, to its end; what it said. It has to go well."""
-        process = self._image.start(
-            *command,
-            settings=self.settings,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        said, _ = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0, f"{command}: {process.returncode}\n{said}"
-        return str(said)
+        code, said = self.tried(*command)
+        assert code == 0, f"{command}: {code}\n{said}"
+        return said
 
     def goes_well(self, *command: str) -> bool:
         """Whether a command ends with 0."""
-        process = self._image.start(
-            *command,
-            settings=self.settings,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        return process.wait(PATIENCE_S) == 0
-
-    def begin(self, *command: str) -> subprocess.Popen[str]:
-        """A process that stays."""
-        process = self._image.start(*command, settings=self.settings)
-        self._running.append(process)
-        return process
+        return self.tried(*command)[0] == 0
 
     def end(self) -> None:
         """End whatever stays."""
@@ -137,20 +122,13 @@ def containers(image: Image, settings_of_a_container: dict[str, str]) -> Iterato
 
 
 @pytest.mark.timeout(400)
-def test_its_root_file_system_is_read_only_and_its_user_has_no_rights(
-    containers: Containers,
-) -> None:
-    said = containers.run(
-        *("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo read-only"),
-    )
-    assert said.splitlines()[:2] == ["10001", "tmp"]
-    assert said.splitlines()[-1] == "read-only"
-
-
-@pytest.mark.timeout(400)
 def test_an_issue_is_published_and_delivered_by_the_commands_of_the_compose_file(
     containers: Containers, image: Image
 ) -> None:
+    # The root file system is read-only, and its user has no rights.
+    said = containers.run("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo no")
+    assert (*said.splitlines()[:2], said.splitlines()[-1]) == ("10001", "tmp", "no")
+
     containers.run(*shlex.split(service("migrate")["command"]))
 
     port = str(free_port())
