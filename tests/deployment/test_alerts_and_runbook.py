@@ -102,17 +102,6 @@ def test_the_alert_for_short_lists_looks_back_over_two_tries_of_a_batch() -> Non
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 
 
-def test_every_panel_of_the_dashboard_has_a_title_and_a_place_of_its_own() -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        assert panel["title"]
-        x, y, w, h = (panel["gridPos"][side] for side in "xywh")
-        cells = {(x + right, y + down) for right in range(w) for down in range(h)}
-        assert not cells & taken, panel["title"]
-        assert x + w <= 24
-        taken |= cells
-
-
 # --- The runbook ----------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ import yaml
 
 from newsletter_site import settings
 from tests.deployment.programs import program
-from tests.stack.parts import certificate
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -115,20 +113,6 @@ def test_a_service_has_a_user_of_its_own_and_is_part_of_the_target() -> None:
 
 
 # --- The proxy -----------------------------------------------------------------------------------
-
-
-def test_nginx_finds_nothing_wrong_with_the_proxys_configuration(tmp_path: Path) -> None:
-    nginx = program("nginx", package="nginx")
-    certificate(tmp_path)
-    site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{tmp_path}/", PROXY)
-    (tmp_path / "site.conf").write_text(site.replace("/var/log/nginx/", f"{tmp_path}/"))
-    shutil.copy(ROOT / "deploy" / "nginx" / "homing-proxy.conf", tmp_path)
-    (tmp_path / "nginx.conf").write_text(
-        f"pid {tmp_path}/pid; error_log stderr; events {{}}\n"
-        f"http {{ include {tmp_path}/site.conf; }}\n"
-    )
-    said = run(nginx, "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf")
-    assert "[warn]" not in said
 
 
 def test_the_proxy_lets_through_what_the_site_takes() -> None:

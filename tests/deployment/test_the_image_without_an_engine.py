@@ -6,10 +6,8 @@ The commands are those of Dockerfile and docker-compose.yml, read from them.
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -29,6 +27,14 @@ from tests.faults.waiting_for import eventually
 from tests.stack.parts import free_port
 
 PATIENCE_S = 100
+PUBLISH = """
+export DJANGO_SUPERUSER_PASSWORD='long enough for a test'
+python manage.py createsuperuser --noinput --username=anna --email=anna@example.org
+printf 'email\nada@example.net\nbea@example.net\n' > /tmp/readers.csv
+python manage.py import_subscribers /tmp/readers.csv --confirmed
+printf '<p>Dear {{ name|reader }}</p>' > /tmp/letter.html
+python manage.py publish --title Swifts --html-file /tmp/letter.html
+"""
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +74,6 @@ def service(name: str) -> dict[str, Any]:
     return found
 
 
-def health_check(name: str) -> list[str]:
-    """The command by which a container is asked whether it is well."""
-    test = service(name)["healthcheck"]["test"]
-    return shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
-
-
 class Containers:
     """Processes of the image, each with the same settings."""
 
@@ -100,15 +100,17 @@ class Containers:
         assert code == 0, f"{command}: {code}\n{said}"
         return said
 
-    def goes_well(self, *command: str) -> bool:
-        """Whether a command ends with 0."""
-        return self.tried(*command)[0] == 0
+    def come_well(self, name: str, port: int = 8000) -> None:
+        """Wait until a service's own health check goes well."""
+        test = service(name)["healthcheck"]["test"]
+        check = shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
+        command = [part.replace(":8000", f":{port}") for part in check]
+        eventually(lambda: self.tried(*command)[0] == 0, f"the {name} is well")
 
     def end(self) -> None:
         """End whatever stays."""
         for process in self._running:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
+            process.terminate()
         for process in self._running:
             process.wait(PATIENCE_S)
 
@@ -131,37 +133,22 @@ def test_an_issue_is_published_and_delivered_by_the_commands_of_the_compose_file
 
     containers.run(*shlex.split(service("migrate")["command"]))
 
-    port = str(free_port())
-    containers.settings["PORT"] = port
+    port = free_port()
+    containers.settings["PORT"] = str(port)
     containers.begin(*image.command)
-    well = [part.replace(":8000", f":{port}") for part in health_check("web")]
-    eventually(lambda: containers.goes_well(*well), "the site's own health check went well")
+    containers.come_well("web", port)
     page = requests.get(f"http://127.0.0.1:{port}/", headers=FROM_THE_PROXY, timeout=PATIENCE_S)
     assert page.status_code == 200
     assert "/static/homing." in page.text
 
-    containers.run(
-        *("env", "DJANGO_SUPERUSER_PASSWORD=long enough for a test", "python", "manage.py"),
-        *("createsuperuser", "--noinput", "--username=anna", "--email=anna@example.org"),
-    )
-    letter = "printf '<p>Dear {{ name|reader }}</p>' > /tmp/letter.html && "
-    readers = "printf 'email\\nada@example.net\\nbea@example.net\\n' > /tmp/readers.csv && "
-    containers.run("sh", "-ec", readers + "python manage.py import_subscribers /tmp/readers.csv "
-                   "--confirmed")  # fmt: skip
-    containers.run("sh", "-ec", letter + "python manage.py publish --title Swifts "
-                   "--html-file /tmp/letter.html")  # fmt: skip
+    containers.run("sh", "-ec", PUBLISH)
 
-    command = shlex.split(service("worker")["command"])
-    worker = containers.begin(*command)
+    worker = containers.begin(*shlex.split(service("worker")["command"]))
+    containers.come_well("worker")
+    summary = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
     eventually(
-        lambda: containers.goes_well(*health_check("worker")), "the worker's own check went well"
+        lambda: bool(requests.get(summary, timeout=PATIENCE_S).json()["accepted"] == 2),
+        "both readers had their copy",
     )
-    with requests.Session() as control:
-        address = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
-
-        def both_have_theirs() -> bool:
-            return bool(control.get(address, timeout=PATIENCE_S).json()["accepted"] == 2)
-
-        eventually(both_have_theirs, "both readers had their copy")
     assert worker.poll() is None
-    assert containers.goes_well("python", "manage.py", "audit")
+    containers.run("python", "manage.py", "audit")

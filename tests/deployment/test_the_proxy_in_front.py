@@ -42,6 +42,7 @@ def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     try:
         wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
         assert nginx.is_running, nginx.last_words()
+        assert "[warn]" not in nginx.last_words()
         yield ask
     finally:
         nginx.end()
