@@ -154,8 +154,12 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
     with ExitStack() as exits:
 
         def open_one(user: Any = None, **options: Any) -> Page:
-            context = chromium.new_context(base_url=site.url, **options)
+            context = chromium.new_context(
+                base_url=site.url, **{"reduced_motion": "reduce", **options}
+            )
             exits.callback(context.close)
+            # A page with unsaved words is left when it is asked to.
+            context.on("dialog", lambda dialog: dialog.accept())
             if user is not None:
                 client = Client()
                 client.force_login(user)

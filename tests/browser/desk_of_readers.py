@@ -21,8 +21,7 @@ from subscribers.leaving import leave
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.consent_record import How
 from subscribers.readers import RegisteredReaders
-from tests.browser.for_everybody import Pages, Shown
-from tests.browser.pages_of_readers import LONGEST
+from tests.browser.for_everybody import LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
@@ -50,7 +49,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     left = SubscriberFactory(email="gone@posthouse.example.org", name="Odo Lindqvist")
     bounced = SubscriberFactory(email="harriet@oxbow.example.org", name="Harriet Snow")
     complained = SubscriberFactory(email="f.mbeki@quarry.example.org", name="")
-    shut_out = SubscriberFactory(email=LONGEST, name="Sigríður " * 20)
+    shut_out = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
     words = {"network": "203.0.113.0/24", "wording": "Yes, send me the letter.", "request": 1}
     for reader in (confirmed, pending, left):
         consent.record(reader.pk, "asked", "form", name=reader.name, **words)

@@ -12,12 +12,10 @@ from publishing.publish import publish
 from subscribers import consent, request_token
 from subscribers.request_token import Request
 from subscribers.unsubscribe_token import token_for
-from tests.browser.for_everybody import Pages, Shown
+from tests.browser.for_everybody import LONGEST_ADDRESS, Pages, Shown
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signing_up_by_hand import link
 
-# As long as an address may be, and nowhere in it a place to break a line.
-LONGEST = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 LETTER = """
 <h1>Swifts leave without saying goodbye</h1><p class="open">They are gone.</p>
 <h2>Where they are now</h2><p>Over <a href="https://example.org/congo">the Congo basin</a>.</p>
@@ -45,7 +43,7 @@ def reader_pages(author: Any) -> Pages:
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
     unlisted = publish(author.pk, "third", words, hold_s=0, unlisted=True).edition
     reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
-    long = SubscriberFactory(email=LONGEST)
+    long = SubscriberFactory(email=LONGEST_ADDRESS)
     gone = SubscriberFactory(state="unsubscribed")
     asking = SubscriberFactory(state="pending", requests=1)
     consent.record(asking.pk, "asked", "form", request=1)

@@ -14,9 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from delivery.models import Newsletter
-from tests.browser.for_everybody import Pages, Shown
-from tests.browser.pages_of_readers import LONGEST as LONGEST_ADDRESS
-from tests.browser.states_of_the_desk import LONGEST
+from tests.browser.for_everybody import LONGEST, LONGEST_ADDRESS, Pages, Shown
 
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
@@ -163,5 +161,8 @@ def administration(_author: Any) -> dict[Any, Pages]:
     return {
         who: every,
         author: {f"{name}, only looking": every[name] for name in seen},
-        nobody: {"index, nothing to see": every["index"]},
+        nobody: {
+            "index, nothing to see": every["index"],
+            "not allowed": Shown("/admin/newsletters/issues/", heading="This page is not open"),
+        },
     }

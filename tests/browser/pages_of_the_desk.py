@@ -28,9 +28,7 @@ from publishing.scheduling import moment_of
 from publishing.test_letters import send_test
 from publishing.written import MARKDOWN, Written, content_of
 from tests.browser.at_the_desk import is_ready, make_a_token
-from tests.browser.for_everybody import Pages, Shown
-from tests.browser.pages_of_readers import LONGEST as LONGEST_ADDRESS
-from tests.browser.states_of_the_desk import LONGEST
+from tests.browser.for_everybody import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.ledger import cancelled, in_doubt, sent
 
 DESK = "/admin/newsletters/"
@@ -63,9 +61,9 @@ def begun(author: Any, words: Written = PLAIN) -> Draft:
     return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
 
 
-def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
+def published(author: Any, words: Written = PLAIN, *, hold_s: float = 0, **named: Any) -> Edition:
     """An edition of a short letter."""
-    return publish(author.pk, fresh_key(), content_of(PLAIN), hold_s=hold_s, **named).edition
+    return publish(author.pk, fresh_key(), content_of(words), hold_s=hold_s, **named).edition
 
 
 def at(draft: Draft, page: str = "") -> str:
@@ -83,7 +81,7 @@ def everything_is_looked_up(page: Page) -> None:
     expect(page.locator("[data-looking]:visible")).to_have_count(0)
 
 
-def _posted(address: str, **fields: str) -> Shown:
+def _posted(address: str, heading: str, **fields: str) -> Shown:
     """What is answered to a form that was opened long ago."""
     data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
     form = {"content-type": "application/x-www-form-urlencoded"}
@@ -98,7 +96,7 @@ def _posted(address: str, **fields: str) -> Shown:
         )
         page.goto(address)
 
-    return Shown(DESK, post)
+    return Shown(DESK, post, heading)
 
 
 # --- The composer, and what is beside it ----------------------------------------------------------
@@ -211,13 +209,18 @@ def publishing(author: Any) -> Pages:
         ),
         "the question": Shown(at(well, "publish/")),
         "a press of older words": _posted(
-            at(draft, "publish/"), idempotency_key=str(draft.key), **press
+            at(draft, "publish/"), "X1", idempotency_key=str(draft.key), **press
         ),
-        "a press without the key": _posted(at(draft, "publish/"), **press),
+        "a press after it was published otherwise": _posted(
+            at(done, "publish/"), "already published", idempotency_key=str(done.key), **press
+        ),
+        "a press without the key": _posted(at(draft, "publish/"), "X2", **press),
         "a time that is past": Shown(at(draft, past)),
         "a published draft": Shown(at(done)),
-        "an old form of the desk": _posted(at(draft, "delete/"), csrfmiddlewaretoken="x"),
-        "an old form of the composer": _posted(at(draft), csrfmiddlewaretoken="x", letter=LONGEST),
+        "an old form of the desk": _posted(at(draft, "delete/"), "X3", csrfmiddlewaretoken="x"),
+        "an old form of the composer": _posted(
+            at(draft), "X4", csrfmiddlewaretoken="x", letter=LONGEST
+        ),
     }
 
 
@@ -253,7 +256,7 @@ def marked_letters(author: Any) -> Pages:
         "accepted": Shown(f"{DESK}test/{accepted}/"),
         "refused": Shown(f"{DESK}test/{refused}/"),
         "in doubt": Shown(f"{DESK}test/{doubtful}/"),
-        "not sent": _posted(f"{DESK}test/", idempotency_key=fresh_key(), **flaws),
+        "not sent": _posted(f"{DESK}test/", "X5", idempotency_key=fresh_key(), **flaws),
     }
 
 
@@ -294,7 +297,7 @@ def watching(author: Any) -> Pages:
         "scheduled": published(author, at=moment),
         "sending": published(author),
         "paused": published(author),
-        "stopped": published(author),
+        "stopped": published(author, Written(LONGEST, "", MARKDOWN, "Dear all.", "")),
         "in doubt": published(author),
         "doubtful": published(author),
         "missed": published(author),

@@ -31,7 +31,6 @@ WIDE = """
 def form(desk: Page) -> Page:
     """A window before the publishing form."""
     desk.goto(FORM)
-    desk.on("dialog", lambda dialog: dialog.accept())
     return desk
 
 
@@ -108,7 +107,6 @@ def test_the_back_button_shows_words_and_box_and_publishes_nothing_more(form):
 def test_a_letter_is_kept_from_its_first_word_though_the_script_comes_late(desk):
     with late(desk, "publishing-form", FORM):
         write(desk)
-    desk.on("dialog", lambda dialog: dialog.accept())
     desk.get_by_role("link", name="Issues", exact=True).first.click()
     expect(desk.get_by_role("heading", level=1)).to_have_text("The desk")
     desk.unroute_all()
@@ -131,18 +129,6 @@ def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_ke
 
     words = [page.locator(f"[name={name}]").input_value() for name in WORDS]
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
-
-
-def test_a_letter_of_the_greatest_length_leaves_a_real_browser_whole(form):
-    words = "漢" * 900_000
-    form.get_by_label("Title and subject").fill(TITLE)
-    form.get_by_label("HTML").fill(words)
-    form.get_by_label("Plain text").fill(words)
-
-    press(form)
-
-    accepted(form)
-    assert edition().text_content == words
 
 
 def test_a_kept_letter_never_stands_beside_the_key_of_a_form_that_was_open_before(form, author):

@@ -137,7 +137,6 @@ def test_what_is_written_before_the_script_comes_is_saved(desk):
 
 def test_leaving_at_once_loses_nothing(composer):
     letter(composer).fill("Written in a hurry.")
-    composer.on("dialog", lambda dialog: dialog.accept())
     composer.goto("/admin/newsletters/issues/")
 
     expect(composer.get_by_role("heading", level=1)).to_be_visible()
@@ -239,7 +238,6 @@ def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
     expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
     writing.unroute_all()
     writing.route("**/drafts/**", lambda route: _only_reading(route))
-    writing.on("dialog", lambda dialog: dialog.accept())
     writing.reload()
     is_ready(writing)
     expect(letter(writing)).to_have_value(LETTER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from publishing.publish import publish
 from publishing.scheduling import moment_of
 from publishing.starting import start_due
 from publishing.written import content_of
-from tests.browser.at_the_desk import FORM, PATIENCE_MS, look_now, succeeded
+from tests.browser.at_the_desk import FORM, PATIENCE_MS, WRITE, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.pages_of_the_desk import PLAIN
@@ -26,6 +27,25 @@ from tests.publishing.ledger import sent
 from tests.publishing.scheduling_desk import its_time_came
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+# A tenth is what the Core Web Vitals call good.
+MOST_SHIFT = 0.02
+COUNT = """() => {
+  window.shifts = [];
+  new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(entry => ({
+    value: entry.value,
+    state: document.querySelector("[data-text=state]")?.textContent,
+    what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
+  })))).observe({ type: "layout-shift", buffered: true });
+}"""
+# Entries come after the next frame.
+SHIFTS = """() => new Promise(done => requestAnimationFrame(() => setTimeout(
+  () => done(window.shifts.filter(({ value }) => value > 0)))))"""
+PUSH = """() => {
+  const high = document.createElement("div");
+  high.style.height = "300px";
+  document.body.prepend(high);
+}"""
 
 
 def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
@@ -45,9 +65,9 @@ def held(author, readers) -> Edition:
     return published(author, hold_s=600)
 
 
-def watch(page: Page, edition: Edition) -> Page:
-    """Come to the page of an issue, and mark it: loaded again, it has no mark."""
-    page.goto(f"{FORM}{edition.issue_id}/")
+def watch(page: Page, edition: Edition | None) -> Page:
+    """Come to the page of an issue, or the composer, and mark it: loaded again, it has no mark."""
+    page.goto(f"{FORM}{edition.issue_id}/" if edition else WRITE)
     page.evaluate("window.notLoadedAgain = true")
     return page
 
@@ -68,26 +88,65 @@ def questions(page: Page) -> list[str]:
     return asked
 
 
-def test_heading_and_page_stay_and_the_list_is_as_the_numbers_at_the_end(desk, going, site):
-    watch(desk, going)
-    expect(desk.locator(".lede")).to_contain_text("No worker is running")
-    rows = desk.locator("#list tbody tr")
-    expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
-    heading = desk.locator("h1").element_handle()
+@pytest.fixture
+def windows(new_page: Callable[..., Page], author: Any, readers: Any) -> list[Page]:
+    """A wide window and a narrow one."""
+    sizes = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
+    return [new_page(author, viewport=size) for size in sizes]
 
-    site.deliver()
-    look_now(desk)
 
-    succeeded(desk, f"Succeeded. {READERS} copies went out, one each")
-    expect(desk.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
-    expect(desk.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
-    expect(desk.get_by_role("status")).to_have_text("Succeeded")
-    assert desk.title().startswith("Succeeded: ")
-    expect(rows.filter(has_text="Waiting")).to_have_count(0)
-    expect(rows.filter(has_text="Sent")).not_to_have_count(0)
-    expect(desk.locator("[data-older]")).to_be_hidden()
-    assert heading.evaluate("heading => heading.isConnected")
-    assert desk.evaluate("window.notLoadedAgain")
+def come_to_watch(windows: list[Page], edition: Edition) -> None:
+    """Open the page of an issue in each window, and count what is pushed about on it."""
+    for page in windows:
+        watch(page, edition)
+        page.evaluate(COUNT)
+
+
+def pushed_about(page: Page, *, but_for: str = "") -> list[dict[str, Any]]:
+    """
+    What was pushed about, if it was more than next to nothing.
+
+    `but_for` is a state whose coming does not count on a narrow page: other buttons come with it,
+    and take other room there.
+    """
+    is_narrow = page.evaluate("innerWidth < 700")
+    found = [
+        one
+        for one in page.evaluate(SHIFTS)
+        if not (is_narrow and but_for and one.get("state") == but_for)
+    ]
+    return found if sum(one["value"] for one in found) >= MOST_SHIFT else []
+
+
+def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
+    """No page was loaded again, and next to nothing on it moved; a push would be noticed."""
+    for page in windows:
+        assert page.evaluate("window.notLoadedAgain")
+        assert pushed_about(page, but_for=but_for) == []
+        page.evaluate(PUSH)
+        assert pushed_about(page)
+
+
+def test_an_open_page_follows_to_the_end_and_nothing_on_it_moves(windows, going, site):
+    come_to_watch(windows, going)
+    for page in windows:
+        expect(page.locator(".lede")).to_contain_text("No worker is running")
+        expect(page.locator("#list tbody tr").filter(has_text="Waiting")).not_to_have_count(0)
+    headings = [page.locator("h1").element_handle() for page in windows]
+
+    with site.worker(DELIVERY_RATE_PER_S=20.0):
+        for page, heading in zip(windows, headings, strict=True):
+            succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+            expect(page.locator("[data-text=count_sent]").first).to_have_text(str(READERS))
+            expect(page.locator("[data-part=sent]")).to_have_attribute("width", "100.00%")
+            expect(page.get_by_role("status")).to_have_text("Succeeded")
+            assert page.title().startswith("Succeeded: ")
+            rows = page.locator("#list tbody tr")
+            expect(rows.filter(has_text="Waiting")).to_have_count(0)
+            expect(rows.filter(has_text="Sent")).not_to_have_count(0)
+            expect(page.locator("[data-older]")).to_be_hidden()
+            assert heading.evaluate("heading => heading.isConnected")
+    nothing_moved(windows, but_for="Succeeded")
 
 
 def what_is_shown(page: Page) -> str:
@@ -95,30 +154,32 @@ def what_is_shown(page: Page) -> str:
     return re.sub(r"Updated \d\d:\d\d:\d\d", "", page.locator("main").inner_text())
 
 
-def test_a_page_that_is_open_while_a_scheduled_issue_starts_shows_what_a_fresh_one_does(
-    desk, author, readers
+def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_and_nothing_moves(
+    windows, author
 ):
     waits = published(author, hold_s=30, at=moment_of(timezone.now() + timedelta(1), "UTC"))
-    watch(desk, waits)
-    crumb = desk.locator(".crumb")
-    expect(crumb).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
-    expect(desk.get_by_text("Who gets it is settled when its time comes.")).to_be_visible()
-    way_back = crumb.get_by_role("link", name="Issues")
-    way_back.focus()
+    come_to_watch(windows, waits)
+    for page in windows:
+        expect(page.locator(".crumb")).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
+        expect(page.get_by_text("Who gets it is settled when its time comes.")).to_be_visible()
+        page.locator(".crumb").get_by_role("link", name="Issues").focus()
 
     its_time_came(waits)
     assert start_due()
-    look_now(desk)
 
-    expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ")
-    rows = desk.locator("#list tbody tr")
-    expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
-    expect(desk.locator("[data-older]")).to_be_hidden()
-    expect(way_back).to_be_focused()
-    assert desk.evaluate("window.notLoadedAgain")
-    shown = what_is_shown(desk)
-    desk.reload()
-    assert shown == what_is_shown(desk)
+    for page in windows:
+        look_now(page)
+        crumb = page.locator(".crumb")
+        expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ", timeout=PATIENCE_MS)
+        rows = page.locator("#list tbody tr")
+        expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
+        expect(page.locator("[data-older]")).to_be_hidden()
+        expect(crumb.get_by_role("link", name="Issues")).to_be_focused()
+    shown = [what_is_shown(page) for page in windows]
+    nothing_moved(windows, but_for="Sending")
+    for page, before in zip(windows, shown, strict=True):
+        page.reload()
+        assert what_is_shown(page) == before
 
 
 @pytest.mark.parametrize("is_at_work", [True, False])
@@ -325,3 +386,18 @@ def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk,
     expect(desk.get_by_text("Something has changed since this page was opened.")).to_be_visible()
     desk.get_by_role("link", name="Look again").click()
     expect(row).to_have_count(0)
+
+
+def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: list[Page]) -> None:
+    for page in windows:
+        watch(page, None)
+        page.evaluate(COUNT)
+        write(page)
+        is_saved(page)
+        frame = page.frame_locator("[data-frames] iframe >> nth=0")
+        expect(frame.get_by_text("they have gone.")).to_be_visible(timeout=PATIENCE_MS)
+
+        page.get_by_label("Letter, in").press_sequentially(" For good.")
+        expect(frame.get_by_text("For good.")).to_be_visible(timeout=PATIENCE_MS)
+        is_saved(page)
+    nothing_moved(windows)
