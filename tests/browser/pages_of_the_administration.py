@@ -6,10 +6,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.test import RequestFactory
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -18,7 +20,7 @@ from tests.browser.for_everybody import LONGEST, LONGEST_ADDRESS, Pages, Shown
 
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
-LOG, NEWSLETTER = f"{ADMIN}admin/logentry/", f"{ADMIN}delivery/newsletter/"
+NEWSLETTER = f"{ADMIN}delivery/newsletter/1/"
 # One more than one page of a list holds.
 ENTRIES = 101
 PERMISSIONS_TO_LOOK = ("view_user", "view_group", "view_logentry", "view_newsletter")
@@ -92,55 +94,45 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
     return author, group, entries[0]
 
 
-def addresses(author: Any, group: Group, entry: LogEntry) -> Pages:
+def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Pages:
     """Every page that an operator comes to, in this order: what changes something comes late."""
-    change, its_group = f"{AUTHORS}{author.pk}/", f"{GROUPS}{group.pk}/"
-    settings = f"{NEWSLETTER}1/"
+    request = RequestFactory().get("/")
+    request.user = operator
+    one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.the_one())}
+    pages = {"index": Shown(ADMIN)}
+    for model, its in admin.site._registry.items():
+        app, there = f"{ADMIN}{its.opts.app_label}/", f"{its.opts.model_name}/"
+        one = f"{there}{one_of[model].pk}/"
+        parts = ["", there, f"{one}change/", f"{one}history/"]
+        parts += [f"{there}add/"] * its.has_add_permission(request)
+        parts += [f"{one}delete/"] * its.has_delete_permission(request)
+        pages |= {app + part: Shown(app + part) for part in parts}
+    change, log = f"{AUTHORS}{author.pk}/change/", f"{ADMIN}admin/logentry/"
+    password, own = f"{AUTHORS}{author.pk}/password/", f"{ADMIN}password_change/"
+    year = timezone.now().year - 1
     return {
-        "index": Shown(ADMIN),
-        "accounts and groups": Shown(f"{ADMIN}auth/"),
-        "people": Shown(f"{ADMIN}newsletter_site/"),
-        "the log alone": Shown(f"{ADMIN}admin/"),
-        "the newsletter alone": Shown(f"{ADMIN}delivery/"),
-        "authors": Shown(AUTHORS),
+        **pages,
         "authors found, filtered, counted and sorted": Shown(
             f"{AUTHORS}?q={LONGEST[:9]}&is_staff__exact=1&o=1.-2&_facets=True"
         ),
         "no authors found": Shown(f"{AUTHORS}?q=nobody"),
+        "no such author": Shown(f"{AUTHORS}{LONGEST}/change/"),
         "authors, none selected": Shown(AUTHORS, _press("Go")),
         "delete authors": Shown(AUTHORS, _delete_some),
-        "add an author": Shown(f"{AUTHORS}add/"),
-        "add an author, with errors": Shown(f"{AUTHORS}add/", _press("Save")),
-        "an author": Shown(f"{change}change/"),
-        "some groups not shown": Shown(f"{change}change/", _look_for_another_group),
-        "an author saved": Shown(f"{change}change/", _press("Save and continue editing")),
-        "an author’s history": Shown(f"{change}history/"),
-        "set a password": Shown(f"{change}password/"),
-        "set a password, with errors": Shown(
-            f"{change}password/", _bad_passwords("Change password")
-        ),
-        "delete an author": Shown(f"{change}delete/"),
-        "no such author": Shown(f"{AUTHORS}{LONGEST}/change/"),
-        "groups": Shown(GROUPS),
         "delete groups": Shown(GROUPS, _delete_some),
-        "add a group": Shown(f"{GROUPS}add/"),
+        "add an author, with errors": Shown(f"{AUTHORS}add/", _press("Save")),
         "add a group, with errors": Shown(f"{GROUPS}add/", _press("Save")),
         "add a group, in a window of its own": Shown(f"{GROUPS}add/?_to_field=id&_popup=1"),
-        "a group": Shown(f"{its_group}change/"),
-        "a group’s history": Shown(f"{its_group}history/"),
-        "delete a group": Shown(f"{its_group}delete/"),
-        "the log, the second page": Shown(f"{LOG}?p=2"),
-        "the log of a year": Shown(f"{LOG}?action_time__year={timezone.now().year - 1}"),
-        "an entry of the log": Shown(f"{LOG}{entry.pk}/change/"),
-        "an entry’s history": Shown(f"{LOG}{entry.pk}/history/"),
-        "newsletter": Shown(NEWSLETTER),
-        "newsletter, with errors": Shown(f"{settings}change/", _name_no_zone),
-        "the newsletter’s history": Shown(f"{settings}history/"),
-        "own password": Shown(f"{ADMIN}password_change/"),
-        "own password, with errors": Shown(
-            f"{ADMIN}password_change/", _bad_passwords("Change my password")
-        ),
-        "own password changed": Shown(f"{ADMIN}password_change/done/"),
+        "some groups not shown": Shown(change, _look_for_another_group),
+        "an author saved": Shown(change, _press("Save and continue editing")),
+        "set a password": Shown(password),
+        "set a password, with errors": Shown(password, _bad_passwords("Change password")),
+        "the log, the second page": Shown(f"{log}?p=2"),
+        "the log of a year": Shown(f"{log}?action_time__year={year}"),
+        "newsletter, with errors": Shown(f"{NEWSLETTER}change/", _name_no_zone),
+        "own password": Shown(own),
+        "own password, with errors": Shown(own, _bad_passwords("Change my password")),
+        "own password changed": Shown(f"{own}done/"),
         "signed out": Shown(ADMIN, _press("Log out")),
         "sign in": Shown(f"{ADMIN}login/"),
     }
@@ -151,18 +143,17 @@ def operator() -> Any:
     return get_user_model().objects.create_superuser(LONGEST, password="a long password")
 
 
-def administration(_author: Any) -> dict[Any, Pages]:
+def administration() -> dict[Any, Pages]:
     """Who comes to which pages: some are others for those who may see and change nothing."""
     who = operator()
     author, group, entry = things(who)
-    every = addresses(author, group, entry)
-    seen = ("index", "authors", "an author", "a group", "newsletter")
     nobody = get_user_model().objects.create_user(f"{LONGEST}-", is_staff=True)
+    seen = (ADMIN, AUTHORS, f"{AUTHORS}{author.pk}/change/", f"{GROUPS}{group.pk}/change/")
     return {
-        who: every,
-        author: {f"{name}, only looking": every[name] for name in seen},
+        who: addresses(who, author, group, entry),
+        author: {one: Shown(one) for one in (*seen, f"{NEWSLETTER}change/")},
         nobody: {
-            "index, nothing to see": every["index"],
+            "index, nothing to see": Shown(ADMIN),
             "not allowed": Shown("/admin/newsletters/issues/", heading="This page is not open"),
         },
     }

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from difflib import unified_diff
 from types import MappingProxyType
 from typing import Any
 
 import psycopg
 import pytest
-from django.contrib import admin
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
-from django.urls import URLPattern, URLResolver, resolve
 from django.views.defaults import bad_request, server_error
 from playwright.sync_api import Page, expect
 
@@ -53,12 +51,6 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
         "tokens": of_the_desk.tokens,
     }
 )
-# They answer scripts, lead elsewhere, or refuse everybody (tests/publishing/test_the_admin.py).
-NO_PAGES = {
-    *("autocomplete", "jsi18n", "view_on_site", "logout"),
-    *("admin_logentry_add", "admin_logentry_delete"),
-    *("delivery_newsletter_add", "delivery_newsletter_delete"),
-}
 
 
 def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, object]:
@@ -105,26 +97,9 @@ def test_every_page_of_the_administration_is_for_everybody(
     new_page: Windows, transactional_db: None
 ) -> None:
     found: dict[str, object] = {}
-    for who, pages in of_operators.administration(None).items():
+    for who, pages in of_operators.administration().items():
         found |= faults_on(pages, new_page(who))
     assert found == {}
-
-
-def _names(patterns: Iterable[URLPattern | URLResolver]) -> set[str]:
-    """The names of all addresses below."""
-    names: set[str] = set()
-    for pattern in patterns:
-        if isinstance(pattern, URLResolver):
-            names |= _names(pattern.url_patterns)
-        elif pattern.name:
-            names.add(pattern.name)
-    return names
-
-
-def test_no_page_of_the_administration_is_forgotten() -> None:
-    pages = of_operators.addresses(*of_operators.things(of_operators.operator()))
-    addressed = {resolve(one.address.partition("?")[0]).url_name for one in pages.values()}
-    assert _names(admin.site.get_urls()) - NO_PAGES == addressed
 
 
 FILL_THE_LINE = """heading => {
