@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -22,6 +23,11 @@ from tests.subscribers.factories import SubscriberFactory
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
+# For tests that need a hold or several batches: parametrise `site_settings` with them.
+HELD_IN_BATCHES = pytest.mark.parametrize(
+    "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
+)
+T = TypeVar("T")
 # As patient as the pages themselves: a machine may have more to do than this.
 expect.set_options(timeout=20_000)
 
@@ -33,48 +39,36 @@ class Running:
         self._exits = ExitStack()
         self._begun: dict[object, Any] = {}
 
-    def chromium(self) -> Browser:
-        """A Chromium of this machine."""
-        return self._once("chromium", self._start_chromium)
-
-    def provider(self) -> SandboxServer:
-        """A Postmark that keeps every message it accepts."""
-        return self._once("provider", lambda: self._exits.enter_context(SandboxServer()))
-
-    def site(self, database_url: str, settings: dict[str, str]) -> WebSite:
-        """A site with these settings."""
-        its = running_site(database_url, self.provider().url, settings)
-        key = frozenset(settings.items())
-        return self._once(key, lambda: self._exits.enter_context(its))
+    def once(self, key: object, started: Callable[[], AbstractContextManager[T]]) -> T:
+        """Start it unless it runs already."""
+        if key not in self._begun:
+            self._begun[key] = self._exits.enter_context(started())
+        return cast("T", self._begun[key])
 
     def end(self) -> None:
         """Stop everything. The next test that needs it starts it again."""
         self._begun.clear()
         self._exits.close()
 
-    def _once(self, key: object, start: Callable[[], Any]) -> Any:
-        if key not in self._begun:
-            self._begun[key] = start()
-        return self._begun[key]
-
-    def _start_chromium(self) -> Browser:
-        path = next((found for name in NAMES if (found := shutil.which(name))), None)
-        if path is None:
-            # CI has one; a machine with nothing but Python need not, and is told so.
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(
-                "No Chromium was found on this machine, and these tests drive one: install the "
-                "package chromium to run them too."
-            )
-        # Playwright's loop runs in this thread, and Django takes that for asynchronous code.
-        patch = self._exits.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        playwright = self._exits.enter_context(sync_playwright())
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        self._exits.callback(browser.close)
-        return browser
-
 
 running = Running()
+
+
+@contextmanager
+def a_chromium() -> Iterator[Browser]:
+    """A Chromium of this machine."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        # CI has one; a machine with nothing but Python need not, and is told so.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "No Chromium was found on this machine, and these tests drive one: install the "
+            "package chromium to run them too."
+        )
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in this thread, and Django takes that for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        with playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser:
+            yield browser
 
 
 @pytest.hookimpl(wrapper=True)
@@ -86,23 +80,23 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def address_of_database(database_url: str) -> Iterator[str]:
-    """The database's address. Everything has stopped before the database is removed."""
-    yield database_url
+def _ends_before_the_database(database_url: str) -> Iterator[None]:
+    yield
     running.end()
 
 
 @pytest.fixture
 def chromium() -> Browser:
     """A Chromium of this machine."""
-    return running.chromium()
+    return running.once("chromium", a_chromium)
 
 
 @pytest.fixture
 def provider() -> SandboxServer:
     """A Postmark that keeps every message it accepts, and has none yet."""
-    running.provider().sandbox.reset()
-    return running.provider()
+    provider = running.once("provider", SandboxServer)
+    provider.sandbox.reset()
+    return provider
 
 
 @pytest.fixture
@@ -114,12 +108,14 @@ def site_settings() -> dict[str, str]:
 @pytest.fixture
 def site(
     transactional_db: None,
-    address_of_database: str,
+    _ends_before_the_database: None,
+    database_url: str,
     provider: SandboxServer,
     site_settings: dict[str, str],
 ) -> Iterator[WebSite]:
     """The site. It has answered every request when the test's rows are removed."""
-    site = running.site(address_of_database, site_settings)
+    its = partial(running_site, database_url, provider.url, site_settings)
+    site = running.once(frozenset(site_settings.items()), its)
     yield site
     site.requests.wait_for_end()
 

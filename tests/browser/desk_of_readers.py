@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -59,18 +58,12 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     publish(author.pk, "second", LETTER, hold_s=0)
     leave(left.pk, How.ONE_CLICK, network="203.0.113.0/24")
     for reader, kind in ((bounced, "HardBounce"), (complained, "SpamComplaint")):
-        RegisteredReaders().told(
-            [
-                Bounced(
-                    address=reader.email,
-                    at=datetime(2026, 3, 14, tzinfo=UTC),
-                    bounce=str(reader.pk),
-                    kind=kind,
-                    inactive=True,
-                    description="The server was unable to deliver your message (ex: unknown user).",
-                )
-            ]
-        )
+        told = Bounced(
+            address=reader.email, at=datetime(2026, 3, 14, tzinfo=UTC), bounce=str(reader.pk),
+            kind=kind, inactive=True,
+            description="The server was unable to deliver your message (ex: unknown user).",
+        )  # fmt: skip
+        RegisteredReaders().told([told])
     shutting_out.shut_out(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
@@ -78,54 +71,41 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     }  # fmt: skip
 
 
-def _received(content: bytes, name: str, author: Any) -> SubscriberImport:
-    """An upload, not checked yet."""
+def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
+    """An upload, checked."""
     file = io.BytesIO(content)
     with ReaderFile(file) as readers:
-        return receiving.receive_to_check(readers, file, name, author)[0]
-
-
-def _checked(content: bytes, name: str, author: Any) -> SubscriberImport:
-    record = _received(content, name, author)
-    background.work(lambda: False)
-    return record
-
-
-def _imported(path: Path, author: Any) -> SubscriberImport:
-    record = _checked(path.read_bytes(), path.name, author)
-    receiving.decide(
-        record.pk, Statement(True, "Signed list at the village fair, 12 September", author)
-    )
-    background.work(lambda: False)
+        record = receiving.receive_to_check(readers, file, name, author)[0]
+    if check:
+        background.work(lambda: False)
     return record
 
 
 def _imports(author: Any) -> dict[str, SubscriberImport]:
     """An import of each kind. Only the one that runs is made up, and stands still."""
-    unfinished: dict[str, Any] = {"imported_by": author, "finished_at": None, "size": 4_000_000}
+    imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
+    statement = "Signed list at the village fair, 12 September"
+    receiving.decide(imported.pk, Statement(True, statement, author))
+    background.work(lambda: False)
+    failed = SubscriberImportFactory(
+        state="refused", imported_by=author, filename="spring-fair.csv",
+        refusal="The file was changed on the way: its content is not what was uploaded.",
+    )  # fmt: skip
+    checked = _received(FAIR, "village-fair.csv", author)
+    nobody_new = _received(KNOWN, f"{'village-fair-' * 12}.csv", author)
+    running = SubscriberImportFactory(
+        state="running", imported_by=author, finished_at=None, filename="guild.csv",
+        statement=statement, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
+        added=23_400, known=600,
+    )  # fmt: skip
+    rosa = b"email\nrosa@mill-race.example.org\n"
     return {
-        "finished with rejects": _imported(DEMO_LIST, author),
-        "checked": _checked(FAIR, "village-fair.csv", author),
-        "checked, nobody new": _checked(KNOWN, f"{'village-fair-' * 12}.csv", author),
-        "failed": SubscriberImportFactory(
-            state="refused",
-            imported_by=author,
-            filename="spring-fair.csv",
-            refusal="The file was changed on the way: its content is not what was uploaded. "
-            "Upload it again.",
-        ),
-        "waiting": _received(b"email\nrosa@mill-race.example.org\n", "rosa.csv", author),
-        "running": SubscriberImportFactory(
-            **unfinished,
-            filename="guild.csv",
-            state="running",
-            statement="Signed list at the village fair",
-            owner=uuid4(),
-            bytes_read=1_500_000,
-            rows=24_000,
-            added=23_400,
-            known=600,
-        ),
+        "finished with rejects": imported,
+        "checked": checked,
+        "checked, nobody new": nobody_new,
+        "failed": failed,
+        "waiting": _received(rosa, "rosa.csv", author, check=False),
+        "running": running,
     }
 
 

@@ -63,13 +63,9 @@ def _delete_some(page: Page) -> None:
 def things(operator: Any) -> tuple[Any, Group, LogEntry]:
     """Make an author, a group and an entry of the log, each with the longest of names."""
     author = get_user_model().objects.create_user(
-        LONGEST.upper(),
-        password="a long password",
-        email=LONGEST_ADDRESS,
-        first_name=LONGEST,
-        last_name=LONGEST,
-        is_staff=True,
-    )
+        LONGEST.upper(), password="a long password", email=LONGEST_ADDRESS,
+        first_name=LONGEST, last_name=LONGEST, is_staff=True,
+    )  # fmt: skip
     group = Group.objects.create(name=LONGEST)
     to_look = Permission.objects.filter(codename__in=PERMISSIONS_TO_LOOK)
     group.permissions.set(to_look)
@@ -80,17 +76,13 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
     now = timezone.now()
     entries = LogEntry.objects.bulk_create(
         LogEntry(
-            action_time=now - timedelta(days=30 * number),
-            user=operator,
-            content_type=ContentType.objects.get_for_model(thing),
-            object_id=thing.pk,
-            object_repr=LONGEST * 2,
-            action_flag=CHANGE,
-            change_message=f"Changed {LONGEST}.",
+            action_time=now - timedelta(days=30 * number), user=operator, object_id=thing.pk,
+            content_type=ContentType.objects.get_for_model(thing), object_repr=LONGEST * 2,
+            action_flag=CHANGE, change_message=f"Changed {LONGEST}.",
         )
         for number in range(ENTRIES // 2 + 1)
         for thing in (author, group)
-    )
+    )  # fmt: skip
     return author, group, entries[0]
 
 

@@ -99,9 +99,6 @@ def _posted(address: str, heading: str, **fields: str) -> Shown:
     return Shown(DESK, post, heading)
 
 
-# --- The composer, and what is beside it ----------------------------------------------------------
-
-
 def _panel(name: str) -> Callable[[Page], None]:
     def open_it(page: Page) -> None:
         is_ready(page).get_by_role("button", name=name).click()
@@ -182,9 +179,6 @@ def pictures(_author: Any) -> Pages:
     }
 
 
-# --- Checking and publishing ----------------------------------------------------------------------
-
-
 def publishing(author: Any) -> Pages:
     """The sheets before publishing, and presses that came too late."""
     Newsletter.objects.the_one()
@@ -237,9 +231,6 @@ def second_person(author: Any) -> Pages:
     }
 
 
-# --- Test letters ---------------------------------------------------------------------------------
-
-
 def marked_letters(author: Any) -> Pages:
     """A test letter in each of its states."""
     waiting, accepted, refused, doubtful = (
@@ -270,9 +261,6 @@ def _settle(number: int, **facts: Any) -> None:
     state = "unknown" if facts["outcome"] == "unknown" else "done"
     doubt = {"doubt_since": timezone.now()} if state == "unknown" else {}
     Batch.objects.filter(pk=copy.batch_id).update(**counts, state=state, **doubt)
-
-
-# --- Watching -------------------------------------------------------------------------------------
 
 
 def missed(edition: Edition) -> Delivery:

@@ -26,7 +26,7 @@ from tests.browser.at_the_desk import (
     succeeded,
     write,
 )
-from tests.browser.conftest import READERS
+from tests.browser.conftest import HELD_IN_BATCHES, READERS
 from tests.browser.pages_of_the_desk import FAULTY, WELL, at, begun, link_was_opened
 from tests.publishing.scheduling_desk import tomorrow
 
@@ -136,8 +136,6 @@ def test_what_is_not_known_yet_is_looked_up_once_while_the_page_is_there(desk, a
     expect(desk.get_by_text("have not been opened yet")).to_have_count(0)
 
 
-# --- The night in which the newsletter's clocks change --------------------------------------------
-
 # Of the two one at least is less than a year away, whatever day it is.
 ZONES = ("Europe/Lisbon", "America/New_York")
 
@@ -159,7 +157,7 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
 
 
 # On a site of its own: a site remembers the newsletter's zone for some seconds.
-@pytest.mark.parametrize("site_settings", [{"PUBLISH_HOLD_S": "600"}])
+@HELD_IN_BATCHES
 def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers):
     zone, twice = night_of_a_change(clocks_go_back=True)
     other_zone, never = night_of_a_change(clocks_go_back=False)

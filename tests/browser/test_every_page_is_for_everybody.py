@@ -90,9 +90,6 @@ def test_every_page_of_the_desk_is_for_everybody(
     assert faults_on(WITH_SCRIPTS[group](author), new_page(author)) == {}
 
 
-# --- The administration ---------------------------------------------------------------------------
-
-
 def test_every_page_of_the_administration_is_for_everybody(
     new_page: Windows, transactional_db: None
 ) -> None:
@@ -130,9 +127,6 @@ def test_a_name_as_wide_as_the_page_leaves_the_button_beside_it_alone(
             page.goto(f"{address}/change/")
             found = page.locator("#content > h2").evaluate(FILL_THE_LINE)
             assert found == {"isNear": True, "isUnder": False}, (address, width)
-
-
-# --- Pages that something else has to happen for --------------------------------------------------
 
 
 def test_the_page_that_waits_for_a_first_click_is_for_everybody(

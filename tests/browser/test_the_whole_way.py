@@ -34,19 +34,17 @@ from tests.browser.at_the_desk import (
     succeeded,
     write,
 )
-from tests.browser.conftest import ARGUMENTS, NAMES, READERS
+from tests.browser.conftest import ARGUMENTS, HELD_IN_BATCHES, NAMES, READERS
 from tests.browser.desk_of_readers import FAIR, IMPORTS, upload
 from tests.browser.states_of_the_desk import busy
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# --- From the first word to the receipt -----------------------------------------------------------
-
 HERSELF = "edith@posthouse.example.org"
 
 
-@pytest.mark.parametrize("site_settings", [{"PUBLISH_HOLD_S": "600"}])
+@HELD_IN_BATCHES
 def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, site, provider):
     page = come_to(new_page())
     assert not Draft.objects.exists()
@@ -76,12 +74,11 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         page.get_by_role("dialog").get_by_role("button", name="Send a test").dblclick()
         with page.expect_popup() as opened:
             page.get_by_role("link", name="See how it stands").click()
-        expect(opened.value.get_by_role("status")).to_contain_text(
-            "Postmark accepted it at", timeout=PATIENCE_MS
-        )
-        opened.value.get_by_role("link", name="Back to the letter").click()
-        expect(opened.value.get_by_label("Title and subject")).to_have_value(TITLE)
-        opened.value.close()
+        window = opened.value
+        expect(window.get_by_role("status")).to_contain_text("Postmark accepted it at")
+        window.get_by_role("link", name="Back to the letter").click()
+        expect(window.get_by_label("Title and subject")).to_have_value(TITLE)
+        window.close()
         page.get_by_role("button", name="Back to the letter").click()
         [test] = accepted_by(provider)
         assert (test.recipients, test.item["Subject"]) == ([HERSELF], f"[Test] {TITLE}")
@@ -146,37 +143,33 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     assert Receipt.objects.count() == 1
 
 
-# --- Stopped half-way, the missed made good, then corrected ---------------------------------------
-
 BATCH = 5
 ONE_CALL_ONE_TRY = {"DELIVERY_CONCURRENCY": 1, "DELIVERY_MAX_ATTEMPTS": 1}
 
 
-@pytest.mark.parametrize("site_settings", [{"DELIVERY_BATCH_SIZE": str(BATCH)}])
+@HELD_IN_BATCHES
 def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mistake(
-    desk, readers, site, provider
+    new_page, author, readers, site, provider
 ):
     faults, gate = provider.sandbox.faults, provider.sandbox.gate
-    page = desk
+    page = new_page(author)
     page.goto(WRITE)
     write(page)
     is_saved(page)
     check(page)
     publish_to(page, READERS)
+    do(page, "Send now", f"Send to {READERS} readers now")
 
     # The second call is in the air when she pauses: it ends, and no other begins.
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
-        expect(page.locator("[data-text=count_sent]").first).to_have_text(
-            str(BATCH), timeout=PATIENCE_MS
-        )
+        sent = page.locator("[data-text=count_sent]").first
+        expect(sent).to_have_text(str(BATCH), timeout=PATIENCE_MS)
         do(page, "Pause", f"Pause {READERS - BATCH} copies")
         expect(page.locator(".lede")).to_contain_text("Paused.")
         gate.release()
-        expect(page.locator("[data-text=count_sent]").first).to_have_text(
-            str(2 * BATCH), timeout=PATIENCE_MS
-        )
+        expect(sent).to_have_text(str(2 * BATCH), timeout=PATIENCE_MS)
         expect(page.get_by_role("status")).to_have_text("Paused")
     assert copies_of(provider, edition()).total() == 2 * BATCH
     assert Delivery.objects.filter(outcome="sent").count() == 2 * BATCH
@@ -220,13 +213,12 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     check(page)
     expect(page.get_by_text("a correction of")).to_be_visible()
     publish_to(page, READERS - 1)
+    do(page, "Send now", f"Send to {READERS - 1} readers now")
     site.deliver()
     succeeded(page, f"Succeeded. {READERS - 1} copies went out, one each")
     assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in stays}
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
-
-# --- With the keyboard and nothing else -----------------------------------------------------------
 
 FARTHEST = 60
 # What a screen reader would call the place where the focus is.
@@ -311,9 +303,6 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
     with site.worker():
         succeeded(page, f"Succeeded. {READERS} copies went out, one each")
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
-
-
-# --- Without scripts ------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -48,9 +48,6 @@ def unknown(expressions: Iterable[str]) -> set[str]:
     return set(re.findall(r"\bhoming_\w+", " ".join(expressions))) - known
 
 
-# --- Alerts ---------------------------------------------------------------------------------------
-
-
 def test_prometheus_reads_its_files_and_every_alert_fires_at_its_fault_and_not_near_it() -> None:
     assert f"{len(RULES)} rules found" in promtool("check", "rules", "alerts.yml")
     promtool("check", "config", "--syntax-only", "prometheus.yml")
@@ -100,9 +97,6 @@ def test_the_alert_for_short_lists_looks_back_over_two_tries_of_a_batch() -> Non
     """Else it would end between them, in the middle of an outage."""
     minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallIsAnswered"]["expr"])
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
-
-
-# --- The runbook ----------------------------------------------------------------------------------
 
 
 def test_the_runbook_has_a_section_for_each_alert_that_says_what_to_type() -> None:

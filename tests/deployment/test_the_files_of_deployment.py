@@ -35,9 +35,6 @@ def run(*command: str | Path) -> str:
     return said
 
 
-# --- The image and compose -----------------------------------------------------------------------
-
-
 def test_the_image_runs_as_a_user_without_rights_and_holds_the_production_lock_alone() -> None:
     assert run(BIN / "hadolint", "Dockerfile") == ""
     [user] = re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE)
@@ -66,9 +63,6 @@ def test_a_container_of_ours_may_do_next_to_nothing_and_starts_when_it_can_work(
     assert "ports" not in COMPOSE["postgres"]
 
 
-# --- How long things get to end ------------------------------------------------------------------
-
-
 def directive(unit: str, name: str) -> str:
     """What a unit says under a name."""
     [found] = re.findall(rf"^{name}=(.*)$", (SYSTEMD / unit).read_text(), re.MULTILINE)
@@ -90,9 +84,6 @@ def test_a_call_and_an_answer_may_end_before_the_process_is_killed() -> None:
     assert server["timeout"] > settings.IDEMPOTENCY_WAIT_S
 
 
-# --- systemd -------------------------------------------------------------------------------------
-
-
 def test_systemd_finds_nothing_wrong_and_a_service_may_do_next_to_nothing(tmp_path: Path) -> None:
     analyze = program("systemd-analyze", package="systemd")
     for name in UNITS:  # as they would be found, with programs that are on this machine
@@ -110,9 +101,6 @@ def test_a_service_has_a_user_of_its_own_and_is_part_of_the_target() -> None:
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
         assert directive(service, "PartOf") == "homing.target"
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
-
-
-# --- The proxy -----------------------------------------------------------------------------------
 
 
 def test_the_proxy_lets_through_what_the_site_takes() -> None:

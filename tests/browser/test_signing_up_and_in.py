@@ -1,7 +1,8 @@
-"""The pages around signing in: for everybody, with and without scripts."""
+"""Signing up and signing in at a real browser."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +13,67 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
+from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish import publish
-from tests.browser.at_the_desk import WRITE, come_to, sign_in
+from subscribers.models import ConsentRecord, Subscriber
+from tests.browser.at_the_desk import WRITE, accepted_by, come_to, sign_in
 from tests.browser.for_everybody import faults_of
+from tests.browser.web_site import WebSite
 from tests.newsletter_site.every_address import every_address
 from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+ADA = "ada@posthouse.example.org"
+
+
+def test_signing_up_and_confirming_need_no_script(
+    new_page: Callable[..., Page], site: WebSite, provider: SandboxServer
+) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto("/")
+    page.get_by_label("Email address").fill(ADA)
+    page.get_by_label("Name").fill("Ada Whitlock")
+    page.get_by_role("button", name="Subscribe").click()
+    expect(page.get_by_role("heading", name="Look in your mailbox")).to_be_visible()
+
+    site.deliver()
+    [mail] = accepted_by(provider)
+    assert mail.recipients == [ADA]
+    [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
+    # Another browser, as on a phone: it has no cookie of the first.
+    phone = new_page(java_script_enabled=False)
+    phone.goto(link)
+    phone.get_by_role("button", name="Yes, send me the letter").click()
+
+    expect(phone.get_by_role("heading", name="You are on the list")).to_be_visible()
+    reader = Subscriber.objects.get()
+    assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
+
+
+def test_the_form_that_the_desk_shows_leads_from_another_site_to_ours_and_one_press_more(
+    new_page: Callable[..., Page], site: WebSite, desk: Page
+) -> None:
+    desk.goto("/admin/newsletters/readers/")
+    desk.get_by_role("link", name="A form for your own site").click()
+    html = desk.get_by_label("To copy into your page").input_value()
+
+    page = new_page(java_script_enabled=False)
+    page.set_content(html)
+    page.get_by_label("Email address").fill(ADA)
+    page.get_by_label("Name").fill("Ada Whitlock")
+    page.get_by_role("button").click()
+    expect(page).to_have_url(f"{site.url}/subscriptions/embedded/")
+    expect(page.get_by_label("Email address")).to_have_value(ADA)
+    expect(page.get_by_label("Name")).to_have_value("Ada Whitlock")
+    assert not Subscriber.objects.filter(email=ADA).exists()
+
+    page.get_by_role("button", name="Subscribe").click()
+
+    expect(page.get_by_role("heading", name="Look in your mailbox")).to_be_visible()
+    assert ConsentRecord.objects.get().how == "embedded form"
+
 
 PAGE = "/admin/second-factor/"
 
@@ -39,27 +93,19 @@ def is_for_everybody(page: Page, heading: str) -> None:
     assert faults_of(page) == {}
 
 
-def set_it_up(page: Page) -> None:
-    page.get_by_label("Your password").fill("a long password")
-    page.get_by_role("button", name="Set it up").click()
-    expect(page.get_by_label("The code that the app shows")).to_be_visible()
-
-
-def switch_it_on(page: Page) -> None:
-    page.get_by_label("The code that the app shows").fill(code_now())
-    page.get_by_role("button", name="Switch it on").click()
-
-
 def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
     new_page: Callable[..., Page], author: Any
 ) -> None:
     page = come_to(new_page(), PAGE)
     is_for_everybody(page, "Second factor")
-    set_it_up(page)
+    page.get_by_label("Your password").fill("a long password")
+    page.get_by_role("button", name="Set it up").click()
+    expect(page.get_by_label("The code that the app shows")).to_be_visible()
     is_for_everybody(page, "Second factor")
     picture = page.get_by_alt_text("QR code of the secret below")
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
-    switch_it_on(page)
+    page.get_by_label("The code that the app shows").fill(code_now())
+    page.get_by_role("button", name="Switch it on").click()
     is_for_everybody(page, "Your recovery codes")
     page.get_by_role("link", name="I have kept them").click()
     is_for_everybody(page, "Second factor")
@@ -86,25 +132,11 @@ def test_what_is_said_of_failed_sign_ins_is_for_everybody(
     is_for_everybody(page, "Too many failed sign-ins")
 
 
-def test_the_whole_way_works_without_scripts(new_page: Callable[..., Page], author: Any) -> None:
-    page = come_to(new_page(java_script_enabled=False), PAGE)
-    set_it_up(page)
-    switch_it_on(page)
-
-    expect(page.locator(".codes li")).to_have_count(10)
-
-
 def test_no_page_asks_its_browser_for_what_its_policy_forbids(desk: Page, author: Any) -> None:
     publish(author.pk, "a key", letter(), hold_s=0)
     draft = Draft.objects.create(title="A draft", begun_by=author, saved_by=author)
-    edition = Edition.objects.get()
-    seen = 0
-    for one in every_address(
-        issue=str(edition.issue_id),
-        draft=str(draft.pk),
-        object_id=str(author.pk),
-        id=str(author.pk),
-    ):
+    issue, who, seen = str(Edition.objects.get().issue_id), str(author.pk), 0
+    for one in every_address(issue=issue, draft=str(draft.pk), object_id=who, id=who):
         if one.route.endswith(("logout/", ".csv", ".json", "feed.xml", "metrics")):
             continue
         answer = desk.request.get(one.path, max_redirects=0)
