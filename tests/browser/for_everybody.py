@@ -12,6 +12,9 @@ from playwright.sync_api import Page, ViewportSize, expect
 # All of axe's rules: WCAG 2.2 A and AA, and its own best practices. It must not fetch style sheets
 # again: for one that imports another it makes an inline style, which the policy refuses.
 RUN_AXE = """async () => {
+  await new Promise(requestAnimationFrame);
+  const changes = document.getAnimations().filter(one => one instanceof CSSTransition);
+  await Promise.allSettled(changes.map(one => one.finished));
   const { violations } = await axe.run({ preload: false, resultTypes: ["violations"] });
   return violations.flatMap(({ id, impact, nodes }) =>
     nodes.map(node => `${id} (${impact}): ${node.html.slice(0, 200)}`));

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -87,7 +87,9 @@ def _posted(address: str, heading: str, **fields: str) -> Shown:
     form = {"content-type": "application/x-www-form-urlencoded"}
 
     def post(page: Page) -> None:
-        page.context.add_cookies([{"name": "csrftoken", "value": TOKEN, "url": page.url}])
+        page.context.add_cookies(
+            [{"name": "csrftoken", "value": TOKEN, "url": urljoin(page.url, "/")}]
+        )
         page.route(
             f"**{address}",
             lambda route: route.continue_(
@@ -203,17 +205,19 @@ def publishing(author: Any) -> Pages:
         ),
         "the question": Shown(at(well, "publish/")),
         "a press of older words": _posted(
-            at(draft, "publish/"), "X1", idempotency_key=str(draft.key), **press
+            at(draft, "publish/"), "Before it goes out", idempotency_key=str(draft.key), **press
         ),
         "a press after it was published otherwise": _posted(
             at(done, "publish/"), "already published", idempotency_key=str(done.key), **press
         ),
-        "a press without the key": _posted(at(draft, "publish/"), "X2", **press),
+        "a press without the key": _posted(at(draft, "publish/"), "Before it goes out", **press),
         "a time that is past": Shown(at(draft, past)),
         "a published draft": Shown(at(done)),
-        "an old form of the desk": _posted(at(draft, "delete/"), "X3", csrfmiddlewaretoken="x"),
+        "an old form of the desk": _posted(
+            at(draft, "delete/"), "This page is not open to you", csrfmiddlewaretoken="x"
+        ),
         "an old form of the composer": _posted(
-            at(draft), "X4", csrfmiddlewaretoken="x", letter=LONGEST
+            at(draft), "Write an issue", csrfmiddlewaretoken="x", letter=LONGEST
         ),
     }
 
@@ -247,7 +251,9 @@ def marked_letters(author: Any) -> Pages:
         "accepted": Shown(f"{DESK}test/{accepted}/"),
         "refused": Shown(f"{DESK}test/{refused}/"),
         "in doubt": Shown(f"{DESK}test/{doubtful}/"),
-        "not sent": _posted(f"{DESK}test/", "X5", idempotency_key=fresh_key(), **flaws),
+        "not sent": _posted(
+            f"{DESK}test/", "The test letter was not sent", idempotency_key=fresh_key(), **flaws
+        ),
     }
 
 
