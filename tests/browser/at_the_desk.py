@@ -18,8 +18,6 @@ WRITE = f"{FORM}write/"
 TITLE = "Swifts leave without saying goodbye"
 LETTER = "Dear {{ name|reader }},\n\nthey have *gone*."
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-# A machine may have more to do than this.
-PATIENCE_MS = 60_000
 
 
 def sign_in(page: Page, name: str = "edith") -> None:
@@ -52,7 +50,7 @@ def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
 
 def is_saved(page: Page) -> None:
     """The page says that every word is saved."""
-    expect(page.get_by_role("status")).to_have_text("Saved", timeout=PATIENCE_MS)
+    expect(page.get_by_role("status")).to_have_text("Saved")
 
 
 def check(page: Page) -> None:
@@ -88,7 +86,7 @@ def look_now(page: Page) -> None:
 
 def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> None:
     """The page of the issue says by itself that all is over."""
-    expect(page.locator(".lede")).to_contain_text(sentence, timeout=PATIENCE_MS)
+    expect(page.locator(".lede")).to_contain_text(sentence)
 
 
 def count(page: Page, outcome: str) -> int:

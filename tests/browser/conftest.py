@@ -28,8 +28,9 @@ HELD_IN_BATCHES = pytest.mark.parametrize(
     "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
 )
 T = TypeVar("T")
-# As patient as the pages themselves: a machine may have more to do than this.
-expect.set_options(timeout=20_000)
+# A machine may have more to do than this.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class Running:
@@ -162,7 +163,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 cookie = client.cookies["sessionid"].value
                 context.add_cookies([{"name": "sessionid", "value": cookie, "url": site.url}])
             page = context.new_page()
-            page.set_default_timeout(20_000)
+            page.set_default_timeout(PATIENCE_MS)
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("console", heard)
             return page

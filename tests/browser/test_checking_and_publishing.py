@@ -15,16 +15,12 @@ from publishing.models import Draft
 from publishing.written import MARKDOWN, Written
 from tests.browser.at_the_desk import (
     ACCEPTED,
-    WRITE,
     ask,
-    check,
     edition,
-    is_saved,
     late,
     look_now,
     publish_to,
     succeeded,
-    write,
 )
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
 from tests.browser.pages_of_the_desk import FAULTY, WELL, at, begun, link_was_opened
@@ -158,7 +154,7 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
 
 # On a site of its own: a site remembers the newsletter's zone for some seconds.
 @HELD_IN_BATCHES
-def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers):
+def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers, draft):
     zone, twice = night_of_a_change(clocks_go_back=True)
     other_zone, never = night_of_a_change(clocks_go_back=False)
     first, second = (
@@ -167,10 +163,7 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, rea
     Newsletter.objects.the_one()
     Newsletter.objects.update(time_zone=zone)
     page = new_page(author, timezone_id="Asia/Kathmandu")
-    page.goto(WRITE)
-    write(page)
-    is_saved(page)
-    check(page)
+    page.goto(at(draft, "check/"))
     expect(page.get_by_label("Time zone")).to_have_value(zone)
     said = page.locator("[data-when-said]")
 

@@ -18,7 +18,6 @@ from tests.browser.at_the_desk import (
     ACCEPTED,
     FORM,
     LETTER,
-    PATIENCE_MS,
     TITLE,
     WRITE,
     accepted_by,
@@ -139,7 +138,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     page.get_by_role("link", name="Check a receipt").click()
     page.get_by_label("The receipt’s whole text").fill(download.value.path().read_text())
     page.get_by_role("button", name="Check it").click()
-    expect(page.get_by_text("Genuine.", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Genuine.", exact=True)).to_be_visible()
     assert Receipt.objects.count() == 1
 
 
@@ -165,11 +164,11 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
         sent = page.locator("[data-text=count_sent]").first
-        expect(sent).to_have_text(str(BATCH), timeout=PATIENCE_MS)
+        expect(sent).to_have_text(str(BATCH))
         do(page, "Pause", f"Pause {READERS - BATCH} copies")
         expect(page.locator(".lede")).to_contain_text("Paused.")
         gate.release()
-        expect(sent).to_have_text(str(2 * BATCH), timeout=PATIENCE_MS)
+        expect(sent).to_have_text(str(2 * BATCH))
         expect(page.get_by_role("status")).to_have_text("Paused")
     assert copies_of(provider, edition()).total() == 2 * BATCH
     assert Delivery.objects.filter(outcome="sent").count() == 2 * BATCH
@@ -181,7 +180,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     faults.set({"kind": "item_error", "code": 100, **who})
     do(page, "Resume", f"Resume for {READERS - 2 * BATCH} readers")
     with site.worker(**ONE_CALL_ONE_TRY):
-        expect(page.get_by_role("status")).to_have_text("Needs attention", timeout=PATIENCE_MS)
+        expect(page.get_by_role("status")).to_have_text("Needs attention")
     expect(page.locator(".lede")).to_contain_text("1 reader was missed")
     assert (count(page, "sent"), count(page, "failed")) == (READERS - 1, 1)
     everybody_else = {one.email: 1 for one in readers if one.email != missed.address}

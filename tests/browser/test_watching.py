@@ -19,7 +19,7 @@ from publishing.publish import publish
 from publishing.scheduling import moment_of
 from publishing.starting import start_due
 from publishing.written import content_of
-from tests.browser.at_the_desk import FORM, PATIENCE_MS, WRITE, is_saved, look_now, succeeded, write
+from tests.browser.at_the_desk import FORM, WRITE, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.pages_of_the_desk import PLAIN
@@ -171,7 +171,7 @@ def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_an
     for page in windows:
         look_now(page)
         crumb = page.locator(".crumb")
-        expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ", timeout=PATIENCE_MS)
+        expect(crumb).to_contain_text("Version 1. Published by Edith Marlow, ")
         rows = page.locator("#list tbody tr")
         expect(rows.filter(has_text="Waiting")).not_to_have_count(0)
         expect(page.locator("[data-older]")).to_be_hidden()
@@ -324,7 +324,7 @@ def test_it_says_since_when_the_site_cannot_be_reached_and_continues_when_it_can
 
     desk.context.set_offline(False)
 
-    expect(silent).to_have_count(0, timeout=PATIENCE_MS)
+    expect(silent).to_have_count(0)
 
 
 def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
@@ -351,7 +351,7 @@ def test_without_scripts_it_is_loaded_again_with_its_filter_and_can_be_cancelled
     expect(page.get_by_role("rowheader").first).to_be_visible()
     Batch.objects.filter(edition=going).update(state="paused")
     Edition.objects.filter(pk=going.pk).update(control="paused")
-    expect(page.locator(".lede")).to_contain_text("Paused", timeout=PATIENCE_MS)
+    expect(page.locator(".lede")).to_contain_text("Paused")
     assert "outcome=waiting" in page.url
 
     page.get_by_role("link", name="Cancel…", exact=True).click()
@@ -396,9 +396,9 @@ def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: li
         write(page)
         is_saved(page)
         frame = page.frame_locator("[data-frames] iframe >> nth=0")
-        expect(frame.get_by_text("they have gone.")).to_be_visible(timeout=PATIENCE_MS)
+        expect(frame.get_by_text("they have gone.")).to_be_visible()
 
         page.get_by_label("Letter, in").press_sequentially(" For good.")
-        expect(frame.get_by_text("For good.")).to_be_visible(timeout=PATIENCE_MS)
+        expect(frame.get_by_text("For good.")).to_be_visible()
         is_saved(page)
     nothing_moved(windows)
