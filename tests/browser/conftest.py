@@ -5,34 +5,58 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
-from tests.browser.at_the_desk import FORM, come_to
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
-# As patient as the pages themselves: a machine may have more to do than this.
-expect.set_options(timeout=20_000)
+# For tests that need a hold or several batches: parametrise `site_settings` with them.
+HELD_IN_BATCHES = pytest.mark.parametrize(
+    "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
+)
+T = TypeVar("T")
+# A machine may have more to do than this.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="package", autouse=True)
-def _django_beside_playwright() -> Iterator[None]:
-    """Playwright's loop runs in this thread, and Django takes that for asynchronous code."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        yield
+class Running:
+    """What tests share as long as one follows the other: a browser, a provider, sites."""
+
+    def __init__(self) -> None:
+        self._exits = ExitStack()
+        self._begun: dict[object, Any] = {}
+
+    def once(self, key: object, started: Callable[[], AbstractContextManager[T]]) -> T:
+        """Start it unless it runs already."""
+        if key not in self._begun:
+            self._begun[key] = self._exits.enter_context(started())
+        return cast("T", self._begun[key])
+
+    def end(self) -> None:
+        """Stop everything. The next test that needs it starts it again."""
+        self._begun.clear()
+        self._exits.close()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+running = Running()
+
+
+@contextmanager
+def a_chromium() -> Iterator[Browser]:
     """A Chromium of this machine."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
@@ -41,38 +65,60 @@ def chromium() -> Iterator[Browser]:
             "No Chromium was found on this machine, and these tests drive one: install the "
             "package chromium to run them too."
         )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in this thread, and Django takes that for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        with playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser:
+            yield browser
 
 
-@pytest.fixture(scope="module")
-def provider() -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts."""
-    with SandboxServer() as server:
-        yield server
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Stop what these tests share before a test of another directory: it writes counts later."""
+    yield
+    if nextitem is not None and not nextitem.path.is_relative_to(Path(__file__).parent):
+        running.end()
+
+
+@pytest.fixture(scope="session")
+def _ends_before_the_database(database_url: str) -> Iterator[None]:
+    yield
+    running.end()
+
+
+@pytest.fixture
+def chromium() -> Browser:
+    """A Chromium of this machine."""
+    return running.once("chromium", a_chromium)
+
+
+@pytest.fixture
+def provider() -> SandboxServer:
+    """A Postmark that keeps every message it accepts, and has none yet."""
+    provider = running.once("provider", SandboxServer)
+    provider.sandbox.reset()
+    return provider
 
 
 @pytest.fixture
 def site_settings() -> dict[str, str]:
-    """What a test wants the site to run with that others do not."""
+    """The settings of the site, where they differ from those of the other tests."""
     return {}
 
 
 @pytest.fixture
 def site(
     transactional_db: None,
+    _ends_before_the_database: None,
     database_url: str,
     provider: SandboxServer,
     site_settings: dict[str, str],
 ) -> Iterator[WebSite]:
-    """The site, in a process of its own: what it remembers ends with the test's database."""
-    with running_site(database_url, provider.url, site_settings) as site:
-        yield site
+    """The site. It has answered every request when the test's rows are removed."""
+    its = partial(running_site, database_url, provider.url, site_settings)
+    site = running.once(frozenset(site_settings.items()), its)
+    yield site
+    site.requests.wait_for_end()
 
 
 @pytest.fixture
@@ -92,36 +138,41 @@ def author(transactional_db: None) -> Any:
 @pytest.fixture
 def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
     """
-    Open windows of browsers that know nothing of one another.
+    Open windows of browsers that know nothing of one another, for somebody signed in or nobody.
 
     A window that broke the content security policy, or met an error in a script, fails its test.
     """
-    contexts = []
     complaints: list[str] = []
 
-    def open_one(**options: Any) -> Page:
-        context = chromium.new_context(base_url=site.url, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda message: (
-                complaints.append(message.text)
-                if "Content Security Policy" in message.text
-                else None
-            ),
-        )
-        return page
+    def heard(message: Any) -> None:
+        if "Content Security Policy" in message.text:
+            complaints.append(f"{message.location['url']}: {message.text}")
 
-    yield open_one
-    for context in contexts:
-        context.close()
+    with ExitStack() as exits:
+
+        def open_one(user: Any = None, **options: Any) -> Page:
+            context = chromium.new_context(
+                base_url=site.url, **{"reduced_motion": "reduce", **options}
+            )
+            exits.callback(context.close)
+            # A page with unsaved words is left when it is asked to.
+            context.on("dialog", lambda dialog: dialog.accept())
+            if user is not None:
+                client = Client()
+                client.force_login(user)
+                cookie = client.cookies["sessionid"].value
+                context.add_cookies([{"name": "sessionid", "value": cookie, "url": site.url}])
+            page = context.new_page()
+            page.set_default_timeout(PATIENCE_MS)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("console", heard)
+            return page
+
+        yield open_one
     assert complaints == []
 
 
 @pytest.fixture
 def desk(new_page: Callable[..., Page], author: Any, readers: list[Subscriber]) -> Page:
-    """A window in which Edith, who has readers, has come to the publishing form by signing in."""
-    return come_to(new_page(), FORM)
+    """A window of Edith, who has readers and is signed in."""
+    return new_page(author)

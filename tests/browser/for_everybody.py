@@ -1,71 +1,116 @@
-"""What every page has to be: usable by ear, by keyboard, on a phone, without scripts."""
+"""Checks that everybody can use a page: by ear, by keyboard, in the dark, on a phone."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, ViewportSize, expect
 
-# The rules of WCAG 2.2 A and AA, and axe's own best practices, all of them.
-# It is not to fetch style sheets again: of one that imports another it makes an inline style, which
-# the content security policy refuses.
-AXE = {"preload": False}
-NARROWEST = {"width": 320, "height": 640}
+# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. It must not fetch style sheets
+# again: for one that imports another it makes an inline style, which the policy refuses.
+RUN_AXE = """async () => {
+  await new Promise(requestAnimationFrame);
+  const changes = document.getAnimations().filter(one => one instanceof CSSTransition);
+  await Promise.allSettled(changes.map(one => one.finished));
+  const { violations } = await axe.run({ preload: false, resultTypes: ["violations"] });
+  return violations.flatMap(({ id, impact, nodes }) =>
+    nodes.map(node => `${id} (${impact}): ${node.html.slice(0, 200)}`));
+}"""
+DESKTOP = ViewportSize(width=1280, height=720)
+NARROWEST = ViewportSize(width=320, height=640)
+# Nothing in them gives a place to break a line, and the address is as long as one may be.
+LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+LONGEST_ADDRESS = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 FOCUSABLE = (
     "a[href], button, input:not([type=hidden]):not([tabindex='-1']), textarea, select, summary, "
     "[tabindex='0']"
 )
-TOKEN = re.compile(r'(name="csrfmiddlewaretoken" value=")[^"]*')
-SEALED_MOMENT = re.compile(r'(name="shown" value=")[^"]*')
+# An open dialog has all the stops, and of several radio buttons one is the stop of all.
+NUMBER_THE_CONTROLS = """elements => {
+  const within = document.querySelector("dialog:modal") ?? document;
+  const stands = (e, i, all) => e.type !== "radio" || e.checked ||
+    !all.some((o, j) => o !== e && o.name === e.name && o.form === e.form && (o.checked || j < i));
+  return elements.filter(e => within.contains(e) && e.checkVisibility() && !e.disabled)
+    .filter(stands).map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) });
+}"""
+# Where the focus is, if it can be seen there.
+STOP = """() => {
+  const e = document.activeElement, { outlineStyle, outlineWidth } = getComputedStyle(e);
+  return outlineStyle === "none" || outlineWidth === "0px" ? null : e.dataset.stop ?? null;
+}"""
+# What differs from one answer to the next by nature, or is of use with scripts alone.
+VOLATILE = re.compile(
+    r'name="(?:csrfmiddlewaretoken|shown)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
+    r"|<script[^>]*></script>|<noscript>.*?</noscript>",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where a page is, what is done on it before it is looked at, and its heading."""
+
+    address: str
+    done: Callable[[Page], object] = lambda _page: None
+    heading: str = ""
+
+    def visit(self, page: Page) -> None:
+        """Open the page in a window and bring it into its state."""
+        page.unroute_all()
+        page.goto(self.address)
+        self.done(page)
+        expect(page.get_by_role("heading", level=1)).to_contain_text([self.heading])
+        page.wait_for_load_state()
+
+
+Pages = Mapping[str, Shown]
 
 
 def faults_found_by_axe(page: Page) -> list[str]:
-    """Each fault with the rule, how grave it is, and the element; empty if there is none."""
+    """List each fault with its rule, its impact and the element."""
     page.wait_for_load_state()
-    found = Axe().run(page, options=AXE).response["violations"]
-    return [
-        f"{fault['id']} ({fault['impact']}): {node['html'][:200]}"
-        for fault in found
-        for node in fault["nodes"]
-    ]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found: list[str] = page.evaluate(RUN_AXE)
+    return found
 
 
 def scrolls_sideways(page: Page) -> bool:
-    """Whether something is wider than the window."""
+    """Say whether something is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-def out_of_reach_of_the_keyboard(page: Page, *, in_frames: int = 0) -> list[str]:
-    """
-    The visible controls that Tab does not come to, or that do not show that it has.
-
-    On the way it may stop so often within frames.
-    """
-    page.wait_for_load_state()
-    wanted = page.locator(FOCUSABLE).evaluate_all(
-        """elements => elements.filter(e => e.checkVisibility() && !e.disabled)
-               .map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) })"""
-    )
-    reached: set[int] = set()
+def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
+    """List the visible controls that Tab does not reach, or that do not show the focus."""
+    controls: list[str] = page.locator(FOCUSABLE).evaluate_all(NUMBER_THE_CONTROLS)
+    missing = dict(enumerate(controls))
     page.evaluate("document.activeElement.blur()")
-    for _ in range(len(wanted) + 2 + in_frames):
+    # Frames have stops of their own.
+    for _ in range(len(controls) + 10):
+        if not missing:
+            break
         page.keyboard.press("Tab")
-        stop, is_shown = page.evaluate(
-            """(() => { const e = document.activeElement, s = getComputedStyle(e);
-                return [e.dataset.stop ?? '', s.outlineStyle !== 'none' && s.outlineWidth !== '0px']
-            })()"""
-        )
-        if stop and is_shown:
-            reached.add(int(stop))
-    return [control for number, control in enumerate(wanted) if number not in reached]
+        if (stop := page.evaluate(STOP)) is not None:
+            missing.pop(int(stop), None)
+    return list(missing.values())
 
 
-def content_without_tokens(page: Page) -> str:
-    """
-    The document as it stands, without what differs from one answer to the next by nature.
+def faults_of(page: Page) -> dict[str, object]:
+    """Look at a page in both schemes, on a desktop and the smallest phone, and by keyboard."""
+    found: dict[str, object] = {"axe, light": faults_found_by_axe(page)}
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(NARROWEST)
+    found["axe, dark, on a phone"] = faults_found_by_axe(page)
+    found["wider than a phone"] = scrolls_sideways(page)
+    found["out of reach of the keyboard"] = out_of_reach_of_the_keyboard(page)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(DESKTOP)
+    return {what: faults for what, faults in found.items() if faults}
 
-    It is awaited whole: what a click led to may be looked at while its end is still on the way.
-    """
-    page.wait_for_load_state()
-    return SEALED_MOMENT.sub(r"\1", TOKEN.sub(r"\1", page.content()))
+
+def content(page: Page) -> str:
+    """The document without what is new in each answer and what serves scripts alone."""
+    return VOLATILE.sub("", page.content())

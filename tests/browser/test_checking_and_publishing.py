@@ -1,199 +1,114 @@
-"""An author at a real browser: look at a draft before it goes out, and publish it once."""
+"""The sheet before publishing in a real browser: what it says, and where it leads."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from delivery.models import Edition
-from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.drafts import Wording
-from publishing.looking_outside import keeping
-from publishing.looking_outside.link_answer import LinkAnswer
+from delivery.models import Edition, Newsletter
 from publishing.models import Draft
-from publishing.written import Written
-from tests.browser.conftest import READERS
-from tests.browser.desk_of_readers import signed_in
-from tests.browser.for_everybody import (
-    NARROWEST,
-    faults_found_by_axe,
-    out_of_reach_of_the_keyboard,
-    scrolls_sideways,
+from publishing.written import MARKDOWN, Written
+from tests.browser.at_the_desk import (
+    ACCEPTED,
+    ask,
+    edition,
+    late,
+    look_now,
+    publish_to,
+    succeeded,
 )
+from tests.browser.conftest import HELD_IN_BATCHES, READERS
+from tests.browser.pages_of_the_desk import FAULTY, WELL, at, begun, link_was_opened
+from tests.publishing.scheduling_desk import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-TITLE = "Swifts leave without saying goodbye"
-LINK = "https://weatherbooks.org/1911"
-WELL = f"Dear {{{{ name|reader }}}},\n\nthey [have gone]({LINK})."
-# Everything that can be said of a letter at once.
-FAULTY = (
-    "Dear {{ nmae }},\n\nTODO\n\n![](http://almanack.org/swift.png)\n\n"
-    f"[the book]({LINK}), [home](about.html), [x](https://{'w' * 60}.example.net/{'y' * 80})"
-)
-
-
-def begun(author: Any, letter: str = WELL) -> Draft:
-    """A draft that she has saved, of which the link was opened before: nothing is looked up."""
-    keeping.keep_links({LINK: LinkAnswer(status=404, at=LINK)})
-    written = Written(TITLE, "Where they are now", "markdown", letter, "")
-    return drafts.begin(author.pk, fresh_key(), Wording(written)).draft
-
-
-def check(page: Page, draft: Draft) -> Page:
-    page.goto(f"/admin/newsletters/drafts/{draft.pk}/check/")
-    return page
-
 
 @pytest.fixture
-def desk(new_page, site, author, readers) -> Page:
-    return signed_in(new_page(), site, author)
+def draft(author: Any) -> Draft:
+    """A draft whose link was opened before: nothing is looked up."""
+    link_was_opened()
+    return begun(author, WELL)
 
 
-@pytest.fixture
-def draft(author, transactional_db) -> Draft:
-    return begun(author)
-
-
-def ask(page: Page) -> None:
-    """Press the button of the sheet, which asks."""
-    page.get_by_role("button", name=f"Publish to {READERS}…").click()
-
-
-def test_an_author_looks_is_asked_and_publishes(desk, draft, site):
-    check(desk, draft)
-    expect(desk.get_by_role("heading", level=1)).to_have_text("Before it goes out")
+def test_the_sheet_tells_of_links_and_the_note_of_publishing_goes_at_the_end(desk, draft, site):
+    desk.goto(at(draft, "check/"))
     expect(desk.get_by_text("One link answers 404")).to_be_visible()
-
-    ask(desk)
-    dialog = desk.get_by_role("dialog", name=f"Publish to {READERS} readers?")
-    expect(dialog).to_contain_text(TITLE)
-    expect(dialog.get_by_role("heading")).to_be_focused()
-    assert faults_found_by_axe(desk) == []
-    dialog.get_by_role("button", name=f"Publish to {READERS}").click()
-
-    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
-    assert Edition.objects.get().audience == READERS
+    publish_to(desk, READERS)
     assert str(Edition.objects.get().issue_id) in desk.url
 
     site.deliver()
-    desk.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(desk.locator(".lede")).to_contain_text("Succeeded")
+    look_now(desk)
+
+    succeeded(desk)
     expect(desk.get_by_text(ACCEPTED)).to_be_hidden()
 
 
-def test_escape_is_not_yet_and_leads_back_to_the_button(desk, draft):
-    check(desk, draft)
-    button = desk.get_by_role("button", name=f"Publish to {READERS}…")
-    button.focus()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("dialog")).to_be_visible()
-
-    desk.keyboard.press("Escape")
-
-    expect(desk.get_by_role("dialog")).to_have_count(0)
-    expect(button).to_be_focused()
-    assert not Edition.objects.exists()
-
-
-def test_the_keyboard_alone_publishes(desk, draft):
-    check(desk, draft)
-    desk.get_by_role("button", name=f"Publish to {READERS}…").focus()
-    desk.keyboard.press("Enter")
-    expect(desk.get_by_role("dialog").get_by_role("heading")).to_be_focused()
-    desk.keyboard.press("Tab")
-    desk.keyboard.press("Enter")
-
-    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
-    assert Edition.objects.count() == 1
-
-
-def test_a_double_click_publishes_once(desk, draft):
-    check(desk, draft)
-    ask(desk)
-
-    desk.get_by_role("dialog").get_by_role("button", name="Publish to").dblclick()
-
-    expect(desk.get_by_text(ACCEPTED)).to_be_visible()
-    assert Edition.objects.count() == 1
-
-
-@pytest.mark.parametrize("scripts", [True, False])
-def test_from_the_back_button_nothing_more_is_published(
-    new_page, site, author, readers, draft, scripts
-):
-    page = signed_in(new_page(java_script_enabled=scripts), site, author)
-    page.goto(f"/admin/newsletters/drafts/{draft.pk}/publish/")
-    page.get_by_role("button", name=f"Publish to {READERS}").click()
-    expect(page.get_by_text(ACCEPTED)).to_be_visible()
-
-    page.go_back()
-    # A page that was kept can be pressed again; one that is asked for anew leads to the issue.
-    again = page.get_by_role("button", name=f"Publish to {READERS}")
-    if again.count():
-        again.click()
-
-    expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
-    assert Edition.objects.count() == 1
-
-
-def test_without_scripts_the_same_is_a_page_of_its_own(new_page, site, author, readers, draft):
-    page = check(signed_in(new_page(java_script_enabled=False), site, author), draft)
-    ask(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"Publish to {READERS} readers?")
-    page.get_by_role("link", name="Not yet").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
-
-    ask(page)
-    page.get_by_role("button", name=f"Publish to {READERS}").click()
-
-    expect(page.get_by_text(ACCEPTED)).to_be_visible()
-    assert Edition.objects.count() == 1
-
-
 def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
-    check(desk, draft)
+    desk.goto(at(draft, "check/"))
     expect(desk.get_by_role("button", name="Schedule…")).to_have_count(0)
-    desk.get_by_label("Date and time").fill("2001-01-01T07:00")
+    field, error = desk.get_by_label("Date and time"), desk.locator("#when-at-error")
+    field.fill("2001-01-01T07:00")
     expect(desk.get_by_label("At a time")).to_be_checked()
 
     desk.get_by_role("button", name="Schedule…").click()
 
-    expect(desk.locator("#when-at-error")).to_contain_text("is past")
-    expect(desk.locator("#when-at-error")).to_be_in_viewport()
-    expect(desk.get_by_label("Date and time")).to_be_focused()
+    expect(error).to_contain_text("is past")
+    expect(error).to_be_in_viewport()
+    expect(field).to_be_focused()
 
-    desk.get_by_label("Date and time").fill("")
+    field.fill("")
     desk.get_by_role("button", name="Schedule…").click()
 
-    expect(desk.get_by_label("Date and time")).to_be_focused()
-    assert desk.get_by_label("Date and time").evaluate("field => field.validity.valueMissing")
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.validity.valueMissing")
     assert not Edition.objects.exists()
 
 
-@pytest.mark.parametrize("site_settings", [{"PUBLISH_HOLD_S": "120"}])
-def test_called_back_the_author_is_led_to_the_draft_with_every_word(desk, draft, site_settings):
-    check(desk, draft)
-    ask(desk)
-    desk.get_by_role("dialog").get_by_role("button", name="Publish to").click()
-    desk.get_by_role("link", name="Call back…").click()
-    desk.get_by_role("button", name=f"Call back {READERS} copies").click()
+def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
+    moment = tomorrow("UTC")
+    with late(desk, "when", at(draft, "check/")):
+        field = desk.get_by_label("Date and time")
+        field.fill(moment.local)
+    expect(desk.get_by_label("At a time")).to_be_checked()
+    desk.get_by_role("button", name="Schedule…").click()
+    expect(desk.get_by_role("dialog")).to_contain_text(moment.words)
+    desk.keyboard.press("Escape")
 
-    expect(desk.get_by_text("The issue is a draft again, with every word in it.")).to_be_visible()
-    desk.get_by_role("link", name="Open the draft").click()
+    desk.get_by_label("Now", exact=False).check()
+    expect(field).to_have_value("")
+    desk.get_by_label("At a time").check()
+    expect(field).to_have_value(moment.local)
+    desk.get_by_label("Now", exact=False).check()
+    publish_to(desk, READERS)
 
-    expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
-    expect(desk.locator("#id_letter")).to_have_value(WELL)
+    expect(desk.get_by_role("status")).to_have_text("Sending")
+    assert Edition.objects.get().control == "running"
+
+
+def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
+    new_page, author, readers, draft
+):
+    page = new_page(author, java_script_enabled=False)
+    page.goto(at(draft, "check/"))
+    page.get_by_label("Date and time").fill(tomorrow("UTC").local)
+    ask(page, READERS)
+
+    expect(page.locator("#when-at-error")).to_contain_text("tick “At a time”, or take the time")
+    assert not Edition.objects.exists()
+    page.get_by_label("At a time").check()
+    ask(page, READERS)
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Schedule it for {READERS} readers?")
 
 
 def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author):
-    written = Written(TITLE, "", "markdown", WELL, "Dear {{ nmae }}, they have gone.")
-    check(desk, drafts.begin(author.pk, fresh_key(), Wording(written)).draft)
+    words = Written("Swifts", "", MARKDOWN, "They have gone.", "Dear {{ nmae }}, they have gone.")
+    desk.goto(at(begun(author, words), "check/"))
 
     desk.get_by_role("link", name="Mend in the text part").first.click()
 
@@ -202,30 +117,85 @@ def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author
     expect(desk.get_by_label("Letter, in")).to_be_focused()
 
 
-def test_what_is_not_known_yet_is_looked_up_while_the_page_is_there(desk, author):
-    draft = begun(author, "They [have gone](https://127.0.0.1.nowhere.invalid.example/).")
+def test_what_is_not_known_yet_is_looked_up_once_while_the_page_is_there(desk, author):
+    draft = begun(author, FAULTY)
     looks = []
     desk.on("request", lambda request: looks.append(request.url) if "looks" in request.url else 0)
-    check(desk, draft)
+    desk.goto(at(draft, "check/"))
+    expect(desk.locator("#why")).to_contain_text("One stop is left:")
+    expect(desk.locator(".lede")).to_contain_text(re.compile("One thing stops this issue"))
 
-    expect(desk.locator("[data-looking]:visible")).to_have_count(0, timeout=20_000)
+    expect(desk.locator("[data-looking]:visible")).to_have_count(0)
 
     assert len(looks) == 1
     assert looks[0].endswith(f"{draft.pk}/looks/")
     expect(desk.get_by_text("have not been opened yet")).to_have_count(0)
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-def test_the_sheet_is_for_everybody(new_page, site, author, readers, colour_scheme):
-    page = signed_in(new_page(viewport=NARROWEST, color_scheme=colour_scheme), site, author)
-    for letter in (WELL, FAULTY):
-        check(page, begun(author, letter))
-        expect(page.locator("[data-looking]:visible")).to_have_count(0, timeout=20_000)
-        assert faults_found_by_axe(page) == []
-        assert not scrolls_sideways(page)
-    expect(page.locator("#why")).to_contain_text("One stop is left:")
-    expect(page.locator(".lede")).to_contain_text(re.compile("One thing stops this issue"))
-    page.goto(f"/admin/newsletters/drafts/{begun(author).pk}/publish/")
-    assert faults_found_by_axe(page) == []
-    assert not scrolls_sideways(page)
-    assert out_of_reach_of_the_keyboard(page) == []
+# Of the two one at least is less than a year away, whatever day it is.
+ZONES = ("Europe/Lisbon", "America/New_York")
+
+
+def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
+    """A zone, and half an hour after the next time that its clocks change, as they went before."""
+    hour = timedelta(hours=1)
+    start = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + 48 * hour
+    for zone in ZONES:
+        there = ZoneInfo(zone)
+        for hours in range(360 * 24):
+            at = start + hours * hour
+            before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
+            if before != after and (before > after) == clocks_go_back:
+                # Just before it, where that comes again; else just after it, where it never comes.
+                way = -1 if clocks_go_back else 1
+                return zone, (at + before + way * hour / 2).replace(tzinfo=None)
+    raise AssertionError("no clock changes within a year")
+
+
+# On a site of its own: a site remembers the newsletter's zone for some seconds.
+@HELD_IN_BATCHES
+def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers, draft):
+    zone, twice = night_of_a_change(clocks_go_back=True)
+    other_zone, never = night_of_a_change(clocks_go_back=False)
+    first, second = (
+        twice.replace(tzinfo=ZoneInfo(zone), fold=fold).astimezone(UTC) for fold in (0, 1)
+    )
+    Newsletter.objects.the_one()
+    Newsletter.objects.update(time_zone=zone)
+    page = new_page(author, timezone_id="Asia/Kathmandu")
+    page.goto(at(draft, "check/"))
+    expect(page.get_by_label("Time zone")).to_have_value(zone)
+    said = page.locator("[data-when-said]")
+
+    # A time that the clocks skip is refused, by the page while it is typed and by the server.
+    page.get_by_label("Time zone").select_option(other_zone)
+    page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
+    expect(page.get_by_label("At a time")).to_be_checked()
+    expect(said).to_have_text("This time does not exist there: the clocks go forward over it.")
+    page.get_by_role("button", name="Schedule…").click()
+    expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
+    assert not Edition.objects.exists()
+
+    # One that comes twice is asked about: she means the second.
+    page.get_by_label("Time zone").select_option(zone)
+    page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
+    expect(said).to_contain_text("This time comes twice there")
+    page.get_by_role("button", name="Schedule…").click()
+    expect(page.locator("#when-which-error")).to_contain_text(f"comes twice in {zone}")
+    assert not Edition.objects.exists()
+    page.get_by_role("radio", name=re.compile("^The second")).check()
+    expect(said).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
+
+    # The question and the page of the issue name both times, and neither that of her own clock.
+    page.get_by_role("button", name="Schedule…").click()
+    dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
+    expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
+    dialog.get_by_role("button", name=f"Schedule for {READERS}").dblclick()
+    expect(page.get_by_role("status")).to_have_text("Scheduled")
+    expect(page.locator(".lede")).to_contain_text(
+        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC), to everyone confirmed by then"
+    )
+    stored = edition()
+    assert (stored.scheduled_for, stored.scheduled_zone) == (second, zone)
+    assert stored.scheduled_for != first
+    assert stored.scheduled_local == f"{twice:%Y-%m-%dT%H:%M}"

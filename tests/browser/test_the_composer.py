@@ -15,13 +15,17 @@ from publishing.drafts import Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import MARKDOWN, Written, content_of
-from tests.browser.at_the_desk import LETTER, TITLE, WRITE, come_to
-from tests.browser.for_everybody import (
-    NARROWEST,
-    faults_found_by_axe,
-    out_of_reach_of_the_keyboard,
-    scrolls_sideways,
+from tests.browser.at_the_desk import (
+    LETTER,
+    TITLE,
+    WRITE,
+    come_to,
+    is_ready,
+    is_saved,
+    late,
+    sign_in,
 )
+from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.web_site import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,17 +51,19 @@ def draft(author) -> Draft:
 
 
 @pytest.fixture
-def composer(new_page, author, readers) -> Page:
+def composer(desk) -> Page:
     """A window before a fresh composer."""
-    return ready(come_to(new_page(), WRITE))
+    desk.goto(WRITE)
+    return is_ready(desk)
 
 
 @pytest.fixture
-def writing(new_page, author, readers, draft) -> Page:
+def writing(new_page, author, draft) -> Page:
     """A window before her draft."""
     # Without a scheme that is forced upon every frame, as no browser of a reader has it.
-    window = new_page(color_scheme="null")
-    return ready(come_to(window, f"/admin/newsletters/drafts/{draft.pk}/"))
+    page = new_page(author, color_scheme="null")
+    page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
+    return is_ready(page)
 
 
 def letter(page: Page):
@@ -65,16 +71,16 @@ def letter(page: Page):
     return page.get_by_label("Letter, in")
 
 
-def ready(page: Page) -> Page:
-    """The page, once its script has begun: a test that cuts the line must not cut that off."""
-    expect(page.locator("#composer[data-ready]")).to_be_attached(timeout=20_000)
-    return page
-
-
 def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
     """Ines has saved other words meanwhile."""
     ines = get_user_model().objects.create_user("ines")
     drafts.save(draft.pk, 1, Wording(Written(TITLE, "", MARKDOWN, words, "")), by=ines.pk)
+
+
+def is_saved_as(page: Page, words: str) -> None:
+    """The page says that it is saved, and it is."""
+    is_saved(page)
+    assert Draft.objects.get().letter == words
 
 
 def shown(page: Page):
@@ -86,7 +92,7 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
     composer.get_by_label("Title and subject").fill(TITLE)
     letter(composer).fill(LETTER)
 
-    expect(composer.get_by_role("status")).to_have_text("Saved")
+    is_saved(composer)
     expect(composer.locator(".saved")).to_have_text(
         re.compile(r"Saved \d\d:\d\d:\d\d by itself; also kept on this device")
     )
@@ -105,24 +111,11 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
     expect(letter(composer)).to_have_value(f"{LETTER} For good.")
 
 
-def test_it_counts_words_while_one_writes_as_the_check_does_afterwards(writing):
-    counted = writing.locator("[data-count]")
-    expect(counted).to_have_text(re.compile("^5 words, "))
-
-    letter(writing).fill("Dear {{ name|old friend }}, now see [the map](https://almanack.org/a/b).")
-    expect(counted).to_have_text(re.compile("^6 words, "))
-    letter(writing).press("End")
-    letter(writing).press_sequentially(" {{ email }} it’s well-known.")
-    expect(counted).to_have_text(re.compile("^9 words, "))
-
-    writing.get_by_role("button", name="Check and publish").click()
-    expect(writing.get_by_text("The text part has 9 words.")).to_be_visible()
-
-
-def test_a_correction_is_shown_before_its_first_change(new_page, author, readers):
+def test_a_correction_is_shown_before_its_first_change(desk, author):
     words = Written(TITLE, "", MARKDOWN, LETTER, "")
     first = publish(author.pk, fresh_key(), content_of(words), hold_s=0).edition
-    page = ready(come_to(new_page(), f"{WRITE}?issue={first.issue_id}"))
+    desk.goto(f"{WRITE}?issue={first.issue_id}")
+    page = is_ready(desk)
 
     expect(shown(page).get_by_text("they have gone.")).to_be_visible()
     page.get_by_role("button", name="Text", exact=True).click()
@@ -135,35 +128,28 @@ def test_a_correction_is_shown_before_its_first_change(new_page, author, readers
     assert Draft.objects.get().issue_id == first.issue_id
 
 
+def test_what_is_written_before_the_script_comes_is_saved(desk):
+    with late(desk, "composer", WRITE):
+        letter(desk).fill("Written on a slow line.")
+
+    is_saved_as(desk, "Written on a slow line.")
+
+
 def test_leaving_at_once_loses_nothing(composer):
     letter(composer).fill("Written in a hurry.")
-    composer.on("dialog", lambda dialog: dialog.accept())
     composer.goto("/admin/newsletters/issues/")
 
     expect(composer.get_by_role("heading", level=1)).to_be_visible()
     composer.goto(WRITE)
     if not Draft.objects.filter(letter="Written in a hurry.").exists():
         composer.get_by_role("button", name="Put them into the letter").click()
-        expect(composer.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Written in a hurry."
-
-
-def test_a_lost_connection_comes_back(writing):
-    writing.context.set_offline(True)
-    letter(writing).fill("Written under way.")
-    expect(writing.get_by_role("status")).to_have_text(OFFLINE)
-    assert Draft.objects.get().letter == LETTER
-
-    writing.context.set_offline(False)
-
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Written under way."
+        is_saved_as(composer, "Written in a hurry.")
 
 
 def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
     other = writing.context.new_page()
     other.goto(writing.url)
-    ready(other)
+    is_ready(other)
     letter(writing).fill("One thing.\n\nThe same.")
     expect(shown(writing).get_by_text("One thing.")).to_be_visible()
 
@@ -179,17 +165,6 @@ def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
         "One thing.\n\nThe same.",
         "Another thing.\n\nThe same.",
     }
-
-
-def test_mine_is_saved_as_a_copy_from_the_note_too(writing, draft):
-    saved_elsewhere(draft)
-    letter(writing).fill("Mine.")
-
-    writing.get_by_role("button", name="Save mine as a copy").click()
-
-    writing.wait_for_url(lambda url: str(draft.pk) not in url)
-    expect(letter(writing)).to_have_value("Mine.")
-    assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine."}
 
 
 def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
@@ -216,48 +191,20 @@ def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
     assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine.", "Mine, and more."}
 
 
-def test_the_other_one_can_be_taken_and_mine_is_still_on_the_device(writing, draft):
-    saved_elsewhere(draft)
-    letter(writing).fill("Mine.")
-
-    writing.get_by_role("button", name="Take the other one").click()
-
-    expect(letter(writing)).to_have_value("Theirs.")
-    expect(writing.get_by_text("This device has words that were never saved")).to_be_visible()
-    assert Draft.objects.get().letter == "Theirs."
-
-
-def test_back_after_a_time_offline_it_meets_what_was_saved_elsewhere(writing, draft):
+def test_back_after_a_time_offline_the_other_words_can_be_taken_and_mine_stay_here(writing, draft):
     writing.context.set_offline(True)
     letter(writing).fill("Mine, under way.")
     expect(writing.get_by_role("status")).to_have_text(OFFLINE)
     saved_elsewhere(draft)
 
     writing.context.set_offline(False)
-
     expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
     expect(letter(writing)).to_have_value("Mine, under way.")
+    writing.get_by_role("button", name="Take the other one").click()
+
+    expect(letter(writing)).to_have_value("Theirs.")
+    expect(writing.get_by_text("This device has words that were never saved")).to_be_visible()
     assert Draft.objects.get().letter == "Theirs."
-
-
-def test_an_answer_that_was_lost_is_no_conflict(writing):
-    lost = []
-
-    def arrives_and_its_answer_does_not(route):
-        if route.request.method == "POST" and not lost:
-            lost.append(route.fetch())
-            route.abort()
-        else:
-            route.continue_()
-
-    writing.route("**/drafts/**", arrives_and_its_answer_does_not)
-    letter(writing).fill("First.")
-    expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
-    letter(writing).fill("First. Second.")
-
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert lost
-    assert Draft.objects.get().letter == "First. Second."
 
 
 @pytest.mark.parametrize(("arriving", "status"), [("Second.", None), ("First.", 502)])
@@ -282,8 +229,7 @@ def test_of_several_answers_that_were_lost_none_is_a_conflict(writing, arriving,
     writing.unroute_all()
     letter(writing).fill("Third.")
 
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Third."
+    is_saved_as(writing, "Third.")
 
 
 def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
@@ -292,16 +238,15 @@ def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
     expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
     writing.unroute_all()
     writing.route("**/drafts/**", lambda route: _only_reading(route))
-    writing.on("dialog", lambda dialog: dialog.accept())
     writing.reload()
-    ready(writing)
+    is_ready(writing)
     expect(letter(writing)).to_have_value(LETTER)
     writing.unroute_all()
 
     writing.get_by_role("button", name="Put them into the letter").click()
 
     expect(letter(writing)).to_have_value("Never saved.")
-    expect(writing.get_by_role("status")).to_have_text("Saved")
+    is_saved(writing)
     expect(shown(writing).get_by_text("Never saved.")).to_be_visible()
     assert Draft.objects.get().letter == "Never saved."
 
@@ -323,16 +268,12 @@ def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writ
 
     with writing.context.expect_page() as opened:
         writing.get_by_role("link", name="Sign in in a new tab").click()
-    sign_in = opened.value
-    sign_in.get_by_label("User name").fill("edith")
-    sign_in.get_by_label("Password").fill("a long password")
-    sign_in.get_by_role("button", name="Sign in").click()
-    expect(sign_in.get_by_role("heading", level=1)).to_be_visible()
+    sign_in(opened.value)
+    opened.value.wait_for_url(lambda url: "/login/" not in url)
     writing.bring_to_front()
     writing.get_by_role("button", name="Save now").click()
 
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Written signed out."
+    is_saved_as(writing, "Written signed out.")
 
 
 def test_whose_cookies_were_cleared_is_signed_out_and_told_the_way_back(writing):
@@ -363,8 +304,7 @@ def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
     expect(other.get_by_role("heading", level=1)).to_be_visible()
     writing.get_by_role("button", name="Save now").click()
 
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Written by Edith."
+    is_saved_as(writing, "Written by Edith.")
 
 
 def test_who_may_write_no_more_is_told_so_and_is_not_signed_out(writing, author):
@@ -384,8 +324,7 @@ def test_what_is_larger_than_any_form_is_said_and_shorter_it_is_saved(writing):
     expect(writing.get_by_text("larger than Homing takes")).to_be_visible()
     letter(writing).fill("Short.")
 
-    expect(writing.get_by_role("status")).to_have_text("Saved")
-    assert Draft.objects.get().letter == "Short."
+    is_saved_as(writing, "Short.")
 
 
 def test_the_preview_as_desktop_phone_text_and_dark(writing):
@@ -449,7 +388,7 @@ def test_the_text_part_follows_the_letter_until_it_is_ones_own(writing):
     own = writing.get_by_label("Text part, in your own words")
     own.fill("My own words.")
     expect(writing.get_by_role("button", name="Text part in your own words")).to_be_visible()
-    expect(writing.get_by_role("status")).to_have_text("Saved")
+    is_saved(writing)
     writing.get_by_role("button", name="Make it from the letter again").click()
     writing.get_by_role("button", name="Take your own words back").click()
 
@@ -482,43 +421,6 @@ def test_return_in_the_title_saves_and_does_nothing_else(writing):
     expect(writing.locator("[data-beside=subject]")).to_have_text("Another title")
     assert Draft.objects.get().format == MARKDOWN
     assert writing.get_by_label("Title and subject").input_value() == "Another title"
-
-
-def test_it_is_for_everybody(composer, writing):
-    for page in (composer, writing):
-        assert faults_found_by_axe(page) == []
-        assert out_of_reach_of_the_keyboard(page, in_frames=8) == []
-        page.set_viewport_size(NARROWEST)
-        assert not scrolls_sideways(page)
-
-
-def test_the_pages_beside_it_are_for_everybody(writing, draft):
-    saved_elsewhere(draft)
-    letter(writing).fill("Mine.")
-    writing.get_by_role("button", name="Compare").click()
-    expect(writing.get_by_role("heading", level=1)).to_have_text("Two versions of one draft")
-    assert faults_found_by_axe(writing) == []
-    for address in ("delete/", "markdown/"):
-        writing.goto(f"/admin/newsletters/drafts/{draft.pk}/{address}")
-        assert faults_found_by_axe(writing) == []
-        writing.set_viewport_size(NARROWEST)
-        assert not scrolls_sideways(writing)
-
-
-def test_without_scripts_it_is_written_saved_and_looked_at(new_page, author, readers):
-    page = come_to(new_page(java_script_enabled=False), WRITE)
-    page.get_by_label("Title and subject").fill(TITLE)
-    letter(page).fill(LETTER)
-    page.get_by_role("button", name="Save and preview").click()
-
-    expect(shown(page).get_by_text("they have gone.")).to_be_visible()
-    expect(page.get_by_role("status")).to_have_text("Saved")
-    page.get_by_label("Text part, in your own words").fill("My own words.")
-    page.get_by_role("button", name="Text", exact=True).click()
-    expect(shown(page).locator("pre")).to_contain_text("My own words.")
-    page.get_by_role("button", name="Save", exact=True).first.click()
-    assert Draft.objects.get().text == "My own words."
-    expect(page.get_by_role("button", name="Bold")).to_be_hidden()
 
 
 def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):

@@ -16,53 +16,39 @@ LETTER = (
 
 
 @pytest.fixture
-def inbox(chromium, provider: SandboxServer):
-    """A window in which the one letter of the inbox is shown."""
-    provider.sandbox.reset()
-    Caller(provider.url).send(a_message(HtmlBody=LETTER.format(url=provider.url)))
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(provider.url)
-    yield page
-    context.close()
-    provider.sandbox.reset()
+def inbox(chromium):
+    """Open the inbox of a provider that has accepted one letter."""
+    with SandboxServer(unsubscribe_handling="Postmark") as server:
+        Caller(server.url).send(a_message(HtmlBody=LETTER.format(url=server.url)))
+        with chromium.new_context(base_url=server.url) as context:
+            page = context.new_page()
+            page.goto("/")
+            yield page, server
 
 
-def test_a_link_of_a_letter_opens_an_ordinary_window_of_its_own(inbox):
-    frame = inbox.frame_locator("iframe")
-    with inbox.expect_popup() as opened:
+def test_a_script_of_a_letter_does_not_run_and_its_link_opens_an_ordinary_window(inbox):
+    page, _ = inbox
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading")).to_have_text("Swifts")
+    assert page.frames[1].evaluate("document.compatMode") == "CSS1Compat"
+    with page.expect_popup() as opened:
         frame.get_by_role("link", name="Read it on the web").click()
 
-    page = opened.value
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert page.evaluate("self.origin") == inbox.evaluate("self.origin")
+    expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
+    assert opened.value.evaluate("self.origin") == page.evaluate("self.origin")
     expect(frame.get_by_role("heading")).to_have_text("Swifts")
 
 
-def test_a_script_of_a_letter_does_not_run(inbox):
-    expect(inbox.frame_locator("iframe").get_by_role("heading")).to_have_text("Swifts")
-    assert inbox.frames[1].evaluate("document.compatMode") == "CSS1Compat"
-
-
 def test_what_happens_to_a_letter_is_pressed_on_its_page(inbox):
-    inbox.get_by_role("link", name="Events").click()
-    events = inbox.get_by_role("article")
+    page, server = inbox
+    page.get_by_role("link", name="Events").click()
+    events = page.get_by_role("article")
     expect(events).to_contain_text("Delivered")
-    events.get_by_role("button", name="Hard bounce").click()
+    last = events.get_by_role("list").first.get_by_role("listitem").last
+    for button, said in (("Hard bounce", "Hard bounce"), ("Reactivate", "Reactivated")):
+        events.get_by_role("button", name=button).click()
+        expect(last).to_contain_text(said)
 
-    log = events.get_by_role("list").first
-    expect(log.get_by_role("listitem").last).to_contain_text("Hard bounce")
-    events.get_by_role("button", name="Reactivate").click()
-    expect(log.get_by_role("listitem").last).to_contain_text("Reactivated")
-
-
-def test_a_mailbox_provider_unsubscribes_at_the_press_of_a_button(chromium):
-    with SandboxServer(unsubscribe_handling="Postmark") as server:
-        Caller(server.url).send(a_message())
-        page = chromium.new_page()
-        page.goto(f"{server.url}/?part=events")
-        page.get_by_role("button", name="Post multipart/form-data").click()
-
-        expect(page.get_by_role("article")).to_contain_text("Answered 200: it works.")
-        assert "reader1@example.net" in server.sandbox.suppressions.of("broadcast")
-        page.close()
+    page.get_by_role("button", name="Post multipart/form-data").click()
+    expect(page.get_by_role("article")).to_contain_text("Answered 200: it works.")
+    assert "reader1@example.net" in server.sandbox.suppressions.of("broadcast")

@@ -2,51 +2,89 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from django.core.management.base import OutputWrapper
+from django.db import connections
+from django.test import override_settings
+
+from delivery import until_empty
+from delivery.worker import worker_from_settings
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60
+# What a worker's settings share with its site's.
+SHARED = ("POSTMARK_BASE_URL", "POSTMARK_SERVER_TOKEN", "SITE_URL")
 
 
 @dataclass(frozen=True)
 class WebSite:
-    """A running site: where it is, and the environment that its worker needs too."""
+    """A running site, and workers in threads of this process that belong to it."""
 
     url: str
-    environment: dict[str, str]
+    requests: RequestsInFlight
+    worker_settings: Mapping[str, Any]
 
     def deliver(self) -> None:
-        """Run a worker until nothing more will happen by itself."""
-        subprocess.run(
-            [sys.executable, "manage.py", "deliver", "--until-empty"],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            timeout=PATIENCE_S,
-            stdout=subprocess.DEVNULL,
-        )
+        """Run a worker until nothing more will happen automatically."""
+        with self.worker(is_awaited=True):
+            pass
 
     @contextmanager
-    def worker(self, **settings: str) -> Iterator[None]:
-        """A worker that runs meanwhile, with these settings of its own."""
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "deliver"],
-            cwd=ROOT,
-            env={**self.environment, **settings},
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(timeout=PATIENCE_S)
+    def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
+        """Run a worker meanwhile, with these settings of its own; to its end if it is awaited."""
+        with override_settings(**self.worker_settings, **settings):
+            worker = worker_from_settings(is_awaited=is_awaited)
+
+            def run() -> None:
+                watch = until_empty.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+                until = watch.nothing_more_will_happen if is_awaited else bool
+                try:
+                    worker.run(until=until)
+                finally:
+                    connections.close_all()
+
+            # In a thread, because a worker leaves its id and its connection to its thread.
+            thread = threading.Thread(target=run, name="worker of a test")
+            thread.start()
+            try:
+                yield
+            finally:
+                if not is_awaited:
+                    worker.stop()
+                thread.join(PATIENCE_S)
+                assert not thread.is_alive(), "the worker did not end"
+
+
+class RequestsInFlight:
+    """Counts the requests that a site is answering, as its hooks report them through a pipe."""
+
+    def __init__(self) -> None:
+        self._read, self.write = os.pipe()
+        self._number = 0
+
+    def wait_for_end(self) -> None:
+        """Return once the site has answered every request: it writes no more rows."""
+        while select.select([self._read], [], [], PATIENCE_S if self._number else 0)[0]:
+            reports = os.read(self._read, 65536)
+            self._number += reports.count(b"+") - reports.count(b"-")
+        assert not self._number, "the site is still answering a request"
+
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self._read)
+        os.close(self.write)
 
 
 @contextmanager
@@ -54,12 +92,11 @@ def running_site(
     database_url: str, provider_url: str, settings: Mapping[str, str], *, code: Path = ROOT
 ) -> Iterator[WebSite]:
     """
-    Start the site whose code is in `code`, with these settings beside those of every test, and
-    stop it again.
+    Start the site whose code is in `code` with these settings, and stop it again.
 
-    The socket is bound here and handed over, so there is no port to guess and nothing to wait
-    for: whoever connects early stands in its queue.
+    The socket is bound here and handed over: whoever connects early waits in its queue.
     """
+    requests = RequestsInFlight()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         environment = {
@@ -70,19 +107,22 @@ def running_site(
             "POSTMARK_BASE_URL": provider_url,
             "POSTMARK_SERVER_TOKEN": "sandbox",
             "PUBLISH_HOLD_S": "0",
+            "REQUESTS_IN_FLIGHT": str(requests.write),
             **settings,
         }
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "gunicorn", "newsletter_site.wsgi", "--threads", "8"),
                 *("--bind", f"fd://{listener.fileno()}", "--log-level", "warning"),
+                *("--config", str(ROOT / "tests" / "browser" / "gunicorn_hooks.py")),
             ],
             cwd=code,
             env=environment,
-            pass_fds=[listener.fileno()],
+            pass_fds=[listener.fileno(), requests.write],
         )
         try:
-            yield WebSite(url, environment)
+            yield WebSite(url, requests, {name: environment[name] for name in SHARED})
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE_S)
+            requests.close()

@@ -66,22 +66,13 @@ class Image:
         return [str(part) for part in yaml.safe_load(said)]
 
     def _copy(self) -> None:
-        ignored = [
-            line.rstrip("/")
-            for line in (ROOT / ".dockerignore").read_text().splitlines()
-            if line and not line.startswith("#")
-        ]
-        tracked = subprocess.run(
-            ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split("\0")
+        lines = (ROOT / ".dockerignore").read_text().splitlines()
+        ignored = [line.rstrip("/") for line in lines if line and not line.startswith("#")]
+        git = ("git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard")
+        tracked = subprocess.check_output(git, cwd=ROOT, text=True).split("\0")
         for name in filter(None, tracked):
-            if any(fnmatch.fnmatch(name.split("/")[0], pattern) for pattern in ignored):
-                continue
-            if (ROOT / name).exists():
+            is_ignored = any(fnmatch.fnmatch(name.split("/")[0], pattern) for pattern in ignored)
+            if not is_ignored and (ROOT / name).exists():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, self.root / name)
 
@@ -93,15 +84,8 @@ class Image:
                 self._run(re.sub(r"&& useradd .*?nologin homing", "", line))
 
     def _run(self, line: str) -> None:
-        done = subprocess.run(
-            ["sh", "-ec", line],
-            cwd=self.root,
-            env={**way_to_packages(), **self.environment, "HOME": str(self._folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        environment = {**way_to_packages(), **self.environment, "HOME": str(self._folder)}
+        subprocess.run(["sh", "-ec", line], cwd=self.root, env=environment, check=True)
 
     def start(
         self, *command: str, settings: dict[str, str], **options: Any

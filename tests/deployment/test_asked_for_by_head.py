@@ -22,9 +22,8 @@ def test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning(
             assert (asked.status_code, asked.content) == (read.status_code, b"")
             assert read.status_code == 200
             assert asked.headers.get("Content-Length") == read.headers.get("Content-Length")
-        assert site.head("/archive/").headers["Content-Length"] == str(
-            len(site.get("/archive/").content)
-        )
+            if path == "/archive/":
+                assert asked.headers["Content-Length"] == str(len(read.content))
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert any("was answered 200" in line["event"] for line in lines)
     loud = [line for line in lines if line["level"] not in {"debug", "info"}]
@@ -43,21 +42,13 @@ def test_the_answer_is_closed_and_nothing_of_its_body_is_made() -> None:
         def close(self) -> None:
             ended.append("closed")
 
-    def application(environ: Any, start_response: Any) -> Answer:
-        start_response("200 OK", [("Content-Length", "4")])
-        return Answer()
-
-    told: list[Any] = []
-    answer: Any = no_body_for_head(application)(
-        {"REQUEST_METHOD": "HEAD"}, lambda *said: told.append(said)
-    )
-    assert (list(answer), told) == ([], [("200 OK", [("Content-Length", "4")])])
+    answer: Any = no_body_for_head(lambda *_: Answer())({"REQUEST_METHOD": "HEAD"}, print)
+    assert list(answer) == []
     answer.close()
     assert ended == ["closed"]
 
-
-def test_an_answer_that_nothing_has_to_be_closed_of_is_left_out_too() -> None:
-    answer: Any = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
+    # Nothing has to be closed of this one.
+    answer = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
     assert list(answer) == []
     answer.close()
     read = no_body_for_head(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)

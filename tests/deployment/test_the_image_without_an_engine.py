@@ -6,10 +6,8 @@ The commands are those of Dockerfile and docker-compose.yml, read from them.
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -29,6 +27,14 @@ from tests.faults.waiting_for import eventually
 from tests.stack.parts import free_port
 
 PATIENCE_S = 100
+PUBLISH = """
+export DJANGO_SUPERUSER_PASSWORD='long enough for a test'
+python manage.py createsuperuser --noinput --username=anna --email=anna@example.org
+printf 'email\nada@example.net\nbea@example.net\n' > /tmp/readers.csv
+python manage.py import_subscribers /tmp/readers.csv --confirmed
+printf '<p>Dear {{ name|reader }}</p>' > /tmp/letter.html
+python manage.py publish --title Swifts --html-file /tmp/letter.html
+"""
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +46,13 @@ def image() -> Iterator[Image]:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    """A PostgreSQL of these tests' own, to be reached over TCP as a container reaches one."""
-    with django_db_blocker.unblock():
+def settings_of_a_container(django_db_blocker: Any) -> Iterator[dict[str, str]]:
+    """The variables of `.env`, with an empty database that is reached over TCP."""
+    with django_db_blocker.unblock(), SandboxServer() as provider:
         server = OwnServer()
-        yield server
-        server.remove()
-
-
-@pytest.fixture
-def settings_of_a_container(server: OwnServer) -> Iterator[dict[str, str]]:
-    """The variables of `.env`, with an empty database."""
-    line = CuttingProxy(server.socket)
-    with server.admin() as admin:
-        admin.execute("CREATE DATABASE empty")
-    with SandboxServer() as provider:
+        line = CuttingProxy(server.socket)
+        with server.admin() as admin:
+            admin.execute("CREATE DATABASE empty")
         yield {
             "DATABASE_URL": line.url(server.password, "empty"),
             "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
@@ -65,9 +63,8 @@ def settings_of_a_container(server: OwnServer) -> Iterator[dict[str, str]]:
             "TRUST_PROXY": "on",
             "PUBLISH_HOLD_S": "0",
         }
-    line.close()
-    with server.admin() as admin:
-        admin.execute("DROP DATABASE empty WITH (FORCE)")
+        line.close()
+        server.remove()
 
 
 def service(name: str) -> dict[str, Any]:
@@ -75,12 +72,6 @@ def service(name: str) -> dict[str, Any]:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     found: dict[str, Any] = services[name]
     return found
-
-
-def health_check(name: str) -> list[str]:
-    """The command by which a container is asked whether it is well."""
-    test = service(name)["healthcheck"]["test"]
-    return shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
 
 
 class Containers:
@@ -91,39 +82,35 @@ class Containers:
         self.settings = settings
         self._running: list[subprocess.Popen[str]] = []
 
-    def run(self, *command: str) -> str:
-        """One command, to its end; what it said. It has to go well."""
-        process = self._image.start(
-            *command,
-            settings=self.settings,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        said, _ = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0, f"{command}: {process.returncode}\n{said}"
-        return str(said)
-
-    def goes_well(self, *command: str) -> bool:
-        """Whether a command ends with 0."""
-        process = self._image.start(
-            *command,
-            settings=self.settings,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        return process.wait(PATIENCE_S) == 0
-
-    def begin(self, *command: str) -> subprocess.Popen[str]:
+    def begin(self, *command: str, **options: Any) -> subprocess.Popen[str]:
         """A process that stays."""
-        process = self._image.start(*command, settings=self.settings)
+        process = self._image.start(*command, settings=self.settings, **options)
         self._running.append(process)
         return process
+
+    def tried(self, *command: str) -> tuple[int, str]:
+        """One command, to its end: its exit code and what it said."""
+        process = self.begin(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said = process.communicate(timeout=PATIENCE_S)[0]
+        return process.returncode, said
+
+    def run(self, *command: str) -> str:
+        """One command, to its end; what it said. It has to go well."""
+        code, said = self.tried(*command)
+        assert code == 0, f"{command}: {code}\n{said}"
+        return said
+
+    def come_well(self, name: str, port: int = 8000) -> None:
+        """Wait until a service's own health check goes well."""
+        test = service(name)["healthcheck"]["test"]
+        check = shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
+        command = [part.replace(":8000", f":{port}") for part in check]
+        eventually(lambda: self.tried(*command)[0] == 0, f"the {name} is well")
 
     def end(self) -> None:
         """End whatever stays."""
         for process in self._running:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
+            process.terminate()
         for process in self._running:
             process.wait(PATIENCE_S)
 
@@ -137,53 +124,31 @@ def containers(image: Image, settings_of_a_container: dict[str, str]) -> Iterato
 
 
 @pytest.mark.timeout(400)
-def test_its_root_file_system_is_read_only_and_its_user_has_no_rights(
-    containers: Containers,
-) -> None:
-    said = containers.run(
-        *("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo read-only"),
-    )
-    assert said.splitlines()[:2] == ["10001", "tmp"]
-    assert said.splitlines()[-1] == "read-only"
-
-
-@pytest.mark.timeout(400)
 def test_an_issue_is_published_and_delivered_by_the_commands_of_the_compose_file(
     containers: Containers, image: Image
 ) -> None:
+    # The root file system is read-only, and its user has no rights.
+    said = containers.run("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo no")
+    assert (*said.splitlines()[:2], said.splitlines()[-1]) == ("10001", "tmp", "no")
+
     containers.run(*shlex.split(service("migrate")["command"]))
 
-    port = str(free_port())
-    containers.settings["PORT"] = port
+    port = free_port()
+    containers.settings["PORT"] = str(port)
     containers.begin(*image.command)
-    well = [part.replace(":8000", f":{port}") for part in health_check("web")]
-    eventually(lambda: containers.goes_well(*well), "the site's own health check went well")
+    containers.come_well("web", port)
     page = requests.get(f"http://127.0.0.1:{port}/", headers=FROM_THE_PROXY, timeout=PATIENCE_S)
     assert page.status_code == 200
     assert "/static/homing." in page.text
 
-    containers.run(
-        *("env", "DJANGO_SUPERUSER_PASSWORD=long enough for a test", "python", "manage.py"),
-        *("createsuperuser", "--noinput", "--username=anna", "--email=anna@example.org"),
-    )
-    letter = "printf '<p>Dear {{ name|reader }}</p>' > /tmp/letter.html && "
-    readers = "printf 'email\\nada@example.net\\nbea@example.net\\n' > /tmp/readers.csv && "
-    containers.run("sh", "-ec", readers + "python manage.py import_subscribers /tmp/readers.csv "
-                   "--confirmed")  # fmt: skip
-    containers.run("sh", "-ec", letter + "python manage.py publish --title Swifts "
-                   "--html-file /tmp/letter.html")  # fmt: skip
+    containers.run("sh", "-ec", PUBLISH)
 
-    command = shlex.split(service("worker")["command"])
-    worker = containers.begin(*command)
+    worker = containers.begin(*shlex.split(service("worker")["command"]))
+    containers.come_well("worker")
+    summary = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
     eventually(
-        lambda: containers.goes_well(*health_check("worker")), "the worker's own check went well"
+        lambda: bool(requests.get(summary, timeout=PATIENCE_S).json()["accepted"] == 2),
+        "both readers had their copy",
     )
-    with requests.Session() as control:
-        address = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
-
-        def both_have_theirs() -> bool:
-            return bool(control.get(address, timeout=PATIENCE_S).json()["accepted"] == 2)
-
-        eventually(both_have_theirs, "both readers had their copy")
     assert worker.poll() is None
-    assert containers.goes_well("python", "manage.py", "audit")
+    containers.run("python", "manage.py", "audit")

@@ -8,45 +8,46 @@ from typing import Any
 import pytest
 import requests
 
+from tests.deployment.conftest import Sites
 from tests.deployment.programs import program
-from tests.deployment.served_site import PATIENCE_S, served_site
+from tests.deployment.served_site import PATIENCE_S
 from tests.stack.parts import free_port, proxy, takes_connections, wait_until
+
+pytestmark = pytest.mark.django_db
 
 HOST = "letter.example.org"
 Plainly = Callable[..., requests.Response]
 
 
 @pytest.fixture(scope="module")
-def plainly(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
+def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
     """Ask for something without TLS, as it comes from outside; a redirect is an answer."""
     program("nginx", package="nginx")
     program("openssl", package="openssl")
-    port = free_port()
-    with served_site(database_url) as site:
-        its_port = int(site.url.rpartition(":")[2])
-        folder = tmp_path_factory.mktemp("proxy")
-        nginx = proxy(free_port(), [its_port], folder, plain_port=port)
-        nginx.begin()
+    port, its_port = free_port(), int(sites().url.rpartition(":")[2])
+    folder = tmp_path_factory.mktemp("proxy")
+    nginx = proxy(free_port(), [its_port], folder, plain_port=port)
+    nginx.begin()
 
-        def ask(method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
-            return requests.request(
-                method,
-                f"http://127.0.0.1:{port}{path}",
-                data=body,
-                headers={"Host": HOST, **headers},
-                timeout=PATIENCE_S,
-                allow_redirects=False,
-            )
+    def ask(method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
+        return requests.request(
+            method,
+            f"http://127.0.0.1:{port}{path}",
+            data=body,
+            headers={"Host": HOST, **headers},
+            timeout=PATIENCE_S,
+            allow_redirects=False,
+        )
 
-        try:
-            wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
-            assert nginx.is_running, nginx.last_words()
-            yield ask
-        finally:
-            nginx.end()
+    try:
+        wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
+        assert nginx.is_running, nginx.last_words()
+        assert "[warn]" not in nginx.last_words()
+        yield ask
+    finally:
+        nginx.end()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("size", [2, 30_000_000], ids=["small", "an import"])
 def test_a_call_in_the_clear_is_told_so_and_never_redirected(plainly: Plainly, size: int) -> None:
     answer = plainly(
@@ -61,13 +62,11 @@ def test_a_call_in_the_clear_is_told_so_and_never_redirected(plainly: Plainly, s
     assert "Location" not in answer.headers
 
 
-@pytest.mark.django_db
 def test_unsubscribing_with_one_click_is_not_redirected(plainly: Plainly) -> None:
     answer = plainly("POST", "/unsubscribe/nobody/", {"List-Unsubscribe": "One-Click"})
     assert answer.status_code not in range(300, 400)
 
 
-@pytest.mark.django_db
 def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> None:
     answer = plainly("GET", "/archive/?page=2")
     assert (answer.status_code, answer.headers["Location"]) == (

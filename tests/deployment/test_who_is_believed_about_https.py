@@ -4,34 +4,45 @@ from __future__ import annotations
 
 import pytest
 
-from tests.deployment.served_site import served_site
+from tests.deployment.conftest import Sites
+from tests.deployment.served_site import ServedSite
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 PAGE, CALL = "/archive/", "/api/v1/issues/"
 SAID = ("X-Forwarded-Proto", "X-Forwarded-Protocol", "X-Forwarded-Ssl")
 
 
-def test_without_a_trusted_proxy_nobody_is_believed(database_url: str) -> None:
-    with served_site(database_url, TRUST_PROXY="off") as site:
-        for name in SAID:
-            said = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
-            answer = site.get(PAGE, **said)
-            assert answer.status_code == 301, name
-            assert answer.headers["Location"] == f"https://letter.example.org{PAGE}"
-        refused = site.get(CALL)
+@pytest.fixture(scope="module")
+def trusting(sites: Sites) -> ServedSite:
+    """A site that trusts its proxy."""
+    return sites(TRUST_PROXY="on")
+
+
+@pytest.fixture(scope="module")
+def distrustful(sites: Sites) -> ServedSite:
+    """A site that has no proxy."""
+    return sites(TRUST_PROXY="off")
+
+
+def test_without_a_trusted_proxy_nobody_is_believed(distrustful: ServedSite) -> None:
+    for name in SAID:
+        said = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
+        answer = distrustful.get(PAGE, **said)
+        assert answer.status_code == 301, name
+        assert answer.headers["Location"] == f"https://letter.example.org{PAGE}"
+    refused = distrustful.get(CALL)
     assert (refused.status_code, refused.json()["type"]) == (403, "urn:homing:problem:use-https")
 
 
-def test_a_trusted_proxy_is_believed(database_url: str) -> None:
-    with served_site(database_url, TRUST_PROXY="on") as site:
-        assert site.get(PAGE).status_code == 200
-        assert site.get(PAGE, **{"X-Forwarded-Proto": "http"}).status_code == 301
-        assert site.get(CALL).status_code == 401
+def test_a_trusted_proxy_is_believed(trusting: ServedSite) -> None:
+    assert trusting.get(PAGE).status_code == 200
+    assert trusting.get(PAGE, **{"X-Forwarded-Proto": "http"}).status_code == 301
+    assert trusting.get(CALL).status_code == 401
 
 
-@pytest.mark.parametrize("trusted", ["off", "on"])
-def test_nobody_moves_the_site_to_another_path(database_url: str, trusted: str) -> None:
-    with served_site(database_url, TRUST_PROXY=trusted) as site:
-        answer = site.get("/health/live/", SCRIPT_NAME="/health")
-    assert answer.status_code == 200
+def test_nobody_moves_the_site_to_another_path(
+    trusting: ServedSite, distrustful: ServedSite
+) -> None:
+    for site in (trusting, distrustful):
+        assert site.get("/health/live/", SCRIPT_NAME="/health").status_code == 200

@@ -1,0 +1,16 @@
+"""Hooks of gunicorn that report each request's begin and end to the test that started the site."""
+
+import os
+from typing import Any
+
+_pipe = int(os.environ["REQUESTS_IN_FLIGHT"])
+
+
+def pre_request(_worker: Any, _request: Any) -> None:
+    """Report that a request has come."""
+    os.write(_pipe, b"+")
+
+
+def post_request(_worker: Any, _request: Any, _environ: Any, _response: Any) -> None:
+    """Report that it is answered, or that its browser has gone."""
+    os.write(_pipe, b"-")

@@ -1,0 +1,23 @@
+"""Sites that are started once for a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from delivery.models import Tally
+from tests.deployment.served_site import ServedSite, served_site
+
+Sites = Callable[..., ServedSite]
+
+
+@pytest.fixture(scope="module")
+def sites(database_url: str, django_db_blocker: Any) -> Iterator[Sites]:
+    """Start sites with settings of their own. What they counted goes with them."""
+    with ExitStack() as running:
+        yield lambda **settings: running.enter_context(served_site(database_url, **settings))
+    with django_db_blocker.unblock():
+        Tally.objects.all().delete()
