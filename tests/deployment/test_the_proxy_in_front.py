@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import requests
 
+from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
 from tests.deployment.programs import program
 from tests.deployment.served_site import PATIENCE_S, served_site
-from tests.stack.parts import free_port, proxy, takes_connections, wait_until
 
 HOST = "letter.example.org"
 Plainly = Callable[..., requests.Response]

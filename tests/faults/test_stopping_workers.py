@@ -16,7 +16,7 @@ from delivery.models import Attempt, Batch, Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
-from tests.faults.sigterm_storm import Storm
+from tests.faults.sigterm_storm import blow, workers_to_stop
 from tests.faults.stalling_line import StallingLine
 from tests.faults.waiting_for import eventually, held
 from tests.faults.watched_worker import WatchedWorker
@@ -51,11 +51,8 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(
         if accepted > READERS * len(editions) - READERS / 2:
             editions.append(newsroom.publish())
 
-    storm = Storm(server.url(database), provider, seed=SEED)
-    try:
-        statuses = storm.blow(SIGTERMS, keep_loaded)
-    finally:
-        storm.end()
+    with workers_to_stop(server.url(database), provider) as crew:
+        statuses = blow(crew, provider, SIGTERMS, keep_loaded, seed=SEED)
 
     assert statuses == [0] * SIGTERMS
     assert nothing_held()
