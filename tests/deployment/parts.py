@@ -60,9 +60,11 @@ class Program:
         self._environment = environment
         self.log = folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self.begun = 0
 
     def begin(self) -> None:
         """Start it."""
+        self.begun += 1
         with self.log.open("ab") as said:
             self._process = subprocess.Popen(
                 self._command,

@@ -66,7 +66,9 @@ def run(wish: Wish) -> Finding:
         finding.expect(not leases, f"{leases} leases were left behind")
         finding.expect(not unknown, f"{unknown} batches were left half-way")
         finding.expect(not workers, f"{workers} workers did not say good-bye")
-        finding.expect(at_work > signals / 5, f"only {at_work} of the workers were at work")
+        finding.expect(
+            wish.quick or at_work > signals / 5, f"only {at_work} of the workers were at work"
+        )
         manage(it.url, "deliver", "--until-empty", POSTMARK_BASE_URL=provider.url)
         it.judge(finding, provider.sandbox.summary(), readers * editions, editions)
         finding.figures += [

@@ -103,6 +103,11 @@ class Visitors:
             tally, self._tally = self._tally, Tally()
         return tally
 
+    def answered_kinds(self) -> list[str]:
+        """The kinds of requests that were answered since the last mark."""
+        with self._lock:
+            return list(self._tally.answered)
+
     def connect(self, network: int) -> http.client.HTTPSConnection:
         """A connection from an address of another network of this machine for each number."""
         address = urlsplit(self.site)
