@@ -61,7 +61,7 @@ PROOFS = {
     "drill": Proof("tests.drill.__main__:run", 25, beside_others=True),
     "fuzz": Proof("tests.proofs.programs:fuzz", 30, beside_others=True, has_parts=True),
     "histories": Proof("tests.proofs.programs:histories", 20, beside_others=True, has_parts=True),
-    "model": Proof("tests.proofs.programs:model", 15, beside_others=True),
+    "model": Proof("tests.small_model.__main__:run", 15, beside_others=True),
 }
 
 
