@@ -44,10 +44,10 @@ class Sandbox:
 
 
 @contextmanager
-def a_sandbox() -> Iterator[Sandbox]:
-    """A sandbox for the length of a block."""
+def a_sandbox(*options: str) -> Iterator[Sandbox]:
+    """A sandbox with these options, for the length of a block."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "postmark_sandbox", "--port", "0"],
+        [sys.executable, "-m", "postmark_sandbox", "--port", "0", *options],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

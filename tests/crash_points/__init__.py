@@ -4,9 +4,5 @@ Crash points: every instant at which a worker can be ended so that it matters, e
 A scenario is played once to number its points. Then it is played again for each point, by a child
 process that is killed there with SIGKILL; others take over, and the books and the provider's
 record are compared. In pairs, whoever takes over is killed too. How to read a failure:
-docs/proof/crash-points.md.
-
-`points` numbers and kills, `watched_database` and `watched_calls` tell it what happens, `provider`
-kills between an acceptance and its reply, `scenarios` are what is played, `recovery` what the
-others do, `promises` what is compared, `theatre` puts it on, `player` and `__main__` are programs.
+docs/proof/README.md.
 """

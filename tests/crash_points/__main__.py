@@ -1,105 +1,101 @@
 """
-`python -m tests.crash_points`: the long run, on a database server of its own.
+`python -m tests.crash_points`: kill at every crash point of every scenario, and compare.
 
-As many players as there are processors share the points among them. Ends by itself; the last line
-sums up. Exit code 1 if a promise was broken anywhere.
+As many players as there are processors share the points among them, each with a database of its
+own. Ends by itself; the last line sums up. Exit code 1 if a promise was broken anywhere.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
-import subprocess
 import sys
-import threading
 import time
 from collections import Counter
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 
-import psycopg
-
-from newsletter_site import embedded_postgres
-from tests.crash_points.player import options
-from tests.own_cluster import ROOT, OwnCluster
-
-ENVIRONMENT = {
-    "DEBUG": "off",
-    "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
-    "POSTMARK_SERVER_TOKEN": "sandbox",
-    "SITE_URL": "https://letter.example.org",
-    "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
-}
-PLAYERS_AT_MOST = 8
+from newsletter_site.embedded_postgres import database_url
+from tests.crash_points.player import Player, begun
+from tests.own_cluster import KeptCluster
+from tests.proofs.ground import clean_environment
 
 
 def main() -> int:
-    """Give every player a database and a share, and add up what they say."""
-    chosen = options().parse_args()
+    """Give every player its share, and add up what they say."""
+    chosen = _options().parse_args()
     alone = chosen.list or chosen.point is not None
-    count = 1 if alone else min(os.cpu_count() or 1, PLAYERS_AT_MOST)
+    count = 1 if alone else os.cpu_count() or 1
     began = time.monotonic()
-    cluster = OwnCluster()
+    clean_environment()
+    cluster = KeptCluster()
     cluster.start()
+    os.environ["DATABASE_URL"] = database_url(cluster.data_dir, "postgres")
+    forked = get_context("fork")
     try:
-        urls = _databases(cluster, count)
-        tallies: list[dict[str, int]] = []
-        codes: list[int] = []
-
-        def play(number: int) -> None:
-            share = ["--share", f"{number}/{count}"]
-            with subprocess.Popen(
-                [sys.executable, "-m", "tests.crash_points.player", *sys.argv[1:], *share],
-                cwd=ROOT,
-                env=os.environ | ENVIRONMENT | {"DATABASE_URL": urls[number]},
-                stdout=subprocess.PIPE,
-                text=True,
-            ) as player:
-                assert player.stdout is not None
-                for line in player.stdout:
-                    if line.startswith('{"scenarios"'):
-                        tallies.append(json.loads(line))
-                    else:
-                        print(line, end="", flush=True)
-            codes.append(player.returncode)
-
-        players = [threading.Thread(target=play, args=(number,)) for number in range(count)]
-        for player in players:
+        players = []
+        for number in range(count):
+            ours, theirs = forked.Pipe(duplex=False)
+            player = forked.Process(target=_play, args=(chosen, (number, count), theirs))
             player.start()
-        for player in players:
+            theirs.close()
+            players.append((player, ours))
+        total: Counter[str] = Counter()
+        for player, ours in players:
+            try:
+                total.update(ours.recv())
+            except EOFError:
+                total["failures"] += 1
+                print("A player ended without a result; see above.")
             player.join()
     finally:
         cluster.end()
-    if len(tallies) < count:
-        print(f"{count - len(tallies)} of {count} players ended without a result; see above.")
-    total: Counter[str] = Counter()
-    for tally in tallies:
-        total.update(tally)
-    total["scenarios"] //= max(1, len(tallies))
     print(
-        f"{total['scenarios']} scenarios, {total['points']} points, {total['pairs']} pairs, "
-        f"{total['kills']} kills, {total['failures']} failures, {total['left_out']} left out for "
-        f"want of time; {time.monotonic() - began:.0f} s"
+        f"{total['points']} points, {total['pairs']} pairs, {total['kills']} kills, "
+        f"{total['failures']} failures, {total['left_out']} left out for want of time; "
+        f"{time.monotonic() - began:.0f} s"
     )
-    return 1 if any(codes) or len(tallies) < count else 0
+    return 1 if total["failures"] else 0
 
 
-def _databases(cluster: OwnCluster, count: int) -> list[str]:
-    """The addresses of so many databases with all tables and nothing in them."""
-    urls = [
-        embedded_postgres.database_url(cluster.data_dir, f"crash_points_{number}")
-        for number in range(count)
-    ]
-    server = embedded_postgres.database_url(cluster.data_dir, "postgres")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE crash_points_0")
-        subprocess.run(
-            [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-            cwd=ROOT,
-            env=os.environ | ENVIRONMENT | {"DATABASE_URL": urls[0]},
-            check=True,
-        )
-        for number in range(1, count):
-            connection.execute(f"CREATE DATABASE crash_points_{number} TEMPLATE crash_points_0")
-    return urls
+def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) -> None:
+    """Play a share of the points, in a process of its own."""
+    with begun(own_database=True) as theatre:
+        from tests.crash_points.scenarios import SCENARIOS, named
+
+        player = Player(theatre, share=share, until_s=time.monotonic() + chosen.at_most_s)
+        scenarios = [named(name) for name in chosen.scenario or ()] or SCENARIOS
+        if chosen.list:
+            for scenario in scenarios:
+                for point in player.play(scenario, (None,)).points:
+                    print(f"{point}  (world {point.world})")
+        elif chosen.point is not None:
+            kills = (chosen.point,) if chosen.then is None else (chosen.point, chosen.then)
+            ending = player.play(scenarios[0], kills)
+            print(*(f"killed at {point}" for point in ending.fell_at), ending.world, sep="\n")
+        else:
+            for scenario in scenarios:
+                player.singly(scenario, always_recovers=True)
+            if chosen.pairs:
+                player.in_pairs(scenarios, seed=chosen.seed, every=chosen.every)
+    told.send(player.tally)
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Kill at every crash point, and compare.")
+    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this; repeatable")
+    parser.add_argument("--pairs", action="store_true", help="also crashes in recovery of crashes")
+    parser.add_argument(
+        "--every", action="store_true", help="in pairs: every point, not one for each world"
+    )
+    parser.add_argument("--point", type=int, help="this point alone, and say what is there")
+    parser.add_argument("--then", type=int, help="after --point, this point of the recovery")
+    parser.add_argument("--list", action="store_true", help="list the points of the scenarios")
+    parser.add_argument("--seed", type=int, default=1789, help="the order of the pairs")
+    parser.add_argument(
+        "--at-most-s", type=float, default=3000.0, help="stop after so many seconds, and say so"
+    )
+    return parser
 
 
 if __name__ == "__main__":

@@ -1,19 +1,21 @@
 """
-Plays scenarios up to each of their crash points, in the database that DATABASE_URL names.
+A player: it plays scenarios up to each of their crash points.
 
-`python -m tests.crash_points.player --help`. Everything in that database is deleted. The last line
-is JSON: scenarios, points, pairs, kills, failures.
+`python -m tests.crash_points.player` plays in the database that DATABASE_URL names, in which
+everything is deleted. It reads the names of scenarios, one a line, and answers each with a line of
+JSON: the counts, and what went wrong. So one warm process plays them all.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tests.crash_points.points import Point
@@ -26,89 +28,93 @@ if TYPE_CHECKING:
 SAYS_SOMETHING_EVERY_S = 10.0
 
 
-@dataclass
-class Tally:
-    """What was played."""
+@contextmanager
+def begun(*, own_database: bool) -> Iterator[Theatre]:
+    """
+    A theatre, on a copy of the migrated template or on the database of the environment.
 
-    scenarios: int = 0
-    points: int = 0
-    pairs: int = 0
-    kills: int = 0
-    failures: int = 0
-    left_out: int = 0
+    Settings are read here, once: a process that forks must not have connected before.
+    """
+    provider = Provider()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
+    os.environ["POSTMARK_BASE_URL"] = provider.url
+    import django
+
+    django.setup()
+    from tests.crash_points.theatre import Theatre
+    from tests.database.template import copied_database
+
+    with ExitStack() as stack:
+        stack.callback(provider.end)
+        if own_database:
+            stack.enter_context(copied_database())
+        theatre = Theatre(provider)
+        stack.callback(theatre.end)
+        yield theatre
 
 
 class Player:
     """Goes through the points of scenarios. `share` is (mine, of how many) where others help."""
 
     def __init__(
-        self, theatre: Theatre, *, share: tuple[int, int], seed: int, until_s: float, every: bool
+        self, theatre: Theatre, *, share: tuple[int, int] = (0, 1), until_s: float = float("inf")
     ) -> None:
-        self.tally = Tally()
+        self.tally: Counter[str] = Counter()
+        self.said: list[str] = []
         self._theatre = theatre
         self._share = share
-        self._dice = random.Random(seed)
         self._until_s = until_s
-        self._every = every
         self._last_said = time.monotonic()
 
-    def singly(self, scenario: Scenario) -> None:
-        """Have the scenario cut short at each of its points."""
-        began = time.monotonic()
-        points = self._points(scenario, ())
+    def singly(self, scenario: Scenario, *, always_recovers: bool) -> None:
+        """
+        Have the scenario cut short at each of its points.
+
+        What follows from a world follows from all of its points: unless it `always_recovers`,
+        that is done once for each world, and the other points are compared with that one.
+        """
         worlds: dict[int, str] = {}
-        mine = points[self._share[0] :: self._share[1]]
+        mine = self._points(scenario, ())[self._share[0] :: self._share[1]]
         for number, point in enumerate(mine):
             if self._is_late(len(mine) - number):
-                break
-            ending = self.play(scenario, (point.number,))
-            self.tally.points += 1
-            # What makes it right to take one point of a world for all of them in pairs.
+                return
+            recovers = always_recovers or point.world not in worlds
+            ending = self.play(scenario, (point.number,), recovers=recovers)
+            self.tally["points"] += 1
+            # What makes it right to take one point of a world for all of them.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left two worlds behind"])
-            self._say(
-                f"{scenario.name}: {number + 1} of {len(mine)} points", only_now_and_then=True
-            )
-        self.tally.scenarios += 1
-        self._say(
-            f"{scenario.name}: {len(mine)} of {len(points)} points in "
-            f"{1 + max(point.world for point in points)} worlds, "
-            f"{time.monotonic() - began:.1f} s"
-        )
+        self._say(f"{scenario.name}: {len(mine)} points in {len(worlds)} worlds")
 
-    def in_pairs(self, scenario: Scenario) -> None:
+    def in_pairs(self, scenarios: Sequence[Scenario], *, seed: int, every: bool) -> None:
         """
-        Have it cut short, and its recovery too, at each pair of points.
+        Have scenarios cut short, and their recovery too, at each pair of points, in a seeded order.
 
-        One point of each world stands for all of it, unless every one was asked for.
+        One point of each world stands for all of it, unless `every` one is asked for.
         """
-        began = time.monotonic()
-        firsts = self._chosen(self._points(scenario, ()))
-        mine = firsts[self._share[0] :: self._share[1]]
-        pairs = [
-            (first.number, second.number)
-            for first in mine
-            for second in self._chosen(self._points(scenario, (first.number,)))
+        firsts = [
+            (scenario, first)
+            for scenario in scenarios
+            for first in _chosen(self._points(scenario, ()), every)
         ]
-        self._dice.shuffle(pairs)
-        for number, pair in enumerate(pairs):
-            if self._is_late(len(pairs) - number):
-                break
-            self.play(scenario, pair)
-            self.tally.pairs += 1
-            self._say(
-                f"{scenario.name}: {number + 1} of {len(pairs)} pairs", only_now_and_then=True
-            )
-        self.tally.scenarios += 1
-        self._say(
-            f"{scenario.name}: {len(pairs)} pairs from {len(mine)} of {len(firsts)} first points, "
-            f"{time.monotonic() - began:.1f} s"
-        )
+        random.Random(seed).shuffle(firsts)
+        mine = firsts[self._share[0] :: self._share[1]]
+        for number, (scenario, first) in enumerate(mine):
+            seconds = _chosen(self._points(scenario, (first.number,)), every)
+            for second in seconds:
+                if self._is_late(1):
+                    break
+                self.play(scenario, (first.number, second.number))
+                self.tally["pairs"] += 1
+            if time.monotonic() > self._last_said + SAYS_SOMETHING_EVERY_S:
+                self._say(f"{number + 1} of {len(mine)} first points, {self.tally['pairs']} pairs")
 
-    def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
-        """Once, with these kills; what went wrong is said."""
-        ending = self._theatre.put_on(scenario, kills)
-        self.tally.kills += len(ending.fell_at)
+    def play(
+        self, scenario: Scenario, kills: tuple[int | None, ...], *, recovers: bool = True
+    ) -> Ending:
+        """Play it once, with these kills; what went wrong is said."""
+        ending = self._theatre.put_on(scenario, kills, recovers=recovers)
+        self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:
             self._failed(scenario, ending, ending.breaches)
         return ending
@@ -116,19 +122,14 @@ class Player:
     def _points(self, scenario: Scenario, kills: tuple[int, ...]) -> list[Point]:
         return self.play(scenario, (*kills, None)).points
 
-    def _chosen(self, points: list[Point]) -> list[Point]:
-        if self._every:
-            return points
-        return list({point.world: point for point in reversed(points)}.values())[::-1]
-
     def _is_late(self, left: int) -> bool:
         if time.monotonic() < self._until_s:
             return False
-        self.tally.left_out += left
+        self.tally["left_out"] += left
         return True
 
     def _failed(self, scenario: Scenario, ending: Ending, breaches: list[str]) -> None:
-        self.tally.failures += 1
+        self.tally["failures"] += 1
         numbers = [str(point.number) for point in ending.fell_at]
         options = dict(zip(("--point", "--then"), numbers, strict=False))
         again = " ".join(f"{option} {number}" for option, number in options.items()) or "--list"
@@ -143,80 +144,28 @@ class Player:
             )
         )
 
-    def _say(self, line: str, *, only_now_and_then: bool = False) -> None:
-        now = time.monotonic()
-        if only_now_and_then and now < self._last_said + SAYS_SOMETHING_EVERY_S:
-            return
-        self._last_said = now
-        print(line, flush=True)
+    def _say(self, line: str) -> None:
+        self._last_said = time.monotonic()
+        self.said.append(line)
+        print(line, file=sys.stderr, flush=True)
 
 
-def options() -> argparse.ArgumentParser:
-    """What can be asked for."""
-    parser = argparse.ArgumentParser(description="Kill at every crash point, and compare.")
-    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this; repeatable")
-    parser.add_argument("--pairs", action="store_true", help="crashes in the recovery of crashes")
-    parser.add_argument(
-        "--every", action="store_true", help="in pairs: every point, not one for each world"
-    )
-    parser.add_argument("--point", type=int, help="this point alone, and say what is there")
-    parser.add_argument("--then", type=int, help="after --point, this point of the recovery")
-    parser.add_argument("--list", action="store_true", help="list the points of the scenario")
-    parser.add_argument(
-        "--seed", type=int, default=1789, help="the order in which pairs are played"
-    )
-    parser.add_argument(
-        "--at-most-s", type=float, default=3000.0, help="stop after so many seconds, and say so"
-    )
-    parser.add_argument("--share", default="0/1", help=argparse.SUPPRESS)
-    return parser
+def _chosen(points: list[Point], every: bool) -> list[Point]:
+    if every:
+        return points
+    return list({point.world: point for point in reversed(points)}.values())[::-1]
 
 
-def _play(player: Player, chosen: argparse.Namespace) -> None:
-    from tests.crash_points.scenarios import SCENARIOS, named
+def main() -> None:
+    """Play what is asked for until nobody asks any more."""
+    with begun(own_database=False) as theatre:
+        from tests.crash_points.scenarios import named
 
-    for scenario in [named(name) for name in chosen.scenario or ()] or SCENARIOS:
-        if chosen.list:
-            for point in player.play(scenario, (None,)).points:
-                print(f"{point}  (world {point.world})")
-        elif chosen.point is not None:
-            kills = (chosen.point,) if chosen.then is None else (chosen.point, chosen.then)
-            ending = player.play(scenario, kills)
-            for point in ending.fell_at:
-                print(f"killed at {point}")
-            print(ending.world)
-        elif chosen.pairs:
-            player.in_pairs(scenario)
-        else:
-            player.singly(scenario)
-
-
-def main() -> int:
-    """Play what was asked for; 1 if a promise was broken."""
-    chosen = options().parse_args()
-    mine, of = map(int, chosen.share.split("/"))
-    provider = Provider()
-    # Settings are read once, and a process that forks must not have connected before.
-    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
-    os.environ["POSTMARK_BASE_URL"] = provider.url
-    import django
-
-    django.setup()
-    from tests.crash_points.theatre import opened
-
-    with opened(provider) as theatre:
-        player = Player(
-            theatre,
-            share=(mine, of),
-            seed=chosen.seed,
-            until_s=time.monotonic() + chosen.at_most_s,
-            every=chosen.every,
-        )
-        _play(player, chosen)
-    provider.end()
-    print(json.dumps(asdict(player.tally)))
-    return 1 if player.tally.failures else 0
+        for line in sys.stdin:
+            player = Player(theatre)
+            player.singly(named(line.strip()), always_recovers=False)
+            print(json.dumps({**player.tally, "said": player.said}), flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-"""The only place that numbers crash points, names them, and kills a process at one of them."""
+"""Crash points: numbered, named, and the death of a process at one of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = tuple(
@@ -93,3 +94,29 @@ def _place() -> str:
 
 # The one watch of this process; a forked child has its own.
 watch = Watch()
+
+
+def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
+    """
+    Give every call its points, from here on and for good: before connecting, before each piece of
+    the request, and when the answer is there but not a byte of it has been read.
+
+    `kill_when_answered(pid)` has somebody else kill this process at that last instant, when it can
+    do nothing itself.
+    """
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "http.client.connect":
+            watch.point("before connecting")
+        elif event == "http.client.send":
+            verb = bytes(arguments[1]).split(b" ", 1)[0]
+            if verb == b"POST":
+                watch.point("before the head of a POST")
+                return
+            watch.point(f"before {'a GET' if verb == b'GET' else 'the body of a POST'}")
+            watch.changed()
+            watch.point(
+                "answered, not a byte of it read", kill=lambda: kill_when_answered(os.getpid())
+            )
+
+    sys.addaudithook(hear)

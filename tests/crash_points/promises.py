@@ -13,7 +13,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
 from publishing.models import Issue
-from tests.crash_points.hands import Hands
+from tests.crash_points.hands import LETTER, Hands
 
 Accepted = list[tuple[str, str]]
 
@@ -29,9 +29,11 @@ def always(accepted: Accepted) -> Iterator[str]:
         if copies > 1:
             yield f"the provider accepted {copies} copies of {key}"
     if not editions:
-        left = {model.__name__: model.objects.count() for model in (Issue, Delivery, Batch)}
-        if any(left.values()) or accepted:
-            yield f"nothing was published, yet there are {left} and {len(accepted)} copies"
+        # The migrations bring issues of their own.
+        issues = Issue.objects.filter(title=LETTER.title)
+        left = [rows.count() for rows in (issues, Delivery.objects, Batch.objects)]
+        if any(left) or accepted:
+            yield f"no edition, yet issues, deliveries, batches {left}; {len(accepted)} copies"
 
 
 def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
@@ -74,6 +76,8 @@ def world(accepted: Accepted) -> Any:
         "SELECT result, finished_at IS NULL, accepted FROM attempt ORDER BY started_at",
         "SELECT source FROM evidence ORDER BY recipient_id",
         "SELECT control, probing FROM edition ORDER BY id",
+        "SELECT kind, applied_at IS NULL FROM provider_event ORDER BY 1, 2",
+        "SELECT (SELECT count(*) FROM idempotency), (SELECT count(*) FROM alarm)",
     ):
         with connection.cursor() as cursor:
             cursor.execute(query)

@@ -13,16 +13,13 @@ from tests.crash_points.hands import Hands
 from tests.crash_points.points import watch
 
 Fault = tuple[str, dict[str, Any]]
-
-# Past the first look-up of this theatre's settings; past every look-up, lease and pause.
-UNTIL_ASKED_S = 130.0
-LATER_S = 2000.0
+Step = Callable[[Hands], object]
 
 
 @dataclass(frozen=True)
 class Scenario:
     """
-    A story: what the provider does wrong, and what everybody does.
+    A story: what everybody does, and what the provider does wrong.
 
     The edition has been published before it begins, unless `is_published` is false. In the end
     everyone has one copy, unless `leaves_out` names outcomes with which some may rightly have none.
@@ -30,7 +27,7 @@ class Scenario:
     """
 
     name: str
-    play: Callable[[Hands], None]
+    steps: tuple[Step, ...]
     faults: tuple[Fault, ...] = ()
     readers: int = 5
     is_published: bool = True
@@ -38,204 +35,160 @@ class Scenario:
     leaves_out: frozenset[str] = frozenset()
     settings: tuple[tuple[str, Any], ...] = ()
 
-
-# --- Calls and their ends -------------------------------------------------------------------------
-
-
-def _publishing(hands: Hands) -> None:
-    hands.publish()
+    def play(self, hands: Hands) -> None:
+        """Do all of it."""
+        for step in self.steps:
+            step(hands)
 
 
-def _delivery(hands: Hands) -> None:
-    hands.work()
+# --- Steps of the stories -------------------------------------------------------------------------
+
+work, step = Hands.work, Hands.step
 
 
-def _then_asked(hands: Hands) -> None:
-    hands.work()
-    hands.time_passes(UNTIL_ASKED_S)
-    hands.work()
+def asked(hands: Hands) -> None:
+    """Past the first look-up of this theatre's settings."""
+    hands.time_passes(130.0)
 
 
-def _asked_twice_and_sent_again(hands: Hands) -> None:
-    hands.work()
-    for _ in range(2):
-        hands.time_passes(UNTIL_ASKED_S)
-        hands.work()
-    hands.time_passes(LATER_S)
-    hands.work()
+def later(hands: Hands) -> None:
+    """Past every look-up, lease and pause."""
+    hands.time_passes(2000.0)
 
 
-def _the_search_lags(hands: Hands) -> None:
-    hands.work()
-    hands.time_passes(UNTIL_ASKED_S)
-    hands.work()
+def the_search_catches_up(hands: Hands) -> None:
     hands.tell_the_provider("search_catches_up")
-    hands.time_passes(LATER_S)
-    hands.work()
 
 
-# --- Other workers --------------------------------------------------------------------------------
-
-
-def _lost_before_its_call(hands: Hands) -> None:
-    hands.a_worker_is_lost_before_its_call()
-    hands.time_passes(LATER_S)
-    hands.work()
-
-
-def _lost_in_its_call(hands: Hands) -> None:
-    hands.a_worker_is_lost_in_its_call()
-    hands.time_passes(LATER_S)
-    hands.work()
-
-
-def _wakes_up_late(hands: Hands) -> None:
-    """One that was frozen in its call wakes up while its batch is in another's call."""
-    lost = hands.a_worker_is_lost_in_its_call()
-    hands.time_passes(LATER_S)
-    hands.before_the_next_answer_is_read(lambda: hands.it_wakes_up_with_a_refusal(lost))
-    hands.work()
-
-
-# --- Webhooks -------------------------------------------------------------------------------------
-
-
-def _told_of_it_instead(hands: Hands) -> None:
-    hands.work()
-    hands.the_provider_tells_of_every_copy()
-    hands.work()
-
-
-def _told_of_it_first(hands: Hands) -> None:
+def is_told_first(hands: Hands) -> None:
     hands.before_the_next_answer_is_read(hands.the_provider_tells_of_every_copy)
-    hands.work()
 
 
-# --- A restored backup ----------------------------------------------------------------------------
+def one_wakes_up_in_the_next_call(hands: Hands) -> None:
+    """A worker that was frozen in its call wakes up while its batch is in another's call."""
+    lost = hands.a_worker_is_lost_in_its_call()
+    later(hands)
+    hands.before_the_next_answer_is_read(lambda: hands.it_wakes_up_with_a_refusal(lost))
 
 
-def _restored(hands: Hands) -> None:
-    """A call that the restored record does not know of is found at the provider."""
-    hands.a_backup_is_restored_that_lacks_a_call()
-    hands.work()
+def notice(hands: Hands) -> None:
+    """A worker notices that the database was restored."""
     identity.notice()
-    hands.time_passes(LATER_S)
-    hands.reconcile()
-    hands.work()
 
 
-# --- What people decide ---------------------------------------------------------------------------
-
-
-def _stop_and_resume(hands: Hands) -> None:
-    hands.work()
-    hands.tell_the_provider("set_right")
-    control.resume(hands.the_edition.pk)
-    hands.work()
-
-
-def _pause_and_resume(hands: Hands) -> None:
-    hands.step()
+def pause(hands: Hands) -> None:
     control.pause(hands.the_edition.pk)
+
+
+def sends_nothing(hands: Hands) -> None:
     accepted = hands.tell_the_provider("accepted")
     hands.work()
     assert hands.tell_the_provider("accepted") == accepted, "a paused edition was sent"
+
+
+def set_right(hands: Hands) -> None:
+    hands.tell_the_provider("set_right")
+
+
+def resume(hands: Hands) -> None:
     control.resume(hands.the_edition.pk)
-    hands.work()
 
 
-def _cancel(hands: Hands) -> None:
-    hands.step()
+def cancel(hands: Hands) -> None:
     control.cancel(hands.the_edition.pk)
-    hands.work()
 
 
-def _cancel_in_doubt(hands: Hands) -> None:
-    hands.step()
-    control.cancel(hands.the_edition.pk)
-    hands.time_passes(LATER_S)
-    hands.work()
-
-
-def _call_back(hands: Hands) -> None:
+def call_back(hands: Hands) -> None:
     assert control.call_back(hands.the_edition.pk) == hands.stage.readers
-    hands.work()
 
 
-def _send_now(hands: Hands) -> None:
+def send_now(hands: Hands) -> None:
     control.send_now(hands.the_edition.pk)
-    hands.work()
 
 
-def _somebody_is_missed(hands: Hands) -> None:
+def somebody_is_missed(hands: Hands) -> None:
     """The copy is alone in its batch, and workers were lost with it until it was parked."""
     with watch.looking_away():
         for _ in range(2):
             hands.a_worker_is_lost_before_its_call()
-            hands.time_passes(LATER_S)
+            later(hands)
             hands.watch_over_the_queue()
         assert hands.books().missed == 1
 
 
-def _send_to_missed(hands: Hands) -> None:
-    _somebody_is_missed(hands)
+def send_to_missed(hands: Hands) -> None:
     control.send_to_missed(hands.the_edition.pk, most=settings.DELIVERY_BATCH_SIZE)
-    hands.work()
 
 
-def _close(hands: Hands) -> None:
-    _somebody_is_missed(hands)
+def close(hands: Hands) -> None:
     assert control.close(hands.the_edition.pk)
 
 
-def _ask_again_and_send(hands: Hands) -> None:
+def doubt_is_parked(hands: Hands) -> None:
     with watch.looking_away():
         hands.work()
         for _ in range(2):
-            hands.time_passes(LATER_S)
+            later(hands)
             hands.work()
         assert hands.books().parked == 1
+
+
+def ask_again(hands: Hands) -> None:
     control.ask_again(hands.the_edition.pk, silences=1)
-    hands.time_passes(LATER_S)
-    hands.work()
+
+
+def send_doubtful(hands: Hands) -> None:
     control.send_doubtful(hands.the_edition.pk)
-    hands.work()
 
 
 LOSES_THE_REPLY: Fault = ("accept_then_close", {"calls": 1})
 ACCEPTS_ONE: Fault = ("accept_first_k_then_close", {"k": 1, "calls": 1})
+REFUSES: Fault = ("refuse_429", {"calls": 1})
+LAGS: Fault = ("search_delay", {"seconds": 3600})
+NO_CREDITS: Fault = ("whole_422", {"code": 405, "calls": None})
 WITHDRAWN = frozenset({"withdrawn"})
+RESTORED = Hands.a_backup_is_restored_that_lacks_a_call
 
 SCENARIOS = (
-    Scenario("publishing", _publishing, is_published=False),
-    Scenario("delivery", _delivery),
-    Scenario("reply-lost", _then_asked, faults=(LOSES_THE_REPLY,), readers=3),
-    Scenario("refused-for-now", _then_asked, faults=(("refuse_429", {"calls": 1}),), readers=3),
-    Scenario("accepted-in-part", _asked_twice_and_sent_again, faults=(ACCEPTS_ONE,), readers=3),
+    Scenario("publishing", (Hands.publish,), is_published=False),
+    Scenario("delivery", (work,)),
+    Scenario("reply-lost", (work, asked, work), (LOSES_THE_REPLY,), 3),
+    Scenario("refused-for-now", (work, asked, work), (REFUSES,), 3),
+    Scenario("accepted-in-part", (work, asked, work, asked, work, later, work), (ACCEPTS_ONE,), 3),
     Scenario(
         "search-lags",
-        _the_search_lags,
-        faults=(LOSES_THE_REPLY, ("search_delay", {"seconds": 3600})),
-        readers=3,
+        (work, asked, work, the_search_catches_up, later, work),
+        (LOSES_THE_REPLY, LAGS),
+        3,
     ),
-    Scenario("lost-before-its-call", _lost_before_its_call, readers=3),
-    Scenario("lost-in-its-call", _lost_in_its_call, readers=3),
-    Scenario("wakes-up-late", _wakes_up_late, readers=3),
-    Scenario("webhook-instead-of-the-reply", _told_of_it_instead, (LOSES_THE_REPLY,), readers=2),
-    Scenario("webhook-before-the-reply", _told_of_it_first, readers=2),
-    Scenario("restored-backup", _restored),
-    Scenario("account-fault", _stop_and_resume, (("whole_422", {"code": 405, "calls": None}),)),
-    Scenario("pause-and-resume", _pause_and_resume),
-    Scenario("cancel", _cancel, leaves_out=WITHDRAWN),
-    Scenario("cancel-in-doubt", _cancel_in_doubt, (ACCEPTS_ONE,), 4, leaves_out=WITHDRAWN),
-    Scenario("call-back", _call_back, hold_s=600.0, leaves_out=WITHDRAWN),
-    Scenario("send-now", _send_now, hold_s=600.0, readers=2),
-    Scenario("send-to-missed", _send_to_missed, readers=1),
-    Scenario("close", _close, readers=1, leaves_out=frozenset({"failed"})),
+    Scenario(
+        "lost-before-its-call", (Hands.a_worker_is_lost_before_its_call, later, work), readers=3
+    ),
+    Scenario("lost-in-its-call", (Hands.a_worker_is_lost_in_its_call, later, work), readers=3),
+    Scenario("wakes-up-late", (one_wakes_up_in_the_next_call, work), readers=3),
+    Scenario(
+        "webhook-instead-of-the-reply",
+        (work, Hands.the_provider_tells_of_every_copy, work),
+        (LOSES_THE_REPLY,),
+        2,
+    ),
+    Scenario("webhook-before-the-reply", (is_told_first, work), readers=2),
+    # A call that the restored record does not know of is found at the provider.
+    Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
+    Scenario("account-fault", (work, set_right, resume, work), (NO_CREDITS,)),
+    Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),
+    Scenario("cancel", (step, cancel, work), leaves_out=WITHDRAWN),
+    Scenario(
+        "cancel-in-doubt", (step, cancel, later, work), (ACCEPTS_ONE,), 4, leaves_out=WITHDRAWN
+    ),
+    Scenario("call-back", (call_back, work), hold_s=600.0, leaves_out=WITHDRAWN),
+    Scenario("send-now", (send_now, work), hold_s=600.0, readers=2),
+    Scenario("send-to-missed", (somebody_is_missed, send_to_missed, work), readers=1),
+    Scenario("close", (somebody_is_missed, close), readers=1, leaves_out=frozenset({"failed"})),
     Scenario(
         "ask-again-and-send",
-        _ask_again_and_send,
-        faults=(("bad_gateway_502_html", {"calls": 1}),),
+        (doubt_is_parked, ask_again, later, work, send_doubtful, work),
+        (("bad_gateway_502_html", {"calls": 1}),),
         readers=2,
         settings=(("DELIVERY_UNKNOWN_POLICY", "hold"),),
     ),
@@ -243,9 +196,5 @@ SCENARIOS = (
 
 
 def named(name: str) -> Scenario:
-    """The scenario of this name. Raises `LookupError` with the names there are."""
-    for scenario in SCENARIOS:
-        if scenario.name == name:
-            return scenario
-    known = ", ".join(scenario.name for scenario in SCENARIOS)
-    raise LookupError(f"There is no scenario '{name}'. Known: {known}.")
+    """The scenario of this name."""
+    return {scenario.name: scenario for scenario in SCENARIOS}[name]

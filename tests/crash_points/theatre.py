@@ -1,4 +1,4 @@
-"""The only place that forks, and so has no threads: it puts scenarios on and has them cut short."""
+"""Puts scenarios on and has them cut short. It forks, and so has no threads."""
 
 from __future__ import annotations
 
@@ -6,35 +6,31 @@ import gc
 import os
 import signal
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
-from django.apps import apps
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test import override_settings
 
-from delivery.models import Edition, Newsletter, Pace
+from delivery.models import Edition, Newsletter
 from delivery.queue import identity
 from publishing.models import Issue
-from tests.crash_points import promises, watched_calls
+from tests.crash_points import promises
 from tests.crash_points.hands import Hands, Stage
-from tests.crash_points.points import Point, watch
+from tests.crash_points.points import Point, listen_to_calls, watch
 from tests.crash_points.provider import Provider
 from tests.crash_points.recovery import recover
 from tests.crash_points.scenarios import Scenario
+from tests.database.template import SEEDS
 from tests.delivery.newsroom import Newsroom
 
 # Nothing in a scenario waits, so one that takes so long is stuck.
 LONGEST_ACT_S = 60
 # A session that lives holds this lock: whoever gets it knows that the session has ended.
 ALIVE = 180926
-# Rows that no scenario changes.
-KEPT = (Newsletter,)
-OUR_APPS = ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers", "admin")
 
 Act = Callable[[Hands], None]
 
@@ -57,11 +53,13 @@ class Theatre:
         gc.freeze()
         self._survivor = _Survivor(provider)
 
-    def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+    def put_on(
+        self, scenario: Scenario, kills: tuple[int | None, ...], *, recovers: bool = True
+    ) -> Ending:
         """
         Play `scenario` and have it killed at its point `kills[0]`, then the recovery at its point
-        `kills[1]`, and so on; then recover undisturbed. None stands for “play it to its end and
-        number the points”. Breaches of what must hold after each act are in the ending.
+        `kills[1]`, and so on; then recover undisturbed if it `recovers`. None stands for “play it
+        to its end and number the points”. Breaches of what must hold are in the ending.
         """
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
@@ -71,7 +69,8 @@ class Theatre:
                 ending.breaches.append(f"point {fatal} was not reached")
             found, ending.world = self._survivor.ask("look")
             ending.breaches += found
-        ending.breaches += self._survivor.ask("finish", scenario)
+        if recovers:
+            ending.breaches += self._survivor.ask("finish", scenario)
         return ending
 
     def _play(
@@ -119,7 +118,7 @@ def _perform(
 ) -> None:
     """The child: play, to the end or to the fatal point. Never returns."""
     try:
-        watched_calls.listen(lambda pid: provider.ask("kill_when_answered", pid))
+        listen_to_calls(lambda pid: provider.ask("kill_when_answered", pid))
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
         hands = Hands(stage, provider)
@@ -221,29 +220,9 @@ class _Company:
 
 
 def _empty() -> None:
-    """Every row of ours goes, but what the migrations made is there again."""
-    tables = [
-        model._meta.db_table
-        for model in apps.get_models()
-        if model._meta.app_label in OUR_APPS and model not in KEPT
-    ]
+    """Bring the database back to what the migrations left."""
     with connection.cursor() as cursor:
-        # Past the triggers by which nobody is deleted. It needs a superuser, as the server that the
-        # tests start gives us; an owner could only alter the tables, for each of all the plays.
-        cursor.execute("SET session_replication_role = replica")
-        cursor.execute("; ".join(f'DELETE FROM "{table}"' for table in tables))
-        cursor.execute("RESET session_replication_role")
-    Pace.objects.create(pk=1)
-    # Other tests may have emptied the database: what is not there is made by whoever needs it
-    # first, and a story must not have more statements the first time it is played.
+        cursor.execute(f"SELECT {SEEDS}.clean()")
+    # What is not there is made by whoever needs it first, and a story must not have more
+    # statements the first time it is played.
     Newsletter.objects.the_one()
-
-
-@contextmanager
-def opened(provider: Provider) -> Iterator[Theatre]:
-    """A theatre for a while."""
-    theatre = Theatre(provider)
-    try:
-        yield theatre
-    finally:
-        theatre.end()

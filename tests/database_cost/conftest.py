@@ -1,4 +1,4 @@
-"""What these tests stand on: a database server of their own, whose work is counted."""
+"""What these tests use: a database server of their own, whose work is counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from benchmarks.database_work import NO_CHECKPOINTS
 from benchmarks.provider_process import a_provider
 from tests.delivery.newsroom import Newsroom
-from tests.faults.own_server import OwnServer
+from tests.faults.own_server import FORGETFUL, OwnServer
 
 # As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
 # first change of a page after one writes the whole page into the log.
@@ -21,11 +21,8 @@ SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 def server(django_db_blocker: Any) -> Iterator[OwnServer]:
     """A server for these tests alone."""
     with django_db_blocker.unblock():
-        server = OwnServer()
-        with (server.cluster.data / "postgresql.conf").open("a") as file:
-            file.writelines(f"{name} = {value}\n" for name, value in SERVER.items())
-        with server.admin() as admin:
-            admin.execute("SELECT pg_reload_conf()")
+        lines = (f"{name} = {value}\n" for name, value in SERVER.items())
+        server = OwnServer(FORGETFUL + "".join(lines))
         yield server
         server.remove()
 

@@ -37,6 +37,7 @@ from newsletter_site.wiring import join
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
+from tests.faults.own_server import OwnServer
 
 # Read whole, these would cost more with every issue that ever went out.
 LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
@@ -87,31 +88,39 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
         yield server
 
 
-@pytest.fixture(params=[True, False], ids=["fresh statistics", "statistics of before"])
-def has_fresh_statistics(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+@pytest.fixture(
+    scope="module", params=[True, False], ids=["fresh statistics", "statistics of before"]
+)
+def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a database that has sent 25 issues; no vacuum makes its statistics anew."""
+    with server.fresh_database() as name:
+        with server.as_djangos_own(server.url(name)):
+            run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
+            newsroom = Newsroom()
+            newsroom.confirm(READERS)
+            first = newsroom.publish(title="First")
+            Batch.objects.all().delete()
+            Delivery.objects.all().delete()
+            Edition.objects.filter(pk=first.pk).update(audience=0)
+            run("ANALYZE")
+            first.title, first.audience = "Before", READERS
+            for _ in range(EDITIONS):
+                first.pk, first.issue_id, first.idempotency_key = None, uuid.uuid4(), None
+                first.save(force_insert=True)
+            run(HISTORY)
+            if request.param:
+                run("ANALYZE")
+        yield name
 
 
 @pytest.fixture
-def newsroom_with_a_past(
-    newsroom: Newsroom, has_fresh_statistics: bool, provider: SandboxServer
-) -> Newsroom:
-    """A newsroom that has sent 25 issues, and goes on; the settings of tables are our own."""
-    run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
-    newsroom.confirm(READERS)
-    first = newsroom.publish(title="First")
-    Batch.objects.all().delete()
-    Delivery.objects.all().delete()
-    Edition.objects.filter(pk=first.pk).update(audience=0)
-    run("ANALYZE")
-    first.title, first.audience = "Before", READERS
-    for _ in range(EDITIONS):
-        first.pk, first.issue_id, first.idempotency_key = None, uuid.uuid4(), None
-        first.save(force_insert=True)
-    run(HISTORY)
-    if has_fresh_statistics:
-        run("ANALYZE")
-    return newsroom
+def newsroom(
+    server: OwnServer, past: str, provider: SandboxServer, settings: Any
+) -> Iterator[Newsroom]:
+    """A newsroom with a past of its own."""
+    settings.DELIVERY_BATCH_SIZE = 200
+    with server.fresh_database(past) as name, server.as_djangos_own(server.url(name)):
+        yield Newsroom()
 
 
 class Explained:
@@ -252,9 +261,8 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
 
 
 def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
-    newsroom_with_a_past: Newsroom, provider: SandboxServer
+    newsroom: Newsroom, provider: SandboxServer
 ) -> None:
-    newsroom = newsroom_with_a_past
     join()
     edition = newsroom.publish(title="Now")
     before = rows_read()
@@ -323,29 +331,24 @@ def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
     return rows_read("batch") - before, step
 
 
-@pytest.mark.parametrize("known", ["nothing in line", "all in line"])
-def test_a_call_reads_as_many_batches_however_many_wait(
-    newsroom_with_a_past: Newsroom, known: str
-) -> None:
-    newsroom = newsroom_with_a_past
+def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     few, _ = rows_read_by_a_step(newsroom)
     have_in_line(edition, WAITING, after=1_000)
-    if known == "all in line":
-        run("ANALYZE batch")
-    many, step = rows_read_by_a_step(newsroom)
-    assert many <= few + 5 < 30
-    claim = step.plan_of(CLAIM)
-    assert ways_to_batches(claim) == {"batch_in_line", "batch_pkey"}
-    assert "Sort" not in kinds(claim)
-    assert finds_by_key(step.plan_of(START))
-    assert finds_by_key(step.plan_of(SETTLE))
+    for statistics in ("of before they waited", "fresh"):
+        if statistics == "fresh":
+            run("ANALYZE batch")
+        many, step = rows_read_by_a_step(newsroom)
+        assert many <= few + 5 < 30
+        claim = step.plan_of(CLAIM)
+        assert ways_to_batches(claim) == {"batch_in_line", "batch_pkey"}
+        assert "Sort" not in kinds(claim)
+        assert finds_by_key(step.plan_of(START))
+        assert finds_by_key(step.plan_of(SETTLE))
 
 
-def test_the_line_is_entered_where_it_is_served_by_its_first_entry(
-    newsroom_with_a_past: Newsroom,
-) -> None:
-    edition = newsroom_with_a_past.publish(title="Now")
+def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(title="Now")
     with explained() as asked:
         next_due_at()
     ((_, due),) = asked.plans
@@ -361,10 +364,7 @@ def test_the_line_is_entered_where_it_is_served_by_its_first_entry(
     assert rows_read("batch") - before <= 5
 
 
-def test_what_looks_through_what_is_not_over_reads_nothing_that_is(
-    newsroom_with_a_past: Newsroom,
-) -> None:
-    newsroom = newsroom_with_a_past
+def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     looks: list[Callable[[], Any]] = [
         now_standing,
@@ -393,10 +393,7 @@ def now_standing() -> Standing:
         return standing(cursor)
 
 
-def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(
-    newsroom_with_a_past: Newsroom,
-) -> None:
-    newsroom = newsroom_with_a_past
+def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: Newsroom) -> None:
     join()
     edition = newsroom.publish(title="Now")
     assert newsroom.step()
@@ -418,9 +415,7 @@ def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(
         assert rows_read() - before <= len(acceptances) * 15 + 60
 
 
-def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(
-    newsroom_with_a_past: Newsroom,
-) -> None:
+def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: Newsroom) -> None:
     old = Edition.objects.filter(title="Before").order_by("pk")[0]
     Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [

@@ -20,11 +20,11 @@ import yaml
 
 from postmark_sandbox.server import SandboxServer
 from tests.deployment.image import ROOT, Image
+from tests.deployment.parts import free_port
 from tests.deployment.served_site import FROM_THE_PROXY
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import eventually
-from tests.stack.parts import free_port
 
 PATIENCE_S = 100
 PUBLISH = """

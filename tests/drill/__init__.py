@@ -1,1 +1,1 @@
-"""Every alert made to fire once by the fault it is about, and the runbook's lines typed."""
+"""Every alert made to fire by the fault it is about, and ended by the lines of the runbook."""

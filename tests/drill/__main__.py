@@ -1,80 +1,63 @@
 """
-`python -m tests.drill [ALERT …]`: every alert made to fire by the fault it is about.
+`python -m tests.drill [ALERT …]`: the drill of these alerts; `make proofs PROOFS=drill` of all.
 
 For each: the fault is caused, a real Prometheus is waited for until it says that the alert fires,
-what the runbook says is typed, and the end of the alert is waited for. What came of it is printed;
-only a run of all of them writes docs/proof/drill.md, so that the page is of one run. Exit code 1
-if anything fell short. Ends by itself.
+what the runbook says is typed, and the end of the alert is waited for.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
 import sys
-import tempfile
 import time
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
-from tests.soak.ground import clean_environment
+from tests.drill.faults import DRILLS
+from tests.drill.stage import ALERTS, FACTOR, stage
+from tests.faults.own_server import FORGETFUL
+from tests.proofs.ground import clean_environment, ground, set_up
+from tests.proofs.proof import Finding, Wish, say
+
+QUICK = ("HomingDown", "HomingEventsWait")
 
 
-def main() -> int:
-    """Run what was named, or all of it."""
-    clean_environment()
-    # So that what was started is ended, also where the drill itself is.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    data_dir = os.environ["HOMING_DATA_DIR"] = tempfile.mkdtemp(prefix="homing-drill-data-")
-    # Every process has one of its own named to it, and this one asks none that settings name.
-    os.environ["DATABASE_URL"] = "postgres://127.0.0.1:9/none"
-    import django
-
-    django.setup()
-    from tests.drill.faults import DRILLS
-    from tests.drill.report import Outcome, write
-    from tests.drill.stage import stage
-
-    wanted = sys.argv[1:] or list(DRILLS)
-    if unknown := sorted(set(wanted) - set(DRILLS)):
-        print(f"There is no drill of {', '.join(unknown)}; there are {', '.join(DRILLS)}.")
-        shutil.rmtree(data_dir, ignore_errors=True)
-        return 2
-    started = time.monotonic()
-    outcomes: list[Outcome] = []
-    with stage() as it:
+def run(wish: Wish, names: Sequence[str] = ()) -> Finding:
+    """Carry out the drill of each alert; each goes on if another one fell short."""
+    wanted = names or (QUICK if wish.quick else ALERTS)
+    finding = Finding(f"alerts made to fire by their fault, with every time divided by {FACTOR}")
+    finding.expect(set(DRILLS) == set(ALERTS), f"no drill: {set(ALERTS) ^ set(DRILLS)}")
+    slowest_s = 0.0
+    good = 0
+    with ground(FORGETFUL) as server, stage(server) as it:
         for name in wanted:
-            print(f"{name} …", end=" ", flush=True)
-            it.typed = []
-            outcome = Outcome(name, DRILLS[name].__doc__ or "")
-            outcomes.append(outcome)
+            say(f"{name}: {DRILLS[name].__doc__}")
             drill = DRILLS[name](it)
             began = time.monotonic()
             try:
                 next(drill)
                 it.until(lambda name=name: name in it.firing(), f"{name} fires")
-                outcome.fired_after_s = time.monotonic() - began
-                values = next(drill)
-                it.type(name, **values)
-                outcome.over_after_s = it.until(
+                fired_after_s = time.monotonic() - began
+                slowest_s = max(slowest_s, fired_after_s)
+                it.type(name, **next(drill))
+                over_after_s = it.until(
                     lambda name=name: name not in it.firing(), f"{name} is over"
                 )
                 next(drill, None)
+                good += 1
+                say(f"  fired after {fired_after_s:.0f} s, over after {over_after_s:.0f} s")
             except Exception as trouble:  # noqa: BLE001 -- the others go on
-                outcome.trouble = f"{type(trouble).__name__}: {trouble}"
+                finding.short.append(f"{name}: {type(trouble).__name__}: {trouble}")
                 it.sandbox.sandbox.faults.clear()
                 drill.close()
-            outcome.typed = list(it.typed)
-            print(outcome.words, flush=True)
-            for typed in outcome.typed:
-                print(f"    {typed.line} → {typed.ended}", flush=True)
-    if wanted == list(DRILLS):
-        write(outcomes, datetime.now(UTC), time.monotonic() - started)
-    shutil.rmtree(data_dir, ignore_errors=True)
-    good = sum(outcome.is_good for outcome in outcomes)
-    print(f"{good} of {len(outcomes)} alerts fired by their fault and ended by the runbook.")
-    return 0 if good == len(outcomes) else 1
+    finding.figures += [
+        f"{good} of {len(wanted)} fired and were ended by the runbook",
+        f"the slowest fired after {slowest_s:.0f} s",
+    ]
+    return finding
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    clean_environment()
+    set_up()
+    found = run(Wish(seed=0), sys.argv[1:])
+    print("; ".join(found.figures), *found.short, sep="\n")
+    sys.exit(0 if found.passed else 1)

@@ -1,13 +1,14 @@
 """
-For each alert: the fault it is about, and what is mended before or after the runbook's lines.
+For each alert: the fault it is about, and what is repaired before or after the runbook's lines.
 
-A drill is a generator: it causes its fault, yields (the alert is waited for), mends what no line of
-ours mends, and yields what stands for the runbook's capitals; then the lines are typed and the end
-of the alert is waited for. What follows clears up.
+A drill is a generator: it causes its fault, yields (the alert is waited for), repairs what no line
+of ours repairs, and yields the values of the runbook's capitals; then the lines are typed and the
+end of the alert is waited for. What follows clears up.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,14 +19,21 @@ from contextlib import contextmanager
 import psycopg
 import requests
 
-from tests.drill.runbook import ROOT
 from tests.drill.stage import TOKEN, Stage
+from tests.own_cluster import ROOT
 
 Values = dict[str, str]
 Drill = Callable[[Stage], Iterator[Values]]
-FAR_AWAY = "http://127.0.0.1:9"
+DRILLS: dict[str, Drill] = {}
 
 
+def drill(cause: Drill) -> Drill:
+    """Register the drill of the alert that its name says: `no_worker` is HomingNoWorker's."""
+    DRILLS["Homing" + cause.__name__.title().replace("_", "")] = cause
+    return cause
+
+
+@drill
 def no_worker(stage: Stage) -> Iterator[Values]:
     """A letter is published and no worker was ever started."""
     stage.publish("No worker")
@@ -33,7 +41,8 @@ def no_worker(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
-def site_down(stage: Stage) -> Iterator[Values]:
+@drill
+def down(stage: Stage) -> Iterator[Values]:
     """The site is stopped."""
     stage.stop_site()
     yield {}
@@ -41,6 +50,7 @@ def site_down(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def not_ready(stage: Stage) -> Iterator[Values]:
     """PostgreSQL is stopped."""
     stage.server.stop("fast")
@@ -49,6 +59,7 @@ def not_ready(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def not_measured(stage: Stage) -> Iterator[Values]:
     """Prometheus has another token."""
     stage.token_file.write_text("another")
@@ -63,10 +74,11 @@ def _frozen(stage: Stage, title: str) -> str:
         stage.start_worker()
         stage.until(lambda: bool(stage.sql("SELECT 1 FROM worker")), "a worker is there")
     for worker in stage.workers:
-        worker.send_signal(signal.SIGSTOP)
+        worker.tell(signal.SIGSTOP)
     return stage.publish(title)
 
 
+@drill
 def nothing_goes_out(stage: Stage) -> Iterator[Values]:
     """The workers are frozen (SIGSTOP) while a letter is due."""
     issue = _frozen(stage, "Nothing goes out")
@@ -76,6 +88,7 @@ def nothing_goes_out(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def mail_is_late(stage: Stage) -> Iterator[Values]:
     """The workers are frozen for longer."""
     issue = _frozen(stage, "Late")
@@ -85,6 +98,7 @@ def mail_is_late(stage: Stage) -> Iterator[Values]:
     stage.start_worker()
 
 
+@drill
 def doubt_is_old(stage: Stage) -> Iterator[Values]:
     """The answer to a call is lost, and the provider's search is down."""
     _a_worker(stage)
@@ -96,7 +110,8 @@ def doubt_is_old(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
-def needs_attention(stage: Stage) -> Iterator[Values]:
+@drill
+def edition_needs_attention(stage: Stage) -> Iterator[Values]:
     """The provider does not know the token."""
     _a_worker(stage)
     stage.sandbox.sandbox.set_fault("unauthorized_401", calls=None)
@@ -106,19 +121,19 @@ def needs_attention(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def accepted_twice(stage: Stage) -> Iterator[Values]:
     """A webhook tells of a second message for a copy that was sent."""
     _a_worker(stage)
     issue = stage.publish("Twice")
     _all_sent(stage, issue)
-    recipient = stage.sql("SELECT recipient_id FROM delivery WHERE issue_id = %s LIMIT 1", issue)[
-        0
-    ][0]
+    recipient, _ = _sent(stage, issue)[0]
     stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
     yield {}
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def mark_without_evidence(stage: Stage) -> Iterator[Values]:
     """Another hand than ours marks a copy as sent that waits."""
     stage.stop_workers()
@@ -134,6 +149,7 @@ def mark_without_evidence(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def surge(stage: Stage) -> Iterator[Values]:
     """Webhooks tell of hard bounces while a letter goes out slowly, and most of it waits."""
     stage.stop_workers()
@@ -147,6 +163,7 @@ def surge(stage: Stage) -> Iterator[Values]:
     stage.stop_workers()
 
 
+@drill
 def calls_fail(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance."""
     _a_worker(stage)
@@ -157,6 +174,7 @@ def calls_fail(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def no_call_is_answered(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance, and the list is short: one batch."""
     stage.stop_workers()
@@ -168,7 +186,8 @@ def no_call_is_answered(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
-def slows_us(stage: Stage) -> Iterator[Values]:
+@drill
+def provider_slows_us(stage: Stage) -> Iterator[Values]:
     """The provider refuses every call as too fast."""
     stage.stop_workers()
     _a_worker(stage)
@@ -179,7 +198,8 @@ def slows_us(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
-def replaced(stage: Stage) -> Iterator[Values]:
+@drill
+def database_replaced(stage: Stage) -> Iterator[Values]:
     """A dump is restored into a new database; it knows nothing of a letter that went out since."""
     stage.stop_workers()
     issue = stage.publish("Restored")
@@ -200,32 +220,31 @@ def replaced(stage: Stage) -> Iterator[Values]:
         raise RuntimeError(f"the provider accepted copies twice: {', '.join(sorted(twice)[:3])}")
 
 
+@drill
 def migrations_pending(stage: Stage) -> Iterator[Values]:
     """The last migrations of an app are taken back."""
-    done = stage.manage("migrate", "idempotency", "zero")
-    if done.returncode:
-        raise RuntimeError(done.stderr[-500:])
+    stage.manage("migrate", "idempotency", "zero")
     yield {}
     yield {}
 
 
+@drill
 def webhooks_stopped(stage: Stage) -> Iterator[Values]:
     """More than a hundred letters go out, and no webhook comes."""
     _a_worker(stage)
     stage.sql("UPDATE provider_event SET received_at = received_at - interval '1 day'")
-    readers = stage.folder / "more.csv"
-    readers.write_text("email\n" + "".join(f"more{n}@example.org\n" for n in range(150)))
-    stage.manage("import_subscribers", str(readers), "--confirmed")
+    stage.bring(150, "more{}@example.org")
     stage.publish("To many")
     yield {}
     stage.tell({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
     yield {}
 
 
+@drill
 def asking_fails(stage: Stage) -> Iterator[Values]:
     """A worker cannot reach the provider; the pauses between its tries are cut short by hand."""
     stage.stop_workers()
-    stage.start_worker(POSTMARK_BASE_URL=FAR_AWAY)
+    stage.start_worker(POSTMARK_BASE_URL="http://127.0.0.1:9")
     for _ in range(4):
         before = _failures(stage)
         stage.sql("UPDATE errand SET due_at = now()")
@@ -237,9 +256,10 @@ def asking_fails(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
     """A session keeps a table from being pruned; the hours between the tries are cut short."""
-    with psycopg.connect(stage.server.url(stage.database)) as holding:
+    with psycopg.connect(stage.database_url) as holding:
         holding.execute("LOCK TABLE outside_look")
         for _ in range(3):
             _prune_by_a_worker(stage)
@@ -261,9 +281,10 @@ def _prune_by_a_worker(stage: Stage) -> None:
     )
 
 
+@drill
 def old_snapshot(stage: Stage) -> Iterator[Values]:
     """A session is forgotten in the middle of a transaction."""
-    with psycopg.connect(stage.server.url(stage.database)) as forgotten:
+    with psycopg.connect(stage.database_url) as forgotten:
         forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         forgotten.execute("SELECT count(*) FROM batch")
         yield {}
@@ -272,19 +293,18 @@ def old_snapshot(stage: Stage) -> Iterator[Values]:
         forgotten.close()
 
 
+@drill
 def leases_recovered(stage: Stage) -> Iterator[Values]:
     """A worker with eight calls in the air is killed (SIGKILL)."""
     stage.stop_workers()
     stage.sandbox.sandbox.set_fault("hold", calls=None)
-    worker = stage.start_worker(DELIVERY_CONCURRENCY="8")
+    stage.start_worker(DELIVERY_CONCURRENCY="8")
     issue = stage.publish("Lost")
     stage.until(
         lambda: stage.sql("SELECT count(*) FROM batch WHERE state = 'sending'")[0][0] >= 8,
         "eight calls are in the air",
     )
-    worker.kill()
-    worker.wait(30)
-    stage.workers.clear()
+    stage.stop_workers(signal.SIGKILL)
     stage.sandbox.sandbox.faults.clear()
     stage.sandbox.sandbox.gate.release()
     stage.start_worker()
@@ -292,6 +312,7 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
     yield {"ISSUE": issue, "N": "1"}
 
 
+@drill
 def events_wait(stage: Stage) -> Iterator[Values]:
     """A webhook's event cannot be applied as it comes, and no worker is there to try again."""
     stage.stop_workers()
@@ -301,6 +322,7 @@ def events_wait(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def events_set_aside(stage: Stage) -> Iterator[Values]:
     """A table is away while an event is applied, until that has failed often enough."""
     _a_worker(stage)
@@ -310,6 +332,7 @@ def events_set_aside(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def import_stuck(stage: Stage) -> Iterator[Values]:
     """An import is killed (SIGKILL) in the middle, and no worker runs."""
     stage.stop_workers()
@@ -318,7 +341,7 @@ def import_stuck(stage: Stage) -> Iterator[Values]:
     process = subprocess.Popen(
         [sys.executable, "manage.py", "import_subscribers", str(readers)],
         cwd=ROOT,
-        env=stage.environment(),
+        env=os.environ | stage.environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -332,6 +355,7 @@ def import_stuck(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
+@drill
 def pages_fail(stage: Stage) -> Iterator[Values]:
     """A table that pages read is away, as after a version that should not have come."""
     with _away(stage, "newsletter"):
@@ -343,7 +367,7 @@ def pages_fail(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
-# --- Words of theirs ------------------------------------------------------------------------------
+# --- What they share ------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -418,32 +442,3 @@ def _event(issue: str, recipient: int, message: str, *, bounced: bool = False) -
     else:
         said["Recipient"] = who
     return said
-
-
-DRILLS: dict[str, Drill] = {
-    "HomingNoWorker": no_worker,
-    "HomingDown": site_down,
-    "HomingNotReady": not_ready,
-    "HomingNotMeasured": not_measured,
-    "HomingNothingGoesOut": nothing_goes_out,
-    "HomingMailIsLate": mail_is_late,
-    "HomingDoubtIsOld": doubt_is_old,
-    "HomingEditionNeedsAttention": needs_attention,
-    "HomingCallsFail": calls_fail,
-    "HomingNoCallIsAnswered": no_call_is_answered,
-    "HomingProviderSlowsUs": slows_us,
-    "HomingLeasesRecovered": leases_recovered,
-    "HomingNothingIsPruned": nothing_is_pruned,
-    "HomingOldSnapshot": old_snapshot,
-    "HomingAskingFails": asking_fails,
-    "HomingEventsWait": events_wait,
-    "HomingEventsSetAside": events_set_aside,
-    "HomingSurge": surge,
-    "HomingAcceptedTwice": accepted_twice,
-    "HomingMarkWithoutEvidence": mark_without_evidence,
-    "HomingDatabaseReplaced": replaced,
-    "HomingWebhooksStopped": webhooks_stopped,
-    "HomingImportStuck": import_stuck,
-    "HomingPagesFail": pages_fail,
-    "HomingMigrationsPending": migrations_pending,
-}

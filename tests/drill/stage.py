@@ -1,35 +1,33 @@
 """
-The stage of a drill: a PostgreSQL cluster, a sandbox, the site under gunicorn, workers, and a real
+The stage of a drill: a PostgreSQL server, a sandbox, the site under gunicorn, workers, and a real
 Prometheus with the real rules, all on loopback and gone at the end.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import requests
 import yaml
-from psycopg import sql
 
 from postmark_sandbox.server import SandboxServer
-from tests.drill.runbook import ROOT, typed_in
+from tests.deployment.parts import Program, free_port, web_server, worker
 from tests.faults.own_server import OwnServer
+from tests.own_cluster import ROOT
+from tests.proofs.ground import manage
+from tests.proofs.proof import say
 
 # Every time in the rules is divided by this: `for`, ranges, and ages that are compared with.
 FACTOR = 60
@@ -38,11 +36,14 @@ LOOK_EVERY_S = 0.2
 PATIENCE_S = 120
 TOKEN = "the token of a drill"
 WEBHOOK = ("postmark", "long and random")
+PROMETHEUS = ROOT / "deploy" / "prometheus"
+RULES: dict[str, Any] = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())
+ALERTS = [rule["alert"] for rule in RULES["groups"][0]["rules"]]
 
-# What the processes of a drill are started with beside the defaults, and why: the page lists it.
-# A call's deadline and the lease are longer than a sixtieth, for a machine that is busy; the
-# pauses between tries and look-ups are a sixtieth. The list is of twenty readers, so batches are of
-# two and a surge begins with two. Faults last longer than ten tries take.
+# What processes are started with beside the defaults. A call's deadline and the lease are longer
+# than a sixtieth, for a machine that is busy; the pauses between tries and look-ups are a sixtieth.
+# The list is of twenty readers: batches are of two, and two bounces are a surge. Faults last longer
+# than ten tries take.
 SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -52,7 +53,10 @@ SETTINGS = {
     "DELIVERY_BATCH_SIZE": "2",
     "DELIVERY_MAX_ATTEMPTS": "1000",
     "DELIVERY_SURGE_BOUNCES_LEAST": "2",
-    "PUBLISH_HOLD_S": "0",
+    "POSTMARK_WEBHOOK_USER": WEBHOOK[0],
+    "POSTMARK_WEBHOOK_PASSWORD": WEBHOOK[1],
+    "METRICS_TOKEN": TOKEN,
+    "TRUST_PROXY": "on",
 }
 
 
@@ -60,41 +64,35 @@ class NotInTimeError(Exception):
     """Something that was waited for did not come."""
 
 
-def shortened(rules: dict[str, Any]) -> dict[str, Any]:
+def shortened(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rules with every time divided by FACTOR; nothing else of them is changed."""
 
-    def a_range(match: re.Match[str]) -> str:
-        return f"[{_seconds(match[1])}]"
+    def seconds(span: str) -> str:
+        number, unit = int(span[:-1]), {"s": 1, "m": 60, "h": 3600}[span[-1]]
+        return f"{number * unit * 1000 // FACTOR}ms"
 
-    for rule in rules["groups"][0]["rules"]:
-        rule["for"] = _seconds(rule["for"])
-        expression = re.sub(r"\[(\w+)\]", a_range, rule["expr"])
-        rule["expr"] = re.sub(
-            r"(_seconds\)) > (\d+)",
-            lambda match: f"{match[1]} > {int(match[2]) / FACTOR:g}",
-            expression,
+    def expression(text: str) -> str:
+        text = re.sub(r"\[(\w+)\]", lambda match: f"[{seconds(match[1])}]", text)
+        return re.sub(
+            r"(_seconds\)) > (\d+)", lambda match: f"{match[1]} > {int(match[2]) / FACTOR:g}", text
         )
-    return rules
+
+    return [
+        rule | {"for": seconds(rule["for"]), "expr": expression(rule["expr"])} for rule in rules
+    ]
 
 
-def _seconds(span: str) -> str:
-    number, unit = re.fullmatch(r"(\d+)([smh])", span).groups()  # type: ignore[union-attr]
-    seconds = int(number) * {"s": 1, "m": 60, "h": 3600}[unit]
-    return f"{seconds * 1000 // FACTOR}ms"
-
-
-def free_port() -> int:
-    """A port that nobody has at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-@dataclass
-class Typed:
-    """A line of the runbook that was typed, and how it ended."""
-
-    line: str
-    ended: str
+def typed_in(alert: str) -> list[tuple[str, str]]:
+    """What docs/runbook.md says to type for an alert: the language, and a line or a statement."""
+    page = (ROOT / "docs" / "runbook.md").read_text()
+    section = page.split(f"\n## {alert}\n", 1)[1].split("\n## ", 1)[0]
+    blocks = re.findall(r"^```(sh|sql)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    return [
+        (language, " ".join(line.split()))
+        for language, block in blocks
+        for line in ([block] if language == "sql" else block.splitlines())
+        if line.strip()
+    ]
 
 
 @dataclass
@@ -105,35 +103,28 @@ class Stage:
     database: str
     sandbox: SandboxServer
     folder: Path
-    site_port: int = field(default_factory=free_port)
+    port: int = field(default_factory=free_port)
     prometheus_port: int = field(default_factory=free_port)
-    site: subprocess.Popen[bytes] | None = None
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    typed: list[Typed] = field(default_factory=list)
+    site: Program | None = None
+    workers: list[Program] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
 
     # --- Its parts ------------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
         """Where the site is."""
-        return f"http://127.0.0.1:{self.site_port}"
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def database_url(self) -> str:
+        """Where its database is."""
+        return self.server.url(self.database)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What every process of ours is started with."""
-        return (
-            os.environ
-            | SETTINGS
-            | {
-                "DATABASE_URL": self.server.url(self.database),
-                "POSTMARK_BASE_URL": self.sandbox.url,
-                "POSTMARK_SERVER_TOKEN": "sandbox",
-                "POSTMARK_WEBHOOK_USER": WEBHOOK[0],
-                "POSTMARK_WEBHOOK_PASSWORD": WEBHOOK[1],
-                "METRICS_TOKEN": TOKEN,
-                "TRUST_PROXY": "on",
-            }
-            | more
-        )
+        """What every process is started with."""
+        own = {"DATABASE_URL": self.database_url, "POSTMARK_BASE_URL": self.sandbox.url}
+        return SETTINGS | own | more
 
     def dump(self) -> None:
         """As docs/restore.md has it."""
@@ -141,202 +132,155 @@ class Stage:
 
     def restore_into_a_new_database(self) -> None:
         """As docs/restore.md has it; from now on everything that is started works on that one."""
-        self.database = f"restored_{time.monotonic_ns()}"
+        self.database = f"restored_{next(self.numbers)}"
         with self.server.admin() as admin:
-            admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self.database)))
+            admin.execute(f"CREATE DATABASE {self.database}")
         self._at_the_server(
             "pg_restore", "--exit-on-error", "--no-owner", str(self.folder / "dump")
         )
 
     def _at_the_server(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [
-                str(self.server.cluster.binaries / program),
-                f"--dbname={self.server.url(self.database)}",
-                *arguments,
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise NotInTimeError(f"{program} failed: {done.stderr[-500:]}")
+        path = str(self.server.cluster.binaries / program)
+        subprocess.run([path, f"--dbname={self.database_url}", *arguments], check=True)
 
-    def start_site(self, **more: str) -> None:
+    def start_site(self) -> None:
         """As deploy/gunicorn.conf.py has it, and wait until it answers."""
-        self.site = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
-                *("--bind", f"127.0.0.1:{self.site_port}", "--workers", "1"),
-            ],
-            cwd=ROOT,
-            env=self.environment(**more),
-            stdout=self._log("site"),
-            stderr=subprocess.STDOUT,
-        )
-        self.until(lambda: self._answers("/health/live/"), "the site answers")
+        self.site = web_server("site", self.port, self.folder, **self.environment())
+        self.site.begin()
+        self.until(self._is_alive, "the site answers")
+
+    def _is_alive(self) -> bool:
+        with suppress(requests.RequestException):
+            return requests.get(f"{self.url}/health/live/", timeout=5).status_code == 200
+        return False
 
     def stop_site(self) -> None:
         """SIGTERM, and wait."""
         if self.site is not None:
-            self.site.terminate()
-            self.site.wait(60)
+            self.site.end()
 
-    def _answers(self, path: str) -> bool:
-        try:
-            return requests.get(self.url + path, timeout=5).status_code == 200
-        except requests.RequestException:
-            return False
-
-    def start_worker(self, **more: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, **more: str) -> Program:
         """One more `./homing deliver`."""
-        worker = subprocess.Popen(
-            [sys.executable, "manage.py", "deliver"],
-            cwd=ROOT,
-            env=self.environment(**more),
-            stdout=self._log("workers"),
-            stderr=subprocess.STDOUT,
-        )
-        self.workers.append(worker)
-        return worker
+        begun = worker("worker", self.folder, **self.environment(**more))
+        begun.begin()
+        self.workers.append(begun)
+        return begun
 
     def stop_workers(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """All of them, and wait."""
-        for worker in self.workers:
-            worker.send_signal(signal.SIGCONT)
-            worker.send_signal(number)
-        for worker in self.workers:
-            worker.wait(60)
+        """All of them, frozen ones too, and wait."""
+        for one in self.workers:
+            one.tell(signal.SIGCONT)
+            one.end(number)
         self.workers.clear()
 
-    def start_prometheus(self) -> subprocess.Popen[bytes]:
+    def prometheus(self) -> Program:
         """With the example's configuration: other targets, other intervals, the rules shortened."""
-        source = ROOT / "deploy" / "prometheus"
-        configuration = yaml.safe_load((source / "prometheus.yml").read_text())
+        configuration = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
         configuration["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
         for job in configuration["scrape_configs"]:
-            job["static_configs"] = [{"targets": [f"127.0.0.1:{self.site_port}"]}]
+            job["static_configs"] = [{"targets": [f"127.0.0.1:{self.port}"]}]
             if "authorization" in job:
                 job["authorization"]["credentials_file"] = str(self.token_file)
-        rules = shortened(yaml.safe_load((source / "alerts.yml").read_text()))
+        group = RULES["groups"][0]
+        rules = {"groups": [group | {"rules": shortened(group["rules"])}]}
         (self.folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
         (self.folder / "alerts.yml").write_text(yaml.safe_dump(rules))
         self.token_file.write_text(TOKEN)
-        return subprocess.Popen(
-            [
-                "prometheus",
-                f"--config.file={self.folder / 'prometheus.yml'}",
-                f"--storage.tsdb.path={self.folder / 'series'}",
-                f"--web.listen-address=127.0.0.1:{self.prometheus_port}",
-            ],
-            stdout=self._log("prometheus"),
-            stderr=subprocess.STDOUT,
-        )
+        command = [
+            "prometheus",
+            f"--config.file={self.folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={self.folder / 'series'}",
+            f"--web.listen-address=127.0.0.1:{self.prometheus_port}",
+        ]
+        return Program("prometheus", command, self.folder)
 
     @property
     def token_file(self) -> Path:
         """From which Prometheus reads its token at every scrape."""
         return self.folder / "token"
 
-    def _log(self, name: str) -> Any:
-        return (self.folder / f"{name}.log").open("ab")
-
     # --- Looking --------------------------------------------------------------------------------
 
-    def until(self, so: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> float:
+    def until(self, so: Callable[[], bool], what: str) -> float:
         """Look until it is so; the seconds that it took."""
         began = time.monotonic()
         nothing = threading.Event()
         while not so():
-            if time.monotonic() - began > patience_s:
-                raise NotInTimeError(f"it did not come to pass within {patience_s:g} s that {what}")
+            if time.monotonic() - began > PATIENCE_S:
+                raise NotInTimeError(f"after {PATIENCE_S} s it was still not so that {what}")
             nothing.wait(LOOK_EVERY_S)
         return time.monotonic() - began
 
     def firing(self) -> set[str]:
         """The alerts that fire now."""
         try:
-            answer = requests.get(
-                f"http://127.0.0.1:{self.prometheus_port}/api/v1/alerts", timeout=10
-            ).json()
+            url = f"http://127.0.0.1:{self.prometheus_port}/api/v1/alerts"
+            alerts = requests.get(url, timeout=10).json()["data"]["alerts"]
         except requests.RequestException:
             return set()
-        return {
-            alert["labels"]["alertname"]
-            for alert in answer["data"]["alerts"]
-            if alert["state"] == "firing"
-        }
+        return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement answers, in the drill's database."""
-        with psycopg.connect(self.server.url(self.database), autocommit=True) as connection:
+        with psycopg.connect(self.database_url, autocommit=True) as connection:
             done = connection.execute(statement, values or None)  # type: ignore[call-overload]
             return done.fetchall() if done.description else []
 
     # --- Doing ----------------------------------------------------------------------------------
 
-    def manage(self, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """A command of ours, to its end."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=ROOT,
-            env=self.environment(**more),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
+    def manage(self, *command: str, **more: str) -> str:
+        """What a command says at its end."""
+        return manage(self.database_url, *command, **self.environment(**more))
 
-    def publish(self, title: str, *, hold_s: float = 0, **more: str) -> str:
+    def publish(self, title: str, **more: str) -> str:
         """An issue for everybody on the list; its id."""
         html = self.folder / "letter.html"
         html.write_text("<p>Dear {{ name|reader }}</p>")
-        done = self.manage(
-            *("publish", "--title", title, "--html-file", str(html), "--hold", str(hold_s)),
-            **more,
-        )
-        if done.returncode:
-            raise NotInTimeError(f"publish failed: {done.stderr[-500:]}")
-        return str(yaml.safe_load(done.stdout.strip().splitlines()[-1])["issue"])
+        said = self.manage("publish", "--title", title, "--html-file", str(html), **more)
+        return str(yaml.safe_load(said.strip().splitlines()[-1])["issue"])
 
-    def tell(self, event: dict[str, Any]) -> int:
-        """Post a webhook as Postmark does; the status of the answer."""
+    def bring(self, count: int, address: str) -> None:
+        """Import so many confirmed readers; `address` has a place for their number."""
+        readers = self.folder / "readers.csv"
+        readers.write_text("email\n" + "".join(f"{address.format(n)}\n" for n in range(count)))
+        self.manage("import_subscribers", str(readers), "--confirmed")
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Post a webhook as Postmark does."""
         headers = {
             "Host": "letter.example.org",
             "X-Forwarded-Proto": "https",
-            "X-PM-Webhook-Trace-Id": f"drill-{time.monotonic_ns()}",
+            "X-PM-Webhook-Trace-Id": f"drill-{next(self.numbers)}",
         }
-        return requests.post(
-            f"{self.url}/webhooks/postmark/", json=event, auth=WEBHOOK, headers=headers, timeout=30
-        ).status_code
+        url = f"{self.url}/webhooks/postmark/"
+        requests.post(url, json=event, auth=WEBHOOK, headers=headers, timeout=30)
 
     def type(self, alert: str, **values: str) -> None:
-        """Type what the runbook says for an alert, with what stands for its words in capitals."""
-        for language, line in typed_in(alert):
+        """Type what the runbook says for an alert, with values for its words in capitals."""
+        lines = typed_in(alert)
+        assert lines, f"the runbook has no line for {alert}"
+        for language, line in lines:
             said = line
             for word, value in values.items():
                 said = re.sub(rf"\b{word}\b", value, said)
+            ended = "done"
             if language == "sql":
-                found = self.sql(said)
-                if "PID" in line or "pid," not in line:
-                    ended = "done"
-                else:
-                    ended = f"{len(found)} row"
+                if found := self.sql(said):
                     values["PID"] = str(found[0][0])
             elif said.startswith("./homing deliver"):
                 self.start_worker()
-                ended = "a worker runs"
             elif said.startswith("./homing "):
-                done = self.manage(*said.split()[1:])
-                ended = f"exit {done.returncode}"
+                # Where a line looks for what is wrong, an exit code is no fault.
+                with suppress(RuntimeError):
+                    self.manage(*said.split()[1:])
             else:
                 ended = self._in_a_shell(said)
-            self.typed.append(Typed(line, ended))
+            say(f"  {line}: {ended}")
 
     def _in_a_shell(self, line: str) -> str:
         done = subprocess.run(
-            ["bash", "-c", line.replace(":8000/", f":{self.site_port}/")],
-            env=self.environment(),
+            ["bash", "-c", line.replace(":8000/", f":{self.port}/")],
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "METRICS_TOKEN": TOKEN},
             capture_output=True,
             text=True,
             check=False,
@@ -346,32 +290,18 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
+def stage(server: OwnServer) -> Iterator[Stage]:
     """Everything up, with an author and some readers; nothing of it is left at the end."""
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="homing-drill-"))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        server = OwnServer()
-        stack.callback(server.remove)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-drill-")))
         database = stack.enter_context(server.fresh_database())
         it = Stage(server, database, stack.enter_context(SandboxServer()), folder)
-        author = ("--username", "author", "--email", "author@example.org")
-        it.manage("createsuperuser", "--noinput", *author)
-        readers = folder / "readers.csv"
-        readers.write_text("email\n" + "".join(f"reader{n}@example.net\n" for n in range(20)))
-        it.manage("import_subscribers", str(readers), "--confirmed")
+        it.bring(20, "reader{}@example.net")
         stack.callback(it.stop_site)
         it.start_site()
-        prometheus = it.start_prometheus()
-        stack.callback(_end, prometheus)
+        prometheus = it.prometheus()
+        stack.callback(prometheus.end)
+        prometheus.begin()
         stack.callback(it.stop_workers, signal.SIGKILL)
-        it.until(lambda: not it.firing() and it.sql("SELECT 1") == [(1,)], "all is quiet")
+        it.until(lambda: not it.firing(), "all is quiet")
         yield it
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(30)
-        return
-    process.kill()

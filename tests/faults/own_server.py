@@ -24,7 +24,7 @@ from tests.own_cluster import OwnCluster, remove
 
 TEMPLATE = "with_tables"
 # What is lost when the machine stops does not matter here; what a crash of the server loses does.
-CONFIGURATION = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
+FORGETFUL = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
 # A proxy makes this server reachable for everybody on the machine, so it asks for a password.
 WHO_MAY_COME_IN = "local all all scram-sha-256\n"
 
@@ -32,14 +32,14 @@ WHO_MAY_COME_IN = "local all all scram-sha-256\n"
 class OwnServer:
     """One server with a template database that holds all tables and no rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, configuration: str = FORGETFUL) -> None:
         self._folder = OwnCluster()  # removed by the next run if this one is killed
         self.cluster: Cluster = cluster_in(self._folder.data_dir)
         self.password = secrets.token_hex(12)
         self._databases = 0
         make_data_directory(self.cluster)
         with (self.cluster.data / "postgresql.conf").open("a") as file:
-            file.write(CONFIGURATION)
+            file.write(configuration)
         self.start()
         with psycopg.connect(self._trusted("postgres"), autocommit=True) as connection:
             connection.execute(

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch, Worker
-from tests.faults.sigterm_storm import Storm
+from tests.faults.sigterm_storm import blow, workers_to_stop
 from tests.faults.stage import Stage
 from tests.faults.stalling_line import StallingLine
 from tests.faults.waiting_for import eventually
@@ -36,11 +36,8 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
         if accepted > READERS * len(editions) - READERS / 2:
             editions.append(stage.newsroom.publish())
 
-    storm = Storm(stage.url, stage.provider, seed=SEED)
-    try:
-        statuses = storm.blow(SIGTERMS, keep_loaded)
-    finally:
-        storm.end()
+    with workers_to_stop(stage.url, stage.provider) as crew:
+        statuses = blow(crew, stage.provider, SIGTERMS, keep_loaded, seed=SEED)
 
     assert statuses == [0] * SIGTERMS
     assert nothing_held()

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
 
 from delivery import retries
 from postmark_sandbox.server import SandboxServer
+from tests.database.template import SEEDS
 from tests.delivery.newsroom import Newsroom
-from tests.histories.clock import TrueClock
 from tests.histories.hands import Hand
-from tests.histories.truth import Row, Truth
+from tests.histories.truth import Row, TrueClock, Truth
 
 # The last one never freezes, so that there is always somebody to bring things to rest.
 WORKERS = 4
-
-# Everything a history writes; what a fresh database comes with stays.
-KEPT = ("django_", "auth_", "author", "newsletter", "database_identity")
 
 LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
 
@@ -30,8 +26,8 @@ class Stage:
     """Where one history after the other is played; `begin` clears what the last one left."""
 
     provider: SandboxServer
-    newsroom: Newsroom
     hands: Sequence[Hand]
+    newsroom: Newsroom = field(default_factory=Newsroom)
 
     def begin(self, *, resend_when_absent: bool) -> Truth:
         """An empty database, an empty provider, and workers that know nothing."""
@@ -40,7 +36,8 @@ class Stage:
                 hand.lose()
         self.provider.sandbox.reset()
         with connection.cursor() as cursor:
-            cursor.execute(_emptying())
+            cursor.execute(f"SELECT {SEEDS}.clean()")
+        self.newsroom = Newsroom()
         truth = Truth(self.provider.sandbox, TrueClock())
         policy = retries.Policy(
             retry_base_s=60.0,
@@ -69,33 +66,13 @@ class Stage:
         return let_go
 
 
-@functools.cache
-def _emptying() -> str:
-    with connection.cursor() as cursor:
-        names = connection.introspection.table_names(cursor)
-    deletions = "; ".join(
-        f'DELETE FROM "{name}"'
-        for name in sorted(names, key=_children_first)
-        if not name.startswith(KEPT)
-    )
-    # Past the triggers by which nobody is deleted. It needs a superuser, as the server that the
-    # tests start gives us; an owner could only alter the tables, under the locks of whoever works.
-    return f"SET session_replication_role = replica; {deletions}; RESET session_replication_role"
-
-
-def _children_first(name: str) -> tuple[int, str]:
-    """Whoever refers to others goes before them."""
-    last = ("batch", "edition", "issue", "subscriber", "subscriber_import")
-    return (last.index(name) + 1 if name in last else 0, name)
-
-
 @contextmanager
-def the_stage(newsroom: Newsroom) -> Iterator[Stage]:
+def the_stage() -> Iterator[Stage]:
     """A provider and workers for as many histories as are wanted."""
     hands = [Hand(f"worker {number}") for number in range(WORKERS)]
     with SandboxServer() as provider:
         try:
-            yield Stage(provider, newsroom, hands)
+            yield Stage(provider, hands)
         finally:
             for hand in hands:
                 hand.end()

@@ -2,7 +2,7 @@
 The model: what the provider truly has, what was truly done, and what must hold of the two.
 
 It knows every call as it went over the wire and every message that the provider keeps, and never
-asks the code under test what it thinks. Times are true times (clock.py).
+asks the code under test what it thinks. Times are true times.
 """
 
 from __future__ import annotations
@@ -21,13 +21,29 @@ from delivery.outcomes import (
     Refused,
     Unanswered,
 )
+from delivery.postmark import now_s
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import now_ns
-from tests.histories.clock import TrueClock
 
 # The last look-up comes this long after a call's end; nothing unknown goes again before, unless the
 # database's clock was set forward meanwhile (docs/guarantees.md).
 ASKED_FOR_THE_LAST_TIME_AFTER_S = 900.0
+
+
+class TrueClock:
+    """
+    Seconds that everybody agrees on: readers, the provider and a worker's own sense of time.
+
+    Time passes here without waiting: whoever stores times has them moved into the past. The
+    database's clock may be set forward or back besides; this one runs evenly.
+    """
+
+    def __init__(self) -> None:
+        self.passed_s = 0.0
+
+    def now(self) -> float:
+        """The true time, in seconds from some moment."""
+        return now_s() + self.passed_s
 
 
 class WrongError(AssertionError):

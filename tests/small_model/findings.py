@@ -1,4 +1,4 @@
-"""What is explored, world by world and guard by guard, and what has to come out."""
+"""What is explored, world by world and guard by guard, and whether a promise has to break."""
 
 from __future__ import annotations
 
@@ -130,3 +130,18 @@ BROKEN_TWICE = {
     if variant.max_tries > 1
     and not variant.without & {Guard.CLAIM_NEW_EPOCH, Guard.START_EPOCH, Guard.SWEEP_LEASE}
 }
+
+# Small enough for every run of the tests.
+SMALL_WORLDS = {name: replace(variant, workers=1) for name, variant in WORLDS.items()}
+
+Group = tuple[str, dict[str, Variant], dict[str, Promise], bool]
+QUICK: list[Group] = [("One worker", SMALL_WORLDS, PROMISES, False)]
+GROUPS: list[Group] = [
+    ("The protocol as built", WORLDS | LARGER_WORLDS, PROMISES, False),
+    ("Guards taken out", BROKEN, PROMISES, True),
+    ("Guards taken out, up to the second copy", BROKEN_TWICE, SECOND_COPY, True),
+    ("A search that hides, and a memory", {"as built": HIDING_SEARCH}, TOLD, False),
+    ("Memory taken out, with a search that hides", BROKEN_MEMORY, TOLD, True),
+    ("Guards that others cover", COVERED, PROMISES, False),
+    ("What is left over in theory", LEFT_OVER, SECOND_COPY, True),
+]

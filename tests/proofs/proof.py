@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How a proof is to be run. `readers` is None for the proof's own number; `quick` is tiny."""
+    """How to run a proof. `readers` is None for its own number; `quick` is tiny; `share` is K/N."""
 
     seed: int
     readers: int | None = None
     quick: bool = False
+    share: str = "1/1"
 
     def readers_or(self, usual: int, quick: int) -> int:
         """How many readers: as asked for, or the usual number, or a few."""
         return self.readers or (quick if self.quick else usual)
+
+    def part_of(self, count: int) -> int:
+        """How many of `count` are in this share."""
+        return max(1, count // int(self.share.partition("/")[2]))
 
 
 @dataclass(slots=True)
@@ -38,14 +43,14 @@ class Finding:
             self.short.append(otherwise)
 
 
-Proof = Callable[[Wish], Finding]
+Run = Callable[[Wish], Finding]
 
 
 def say(line: str) -> None:
-    """Progress for whoever watches."""
+    """Print progress."""
     print(f"  {line}", flush=True)
 
 
 def number(count: float) -> str:
-    """A number as it is read."""
+    """Format a number with commas."""
     return f"{count:,.0f}"

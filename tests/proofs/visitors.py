@@ -1,11 +1,9 @@
 """
 Who visits while an issue goes out: people who sign up, an author whose form is posted again and
-again, pages that ask how it stands. In a program of its own, so that it delays nobody else.
+again, pages that ask for progress.
 
 Requests begin at fixed times, whether or not earlier ones were answered. What was not answered
-well is asked again, as a person or a browser would, until it is; each try that failed is counted.
-`python -m tests.stack.visitors ADDRESS CERTIFICATE PER_SECOND` reads one JSON line with what the
-author knows, and from then on a word a line; at `end` it prints what it counted as JSON.
+well is asked again, as a browser's user would, until it is; each try that failed is counted.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ import json
 import queue
 import re
 import ssl
-import sys
 import threading
 import time
 from collections import Counter
@@ -32,6 +29,17 @@ AGAIN_AFTER_S = 0.25
 GIVEN_UP_AFTER_S = 120.0
 ANSWERED_WITHIN_S = 75.0
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+COUNTS = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the author knows: the session, the posted form, its answer, the page of progress."""
+
+    cookies: str
+    form: dict[str, str]
+    answer: str
+    progress: str
 
 
 @dataclass
@@ -42,118 +50,100 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     given_up: Counter[str] = field(default_factory=Counter)
     waits_s: list[float] = field(default_factory=list)
-    longest_s: float = 0.0
+
+    def slowest_but(self, share: float) -> float:
+        """Seconds within which all requests but a share were answered, tries included."""
+        waits = sorted(self.waits_s) or [0.0]
+        return waits[min(len(waits) - 1, int(len(waits) * (1 - share)))]
 
 
 class Visitors:
-    """All of them. `known` is what the author knows: cookies, the form's fields, its answer."""
+    """All of them. They begin at once, and end with `end`."""
 
-    def __init__(self, site: str, certificate: str, per_s: float, known: dict[str, Any]) -> None:
-        parts = urlsplit(site)
-        self._host, self._port = str(parts.hostname), int(parts.port or 443)
-        self._site = site
+    def __init__(self, site: str, certificate: str, per_s: float, known: Known) -> None:
+        self.site, self.known = site, known
+        self.signed_up: list[str] = []
+        self.other_answers: list[str] = []
         self._context = ssl.create_default_context(cafile=certificate)
         self._per_s = per_s
-        self._known = known
         self._turns: queue.Queue[tuple[str, float] | None] = queue.Queue()
         self._lock = threading.Lock()
         self._tally = Tally()
         self._ended = threading.Event()
         self._numbers = itertools.count()
-        self.signed_up: list[str] = []
-        self.other_answers: list[str] = []
+        self._hands = [
+            threading.Thread(target=self._work, args=[number], daemon=True)
+            for number in range(HANDS)
+        ]
+        self._clock = threading.Thread(target=self._begin_at_their_times, daemon=True)
+        for thread in (*self._hands, self._clock):
+            thread.start()
 
-    # --- When ---------------------------------------------------------------------------------
-
-    def run(self) -> None:
-        """Begin requests at their times until `end`."""
-        hands = [threading.Thread(target=self._hand, args=[n], daemon=True) for n in range(HANDS)]
-        for hand in hands:
-            hand.start()
+    def _begin_at_their_times(self) -> None:
         began = time.monotonic()
         for number in itertools.count():
             due = began + number / self._per_s
             if self._ended.wait(max(0.0, due - time.monotonic())):
-                break
+                return
             self._turns.put((KINDS[number % len(KINDS)], due))
-        for _ in hands:
-            self._turns.put(None)
-        for hand in hands:
-            hand.join(GIVEN_UP_AFTER_S + ANSWERED_WITHIN_S)
 
-    def end(self) -> None:
-        """Begin nothing more."""
+    def end(self) -> Tally:
+        """Begin nothing more, and wait for the answers; what was counted since the last mark."""
         self._ended.set()
+        self._clock.join()
+        for _ in self._hands:
+            self._turns.put(None)
+        for hand in self._hands:
+            hand.join(GIVEN_UP_AFTER_S + ANSWERED_WITHIN_S)
+        return self.mark()
 
-    def mark(self) -> dict[str, Any]:
+    def mark(self) -> Tally:
         """What was counted since the last mark; counting begins anew."""
         with self._lock:
             tally, self._tally = self._tally, Tally()
-        waits = sorted(tally.waits_s) or [0.0]
-        return {
-            "answered": dict(tally.answered),
-            "failed": dict(tally.failed),
-            "given_up": dict(tally.given_up),
-            "median_s": waits[len(waits) // 2],
-            "p99_s": waits[min(len(waits) - 1, int(len(waits) * 0.99))],
-            "longest_s": tally.longest_s,
-        }
+        return tally
 
-    # --- What ---------------------------------------------------------------------------------
+    def answered_kinds(self) -> list[str]:
+        """The kinds of requests that were answered since the last mark."""
+        with self._lock:
+            return list(self._tally.answered)
 
-    def _hand(self, number: int) -> None:
+    def connect(self, network: int) -> http.client.HTTPSConnection:
+        """A connection from an address of another network of this machine for each number."""
+        address = urlsplit(self.site)
+        source = f"127.{1 + network // 250 % 250}.{1 + network % 250}.7"
+        return http.client.HTTPSConnection(
+            str(address.hostname),
+            address.port,
+            timeout=ANSWERED_WITHIN_S,
+            context=self._context,
+            source_address=(source, 0),
+        )
+
+    def _work(self, number: int) -> None:
         person = Person(self, number)
         while (turn := self._turns.get()) is not None:
-            kind, due = turn
-            self._ask(person, kind, due)
+            self._ask(person, *turn)
         person.close()
 
     def _ask(self, person: Person, kind: str, due: float) -> None:
         address = f"visitor{next(self._numbers)}@example.com"
         while True:
             why = person.try_to(kind, address)
-            now = time.monotonic()
+            waited_s = time.monotonic() - due
             with self._lock:
                 if not why:
                     self._tally.answered[kind] += 1
-                    self._tally.waits_s.append(now - due)
-                    self._tally.longest_s = max(self._tally.longest_s, now - due)
+                    self._tally.waits_s.append(waited_s)
                     if kind == "sign-up":
                         self.signed_up.append(address)
                     return
                 self._tally.failed[f"{kind}: {why}"] += 1
-                if now - due > GIVEN_UP_AFTER_S:
+                if waited_s > GIVEN_UP_AFTER_S:
                     self._tally.given_up[kind] += 1
                     return
             person.close()
             threading.Event().wait(AGAIN_AFTER_S)
-
-    @property
-    def known(self) -> dict[str, Any]:
-        """What the author knows."""
-        return self._known
-
-    def connect(self, network: int) -> http.client.HTTPSConnection:
-        """A connection from an address of so-and-so many a network of this machine."""
-        source = f"127.{1 + network // 250 % 250}.{1 + network % 250}.7"
-        return http.client.HTTPSConnection(
-            self._host,
-            self._port,
-            timeout=ANSWERED_WITHIN_S,
-            context=self._context,
-            source_address=(source, 0),
-        )
-
-    @property
-    def site(self) -> str:
-        """The site's address, as a browser would name it as the origin of a form."""
-        return self._site
-
-    def heard_otherwise(self, what: str) -> None:
-        """A replay was answered otherwise than the first post."""
-        with self._lock:
-            if len(self.other_answers) < 10:
-                self.other_answers.append(what)
 
 
 class Person:
@@ -168,7 +158,7 @@ class Person:
         self._sign_ups_left = 0
 
     def try_to(self, kind: str, address: str) -> str:
-        """One try; why it failed, or nothing."""
+        """Try once; return why it failed, or nothing."""
         try:
             match kind:
                 case "sign-up":
@@ -223,48 +213,25 @@ class Person:
     def _post_again(self) -> str:
         known = self._visitors.known
         answer, _ = self._asked(
-            *("author", "POST", "/admin/newsletters/", urlencode(known["form"])),
-            Cookie=known["cookies"],
+            *("author", "POST", "/admin/newsletters/", urlencode(known.form)),
+            Cookie=known.cookies,
             **FORM,
         )
         if answer.status >= 400:
             return str(answer.status)
         said = f"{answer.status} {answer.headers['Location']}"
-        if said != known["answer"]:
-            self._visitors.heard_otherwise(said)
+        if said != known.answer:
+            self._visitors.other_answers.append(said)
         return ""
 
     def _look(self) -> str:
         known = self._visitors.known
         answer, page = self._asked(
-            "author", "GET", known["progress"], Cookie=known["cookies"], Accept="application/json"
+            "author", "GET", known.progress, Cookie=known.cookies, Accept="application/json"
         )
         if answer.status != 200:
             return str(answer.status)
-        said = json.loads(page)
-        counts = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
-        if sum(said[name] for name in counts) != said["audience"]:
-            self._visitors.heard_otherwise(f"the counts do not add up: {said}")
+        said: dict[str, Any] = json.loads(page)
+        if sum(said[name] for name in COUNTS) != said["audience"]:
+            self._visitors.other_answers.append(f"the counts do not balance: {said}")
         return ""
-
-
-def main() -> None:
-    """Visit until the word `end` comes."""
-    site, certificate, per_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
-    visitors = Visitors(site, certificate, per_s, json.loads(sys.stdin.readline()))
-    at_work = threading.Thread(target=visitors.run)
-    at_work.start()
-    for line in sys.stdin:
-        word = line.strip()
-        if word == "mark":
-            print(json.dumps(visitors.mark()), flush=True)
-        if word == "end":
-            break
-    visitors.end()
-    at_work.join()
-    last = {"signed_up": visitors.signed_up, "other_answers": visitors.other_answers}
-    print(json.dumps(visitors.mark() | last), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,7 @@
 """
-The parts of a whole Homing, each a process (or a server) of its own that can be begun and ended.
+The parts of a whole Homing, each a process that can be begun and ended.
 
-What docker-compose.yml starts in containers, and what one machine has around that: PostgreSQL,
-PgBouncer in transaction mode, two web servers behind a proxy that speaks TLS, workers. The web
+What docker-compose.yml starts in containers, and a proxy that speaks TLS in front of it. The web
 servers run under deploy/gunicorn.conf.py, the proxy under deploy/nginx.
 """
 
@@ -20,9 +19,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from newsletter_site.embedded_postgres import server
-from newsletter_site.embedded_postgres.cluster import Cluster
-from newsletter_site.embedded_postgres.server_user import run_as
 from tests.own_cluster import ROOT
 
 PATIENCE_S = 180.0
@@ -64,9 +60,11 @@ class Program:
         self._environment = environment
         self.log = folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
+        self.begun = 0
 
     def begin(self) -> None:
         """Start it."""
+        self.begun += 1
         with self.log.open("ab") as said:
             self._process = subprocess.Popen(
                 self._command,
@@ -84,30 +82,21 @@ class Program:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send it a signal and wait for its end; its exit status."""
+        self.tell(number)
+        assert self._process is not None
+        return self._process.wait(PATIENCE_S)
+
+    def tell(self, number: signal.Signals) -> None:
+        """Send it a signal, if it still runs."""
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(number)
-        return self._process.wait(PATIENCE_S)
 
     def last_words(self) -> str:
         """The last lines of what it said."""
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-LAST_WORDS:])
-
-
-class Postgres:
-    """The database server of the ground, ended and begun again."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-
-    def restart(self, mode: str) -> None:
-        """`fast` ends every session in good order; `immediate` is a crash."""
-        pg_ctl = self.cluster.binaries / "pg_ctl"
-        data = self.cluster.data
-        run_as(self.cluster.user, pg_ctl, "stop", "-D", data, "-m", mode, "-w", "-t", "60", "-s")
-        server.start(self.cluster)
 
 
 def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:

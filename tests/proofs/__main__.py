@@ -1,0 +1,226 @@
+"""
+`python -m tests.proofs [NAME …]`: run the long proofs, and say what each found.
+
+Each runs in a process of its own with a bound in time. Those whose figures other work would spoil
+run alone; then the others share the processors. Exit code 1 if anything fell short of a promise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import importlib
+import json
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from tests.own_cluster import ROOT
+from tests.proofs import guarantees
+from tests.proofs.ground import clean_environment, set_up
+from tests.proofs.proof import Finding, Run, Wish
+
+FOUND = "FOUND "
+WHOLE = "1/1"
+LOCK = threading.Lock()
+# After its bound a proof has so long to put everything away.
+LAST_CHANCE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where a proof is, its bound, how it shares the machine, and whether it has parts."""
+
+    place: str
+    at_most_min: int
+    beside_others: bool = False
+    has_parts: bool = False
+
+
+PROOFS = {
+    "storm": Proof("tests.proofs.storm:storm", 15),
+    "chaos": Proof("tests.proofs.storm:chaos", 10),
+    "stack": Proof("tests.proofs.stack:run", 15),
+    "recovery": Proof("tests.proofs.programs:recovery", 10),
+    "stops": Proof("tests.proofs.stops:run", 15),
+    "fairness": Proof("tests.proofs.fairness:run", 10),
+    "snapshot": Proof("tests.proofs.programs:snapshot", 10),
+    "benchmarks": Proof("tests.proofs.programs:benchmarks", 10),
+    # These use every processor on their own.
+    "guards": Proof("tests.proofs.programs:guards", 60, has_parts=True),
+    "pairs": Proof("tests.proofs.programs:pairs", 15, has_parts=True),
+    "drill": Proof("tests.drill.__main__:run", 25, beside_others=True),
+    "fuzz": Proof("tests.proofs.programs:fuzz", 30, beside_others=True, has_parts=True),
+    "histories": Proof("tests.proofs.programs:histories", 20, beside_others=True, has_parts=True),
+    "model": Proof("tests.small_model.__main__:run", 15, beside_others=True),
+}
+
+
+def main() -> int:
+    """Run what was asked for, all of it if nothing was named."""
+    options = _options()
+    chosen = options.parse_args()
+    if unknown := [name for name in chosen.names if name not in PROOFS]:
+        options.error(f"there is no proof {unknown[0]!r}; expected one of {', '.join(PROOFS)}")
+    # What was started is ended as well if the run is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if chosen.child:
+        return _child(PROOFS[chosen.names[0]], chosen)
+    seed = secrets.randbelow(1_000_000) if chosen.seed is None else chosen.seed
+    names = chosen.names or _drawn(chosen.share, seed)
+    clean_environment()
+    at = guarantees.Occasion.now(seed)
+    is_whole = not (chosen.names or chosen.quick or chosen.readers or chosen.share != WHOLE)
+    writes = is_whole and at.tree_is_clean if chosen.write is None else chosen.write
+    print(f"Seed {seed}; {at}.", flush=True)
+    if is_whole and not at.tree_is_clean:
+        print("The tree has changes, so the results are not written.", flush=True)
+    began = time.monotonic()
+    lines: list[str] = []
+    fallen_short: list[str] = []
+    begun: list[subprocess.Popen[str]] = []
+
+    def carry_out(name: str) -> None:
+        began = time.monotonic()
+        finding = _found(name, chosen, seed, begun)
+        seconds = time.monotonic() - began
+        with LOCK:
+            lines.append(_described(name, finding, seconds))
+            print(lines[-1], flush=True)
+            if not finding.passed:
+                fallen_short.append(name)
+            if writes:
+                guarantees.write(name, finding, seconds, at)
+
+    alone = [name for name in names if not PROOFS[name].beside_others]
+    with ThreadPoolExecutor(os.cpu_count()) as hands:
+        try:
+            for name in alone:
+                carry_out(name)
+            list(hands.map(carry_out, [name for name in names if name not in alone]))
+        except BaseException:
+            hands.shutdown(wait=False, cancel_futures=True)
+            raise
+        finally:
+            for process in begun:
+                _end(process)
+    print("\n" + "\n".join(lines))
+    fell_short = f"; fell short: {', '.join(fallen_short)}" if fallen_short else ""
+    print(f"{len(lines)} proofs, seed {seed}, {time.monotonic() - began:.0f} s{fell_short}")
+    return 1 if fallen_short else 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs", description="The long proofs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PROOFS))
+    parser.add_argument("--seed", type=int, help="the seed of every die (default: a new one)")
+    parser.add_argument("--readers", type=int, help="readers of the large lists")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument(
+        "--share",
+        type=_share,
+        default=WHOLE,
+        metavar="K/N",
+        help="a part of each proof that has parts and some of the others, drawn by the seed",
+    )
+    parser.add_argument(
+        "--write",
+        action=argparse.BooleanOptionalAction,
+        help="put the results into docs/guarantees.md (default: if all runs on a clean tree)",
+    )
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _share(text: str) -> str:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no share; expected K/N, such as 2/10")
+    return text
+
+
+def _drawn(share: str, seed: int) -> list[str]:
+    """The proofs of a share: those with parts, and some of the others."""
+    number, of = map(int, share.split("/"))
+    whole = [name for name, proof in PROOFS.items() if not proof.has_parts]
+    mine = random.Random(seed).sample(whole, len(whole))[number - 1 :: of]
+    return [name for name, proof in PROOFS.items() if proof.has_parts or name in mine]
+
+
+def _found(
+    name: str, chosen: argparse.Namespace, seed: int, begun: list[subprocess.Popen[str]]
+) -> Finding:
+    """Run one proof in a process of its own, and show what it says."""
+    command = [sys.executable, "-m", "tests.proofs", name, "--child", f"--seed={seed}"]
+    command += [f"--share={chosen.share}", *(["--quick"] if chosen.quick else [])]
+    command += [f"--readers={chosen.readers}"] if chosen.readers else []
+    at_most_min = PROOFS[name].at_most_min
+    finding = None
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        begun.append(process)
+        bound = threading.Timer(60 * at_most_min, _end, [process])
+        bound.start()
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(FOUND):
+                finding = Finding(**json.loads(line.removeprefix(FOUND)))
+            else:
+                print(f"{name}: {line}", end="", flush=True)
+        bound.cancel()
+    if finding is not None:
+        return finding
+    return Finding(
+        "It did not come to its end",
+        short=[f"exit code {process.returncode}; it may take {at_most_min} minutes"],
+    )
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a proof with all that it started, unless it has ended."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LAST_CHANCE_S)
+
+
+def _child(proof: Proof, chosen: argparse.Namespace) -> int:
+    """Carry out one proof; its last line is what it found."""
+    module, _, function = proof.place.partition(":")
+    wish = Wish(chosen.seed, chosen.readers, chosen.quick, chosen.share)
+    try:
+        set_up()
+        run: Run = getattr(importlib.import_module(module), function)
+        finding = run(wish)
+    except Exception as error:  # noqa: BLE001 -- it is shown and counted, and the others run
+        traceback.print_exc()
+        finding = Finding("It broke off", short=[f"{type(error).__name__}: {error}"])
+    print(FOUND + json.dumps(dataclasses.asdict(finding)), flush=True)
+    return 0
+
+
+def _described(name: str, finding: Finding, seconds: float) -> str:
+    """The line of one proof, and a line for whatever fell short."""
+    word = "passed" if finding.passed else "FELL SHORT"
+    line = f"{name}: {word}. {finding.what}: {'; '.join(finding.figures)} ({seconds:.0f} s)."
+    return "\n".join([line, *(f"  - {what}" for what in finding.short)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
