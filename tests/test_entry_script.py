@@ -135,11 +135,7 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
     ids=["a richer one", "another"],
 )
 def test_after_an_installation_that_failed_the_server_goes_on_as_before(
-    copy: Path,
-    running: subprocess.Popen[str],
-    lock: str,
-    command: str,
-    environment: dict[str, str],
+    copy: Path, running: subprocess.Popen[str], lock: str, command: str, environment: dict[str, str]
 ) -> None:
     before = contents(copy / ".venv")
     lock_what_cannot_be_had(copy, lock)

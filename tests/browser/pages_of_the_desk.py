@@ -371,7 +371,4 @@ def tokens(author: Any) -> Pages:
         expect(page.get_by_role("button", name="Revoke it")).to_be_visible()
 
     there = f"{DESK}tokens/"
-    return {
-        "a fresh token": Shown(there, make_a_token),
-        "revoke": Shown(there, ask_to_revoke),
-    }
+    return {"a fresh token": Shown(there, make_a_token), "revoke": Shown(there, ask_to_revoke)}

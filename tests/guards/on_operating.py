@@ -131,9 +131,7 @@ GUARDS = [
         (
             Change("newsletter_site/database_away.py", "if not is_away(fault):", "if True:"),
             Change(
-                "newsletter_site/database_away.py",
-                "if is_away(sys.exc_info()[1]):",
-                "if False:",
+                "newsletter_site/database_away.py", "if is_away(sys.exc_info()[1]):", "if False:"
             ),
         ),
         f"{FAILS}test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same",

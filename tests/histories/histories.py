@@ -97,9 +97,7 @@ class Histories(RuleBasedStateMachine):
 
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
     @rule(
-        new_readers=st.integers(0, 2),
-        batch=st.integers(1, 3),
-        hold_s=st.sampled_from([0.0, 600.0]),
+        new_readers=st.integers(0, 2), batch=st.integers(1, 3), hold_s=st.sampled_from([0.0, 600.0])
     )
     def publish(self, new_readers: int, batch: int, hold_s: float) -> None:
         """Another issue goes out."""

@@ -252,8 +252,7 @@ def test_a_redirect_is_judged_like_a_link(names, site, onwards):
 
 
 @pytest.mark.parametrize(
-    "onwards",
-    ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"],
+    "onwards", ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"]
 )
 @pytest.mark.django_db
 def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(names, site, onwards):

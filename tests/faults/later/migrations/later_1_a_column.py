@@ -8,6 +8,4 @@ from tests.faults.later.migrations import LAST_OF_TODAY
 class Migration(migrations.Migration):
     dependencies = [("delivery", LAST_OF_TODAY)]
 
-    operations = [
-        migrations.AddField("batch", "colour", models.TextField(db_default="")),
-    ]
+    operations = [migrations.AddField("batch", "colour", models.TextField(db_default=""))]

@@ -9,5 +9,5 @@ class Migration(migrations.Migration):
     dependencies = [("delivery", "later_1_a_column")]
 
     operations = [
-        AddIndexConcurrently("delivery", models.Index(fields=["address"], name="by_address")),
+        AddIndexConcurrently("delivery", models.Index(fields=["address"], name="by_address"))
     ]

@@ -12,5 +12,5 @@ class Migration(migrations.Migration):
         AddConstraintNotValid(
             "delivery",
             models.CheckConstraint(condition=~Q(address=""), name="a_delivery_has_an_address"),
-        ),
+        )
     ]
