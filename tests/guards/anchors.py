@@ -53,10 +53,10 @@ class Tree:
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.sources = [Source(path, text) for path, text in sorted(files.items())]
-        self._by_last_part: dict[str, list[tuple[Source, Scope]]] = defaultdict(list)
+        self._by_name: dict[str, list[Source]] = defaultdict(list)
         for source in self.sources:
-            for scope in source.scopes:
-                self._by_last_part[scope.name.rpartition(".")[2]].append((source, scope))
+            for name in source.may_name:
+                self._by_name[name].append(source)
 
     @classmethod
     def at(cls, root: Path) -> Tree:
@@ -72,21 +72,21 @@ class Tree:
         """Where to make a change. Raises `LostError`, whose message is one sentence."""
         words = change.words
         named = list(self._named(change.where))
-        place = _only_one(change, _exactly(words, named))
-        if place is not None:
+        if place := _only_one(change, _exactly(words, named)):
             return _found(place, change, {})
-        # It was moved out of its class or module.
-        alike = named or self._by_last_part[re.split(r"[.:]", change.where)[-1]]
-        place = _only_one(change, _exactly(words, alike))
+        # It was moved out of its class or module, or renamed within its class.
+        apart = re.split(r"[.:]", change.where)
+        alike = named or [*self._named(apart[-1]), *self._named(apart[-2] if apart[1:] else "-")]
+        everywhere = [(source, None) for source in self.sources]
+        place = (
+            _only_one(change, _exactly(words, alike))
+            or _only_one(change, _exactly(words, everywhere) | _renamed(words, alike))
+            # Far from where it was, it has to keep half of its names to be believed.
+            or _only_one(change, _renamed(words, everywhere, kept=0.5))
+        )
         if place is None:
-            everywhere = [(source, None) for source in self.sources]
-            place = _only_one(change, [*_exactly(words, everywhere), *_renamed(words, alike)])
-            if place is None:
-                # Far from where it was, it has to keep half of its names to be believed.
-                place = _only_one(change, _renamed(words, everywhere, kept=0.5))
-        if place is None:
-            there = "is not in it" if named else "is nowhere, nor is a function of that name"
-            raise LostError(f"{change.where} is named, but `{change.plain}` {there}")
+            there = "is not in it" if named else "is nowhere, and no function has that name"
+            raise LostError(f"{change.where} has lost its anchor: `{change.plain}` {there}.")
         names = dict(zip(words, place.source.words_at(place.first, len(words)), strict=True))
         other = {was: now for was, now in names.items() if was != now}
         said = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
@@ -96,12 +96,13 @@ class Tree:
     def _named(self, where: str) -> Iterator[tuple[Source, Scope]]:
         """Every scope with this name; `module:name` where the name alone is not enough."""
         module, _, name = where.rpartition(":")
+        sources = self._by_name.get(name.rpartition(".")[2], [])
         if "/" in where:
-            yield from ((s, scope) for s in self.sources for scope in s.scopes if s.path == where)
-            return
-        for source, scope in self._by_last_part[name.rpartition(".")[2]]:
-            if _ends_with(scope.name, name) and _ends_with(source.module, module):
-                yield source, scope
+            sources = [source for source in self.sources if source.path == where]
+        for source in sources:
+            for scope in source.scopes:
+                if _ends_with(scope.name, name) and _ends_with(source.module, module):
+                    yield source, scope
 
 
 def without(found: Iterable[Found]) -> dict[str, str]:
@@ -154,7 +155,7 @@ def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
     if len(found) > 1:
         names = ", ".join(sorted(place.name for place in found))
         raise LostError(
-            f"{change.where} is named, but `{change.plain}` is in {len(found)} places: {names}"
+            f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places: {names}."
         )
     return found[0] if found else None
 
@@ -177,9 +178,9 @@ def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = 
             start = end = source.tokens[next(t for t in there if t is not None)].start
         text = re.sub(r"[^\W\d]\w*", lambda word: names.get(word[0], word[0]), mark.text)
         if not goes and text:
-            text = f"{text} " if not mark.first else f" {text}"
-        line = source.text[source.text.rfind("\n", 0, start) + 1 : start]
-        indentation = re.match(r"\s*", line)[0] 
+            text = f" {text}" if mark.first else text if text.endswith("¶") else f"{text} "
+        line = source.text[source.text.rfind("\n", 0, start) + 1 :]
+        indentation = line[: len(line) - len(line.lstrip(" "))]
         return Edit(start, end, re.sub(r"\s*¶", f"\n{indentation}", text))
 
     return Found(source, tuple(edit(mark) for mark in change.marks), note)

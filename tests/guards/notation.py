@@ -2,7 +2,7 @@
 How the catalogue is written: a promise, how to break it, and the tests that notice.
 
     a call that ended in time is let go by its deadline
-        Deadlines.let_go: self._ends.[[pop ~> get]](number, None)
+        Deadlines.let_go: self._ends.«pop → get»(number, None)
         test_what_was_taken_back_is_not_ended
 
 All of it: docs/proof/guards.md.
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from tests.guards.source import Token, tokens_of
 
-_MARK = re.compile(r"\[\[(?P<goes>.*?)(?:~>(?P<comes>.*?))?\]\]")
-_CHANGE = re.compile(r"(?P<where>[\w./:-]+): (?P<fragment>.*\[\[.*)")
+_MARK = re.compile(r"«(?P<goes>[^»→]*)(?:→(?P<comes>[^»]*))?»")
+_CHANGE = re.compile(r"(?P<where>[\w./:-]+): (?P<fragment>.*«.*)")
 _TEST = re.compile(r"(\w+::)*test_\w+(\[.*\])?")
 
 
@@ -32,9 +32,9 @@ class Mark(NamedTuple):
 @dataclass(frozen=True)
 class Change:
     """
-    In the function `where`, a fragment in which `[[this ~> that]]` is changed.
+    In the function `where`, a fragment in which `«this → that»` is changed.
 
-    `[[this]]` is dropped, and `[[~> that]]` is added.
+    `«this»` is dropped, and `«→ that»` is added.
     """
 
     where: str

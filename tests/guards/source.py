@@ -24,12 +24,13 @@ FIXED = frozenset(keyword.kwlist) | frozenset(
 )
 
 _QUOTE = r"(?P<quote>[rbfuRBFU]{0,2}(?:\"{3}|'{3}|[\"']))"
-_TOKEN = re.compile(rf"{_QUOTE}|\w+|[^\w\s]")
+_TOKEN = re.compile(rf"{_QUOTE}|\w+|[<>=!:+-]=|<>|[|:*/]{{2}}|->|[^\w\s]")
 _STRING_OR_COMMENT = re.compile(
     r"(?P<q>\"{3}|'{3})(?:\\.|(?!(?P=q)).)*(?P=q)"
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?P<comment>#[^\n]*)",
     re.DOTALL,
 )
+_NAMED = re.compile(r"^\s*(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: .+)? = )", re.MULTILINE)
 _COMMENT_OF_SQL = re.compile(r"^[ \t]*-- [^\n]*|\\$", re.MULTILINE)
 
 
@@ -78,17 +79,29 @@ class Scope:
 
 
 class Source:
-    """A file of the product."""
+    """A file of the product. Read only as far as it is asked for."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
         self.is_python = path.endswith(".py") or "." not in path
         self.module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        self.tokens = tokens_of(_without_comments(text, self.is_python))
-        self.firm = [place for place, token in enumerate(self.tokens) if not token.soft]
-        self._words = [self.tokens[place].text for place in self.firm]
-        self._starts = [self.tokens[place].start for place in self.firm]
+
+    @property
+    def may_name(self) -> set[str]:
+        """Whatever its scopes may be called, without what they are in."""
+        module = self.module.rpartition(".")[2]
+        return {module, *(name for match in _NAMED.finditer(self.text) for name in match.groups())}
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All of them."""
+        return tokens_of(_without_comments(self.text, self.is_python))
+
+    @cached_property
+    def firm(self) -> list[int]:
+        """The numbers of the tokens that are not soft."""
+        return [place for place, token in enumerate(self.tokens) if not token.soft]
 
     @cached_property
     def scopes(self) -> list[Scope]:
@@ -119,6 +132,14 @@ class Source:
     def words_at(self, first: int, count: int) -> list[str]:
         """The words of `count` firm tokens."""
         return self._words[first : first + count]
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [self.tokens[place].text for place in self.firm]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [self.tokens[place].start for place in self.firm]
 
     @cached_property
     def _line(self) -> tuple[str, list[int]]:
