@@ -155,7 +155,8 @@ def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
     if len(found) > 1:
         names = ", ".join(sorted(place.name for place in found))
         raise LostError(
-            f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places: {names}."
+            f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places, "
+            f"{names}."
         )
     return found[0] if found else None
 
@@ -197,9 +198,11 @@ def _tokens_there(source: Source, first: int, change: Change) -> list[int | None
     for way in (1, -1):
         last: int | None = None
         for place in range(len(there))[::way]:
+            beside = None if last is None else last + way
             if there[place] is not None:
                 last = there[place]
-            elif last is not None and 0 <= last + way < len(source.tokens):
-                if source.tokens[last + way].text == change.tokens[place].text:
-                    there[place] = last = last + way
+            elif beside in range(len(source.tokens)) and (
+                source.tokens[beside].text == change.tokens[place].text
+            ):
+                there[place] = last = beside
     return there

@@ -17,11 +17,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 # Words that no renaming touches; every other word in a fragment is somebody's name.
-FIXED = frozenset(keyword.kwlist) | frozenset(
-    "ALL AND ANY AS ASC BY CASE CONFLICT DELETE DESC DO ELSE END EXISTS FALSE FOR FROM GROUP HAVING"
-    " IN INSERT INTO IS JOIN KEY LEFT LIMIT LOCAL LOCKED NO NOT NOTHING NOWAIT NULL OLD ON OR ORDER"
-    " RETURNING SELECT SET SHARE SKIP TABLE THEN TRUE UPDATE USING VALUES WHEN WHERE WITH".split()
+_SQL = (
+    "ALL|AND|ANY|AS|ASC|BY|CASE|CONFLICT|DELETE|DESC|DO|ELSE|END|EXISTS|FALSE|FOR|FROM|GROUP|"
+    "HAVING|IN|INSERT|INTO|IS|JOIN|KEY|LEFT|LIMIT|LOCAL|LOCKED|NO|NOT|NOTHING|NOWAIT|NULL|OLD|ON|"
+    "OR|ORDER|RETURNING|SELECT|SET|SHARE|SKIP|TABLE|THEN|TRUE|UPDATE|USING|VALUES|WHEN|WHERE|WITH"
 )
+_NAME = re.compile(rf"(?!(?:{'|'.join(keyword.kwlist)}|{_SQL})$)[^\W\d]\w*")
 
 _QUOTE = r"(?P<quote>[rbfuRBFU]{0,2}(?:\"{3}|'{3}|[\"']))"
 _TOKEN = re.compile(rf"{_QUOTE}|\w+|[<>=!:+-]=|<>|[|:*/]{{2}}|->|[^\w\s]")
@@ -42,11 +43,6 @@ class Token(NamedTuple):
     end: int
     soft: bool
 
-    @property
-    def is_name(self) -> bool:
-        """Whether a renaming can touch it."""
-        return (self.text[0].isalpha() or self.text[0] == "_") and self.text not in FIXED
-
 
 def tokens_of(text: str) -> list[Token]:
     """The tokens of a fragment or a file whose comments are blanked out."""
@@ -66,7 +62,7 @@ def as_line(words: Sequence[str]) -> str:
 
 def shape(words: Sequence[str]) -> list[str]:
     """The words without their names."""
-    return ["§" if (w[0].isalpha() or w[0] == "_") and w not in FIXED else w for w in words]
+    return ["§" if _NAME.fullmatch(word) else word for word in words]
 
 
 @dataclass(frozen=True, slots=True)
