@@ -9,7 +9,7 @@ a reader's own value is escaped for the HTML around it
     CutMessage.filled: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
     test_a_value_is_escaped_for_where_it_stands
 a reader's own value cannot end the JSON text it stands in
-    CutMessage.filled: «orjson.dumps»(escape(values[name]) if in_html else values[name]) «[1:-1] →
+    CutMessage.filled: «orjson.dumps»(escape(values[name]) if in_html else values[name])«[1:-1] →
         .encode()»
     test_a_value_is_escaped_for_where_it_stands
 readers without a name get the author's own word in its place
@@ -52,7 +52,7 @@ not a byte is written after the deadline
     _Call.take: if «self.over or remaining <= 0 → False»:
     test_not_a_byte_is_written_when_the_time_ran_out_while_connecting
 nothing is sent a second time by itself
-    _Adapter.__init__: (max_retries= «0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
+    _Adapter.__init__: (max_retries=«0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
     test_nothing_is_ever_sent_a_second_time_by_itself
 a redirect is not followed
     _Session.get_redirect_target: ) -> None: return «None → super().get_redirect_target(resp)»
@@ -102,12 +102,12 @@ an error inside the provider leaves a call open
     _classify_refusal: if «code == INTERNAL_ERROR → False»: return CallUnanswered(
     test_code_101_leaves_open_what_was_accepted_under_any_status
 an acceptance has an id
-    classify_message: if «message_id is None or»(code is None
+    classify_message: if «message_id is None or» (code is None
     test_an_acceptance_without_a_usable_id_is_none
 
 # --- What follows ---
 a call without an answer is asked about and not sent again
-    after_call: ={«recipient: Unknown() for recipient in recipients» }, next=Next.«ASK → TRY_AGAIN»
+    after_call: ={«recipient: Unknown() for recipient in recipients»}, next=Next.«ASK → TRY_AGAIN»
     test_a_call_answered_as_a_whole
 a message without an answer is asked about and not sent again
     _after_messages: «fates[recipient] = Unknown() → put_off[recipient] = reason»

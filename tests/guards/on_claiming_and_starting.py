@@ -22,11 +22,11 @@ a claim reads the first in line, however many wait
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch
-    _claim_next: UPDATE batch SET state = 'claimed' «, epoch = epoch + 1»,
+    _claim_next: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
     test_a_claim_that_was_lost_cannot_be_released
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
 a claim for a look-up raises the epoch
-    claim_look_up: UPDATE batch SET state = 'looking_up' «, epoch = epoch + 1»,
+    claim_look_up: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
     test_a_look_up_that_lost_its_claim_changes_nothing
 of two workers that would look up the same doubt one does
     claim_look_up: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
@@ -61,6 +61,9 @@ a start looks at the batch's state
 a call holds its batch for the deadline and the lease
     _start: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
+the worker reads its deadline before it records the start of the call
+    Dispatcher._start_and_send: .over(Phase.START) «→ ¶deadline_at_s = now_s() + timing.deadline_s»
+    test_deadline_counts_from_before_the_record_of_the_start
 the attempt is on record before the call
     _start: 0 FROM edition WHERE id = %s «→ AND false»
     test_the_attempt_is_committed_before_the_provider_has_accepted_anything
@@ -82,7 +85,7 @@ whoever left gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
 whoever bounced or complained gets nothing
-    NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed' «, 'bounced', 'complained'»)
+    NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
     test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
     NO_LONGER_MAILABLE: address_key = subscriber.email_key AND «lifted_at IS NULL → false»)

@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 
 # --- Holding back ---
 a pause takes claimed batches out of their workers' hands
-    _pause_batches: AND {NOT_OVER} AND state IN ('ready' «, 'claimed'»)
+    _pause_batches: AND {NOT_OVER} AND state IN ('ready'«, 'claimed'»)
     test_a_batch_that_was_claimed_before_the_pause_does_not_start
     test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call
 only what runs is paused
@@ -40,8 +40,7 @@ the rest stays where it is while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
     test_while_the_edition_is_paused_no_other_takes_its_turn
 a hold outlives a pause
-    resume: «greatest(» clock_timestamp() «, (SELECT held_until FROM edition WHERE id =
-        %(edition)s))»
+    resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
     test_one_that_is_held_may_be_paused_and_keeps_its_hold
 only what is held and runs is sent now
     send_now: WHERE id = %s «AND control = 'running' AND held_until > clock_timestamp()»
@@ -94,10 +93,10 @@ what bears a provider's id is not among the missed
     _WAS_MISSED: AND delivery.sent_at IS NULL «AND delivery.provider_message_id IS NULL»
     test_the_statement_leaves_out_what_bears_a_mark_of_having_been_sent
 the missed wait while their edition is held back
-    send_to_missed: %(running)s THEN 'ready' ELSE ' «paused → ready» ' END, 0, clock_timestamp(),
+    send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, 0, clock_timestamp(),
     test_they_are_cut_into_batches_and_wait_while_the_edition_is_paused
 doubt about a closed edition is not asked about again
-    ask_again: if lock_edition(cursor, edition) == " «closed» ":
+    ask_again: if lock_edition(cursor, edition) == "«closed»":
     test_closed_it_stays_counted_as_doubt
 only doubt that was left to a person is asked about again
     ask_again: edition_id = %s AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')»
@@ -106,7 +105,7 @@ only doubt that was left to a person is sent again
     send_doubtful: AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
     test_doubt_that_is_still_asked_about_is_not_for_a_person
 doubt that bears a mark is sent again by no decision
-    send_doubtful: AND delivery.outcome = ' «unknown → never» ' AND {BEARS_A_MARK})
+    send_doubtful: AND delivery.outcome = '«unknown → never»' AND {BEARS_A_MARK})
     test_what_bears_a_mark_is_not_sent_again_by_any_decision
 doubt about an edition that has ended is not sent again
     send_doubtful: «return None → pass» cursor.execute(f" WITH again AS (UPDATE

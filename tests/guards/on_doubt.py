@@ -26,7 +26,7 @@ later mail is asked for first
         search)»
     test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early
 later mail that could not be asked for confirms nothing
-    look_up: (isinstance «(witness, LookedUp) and → (witness, NoInformation) or» bool(witness.found)
+    look_up: (isinstance«(witness, LookedUp) and → (witness, NoInformation) or» bool(witness.found))
     test_a_question_for_later_mail_that_fails_confirms_no_silence
 only mail that was accepted later is later mail
     doubt_of: WHERE stream = %s AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
@@ -35,7 +35,7 @@ silence says nothing about what the provider has forgotten
     _after_looking_up: if «forgotten → False»:
     test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by_itself
 it is known what the provider has forgotten
-    look_up: forgotten= «doubt.is_forgotten → False»,
+    look_up: forgotten=«doubt.is_forgotten → False»,
     test_doubt_that_is_older_than_postmarks_memory_waits_for_a_person
 by the policy to hold a person decides
     _after_looking_up: if «not policy.resend_when_absent → False»:
@@ -47,7 +47,7 @@ a copy that cost two workers alone is parked
     _absent: if «suspected and alone → False»:
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch that cost two workers during their calls is halved
-    _absent: next=Next.«HALVE if suspected and len(absent) > 1 else Next.» TRY_AGAIN,
+    _absent: next=Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch is suspected after two lost workers
     after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:

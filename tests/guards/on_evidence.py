@@ -61,7 +61,7 @@ a length of thousands of digits is not read
     _length: «[:MOST_DIGITS]»
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
 a time that is still to come is when the event was seen
-    _apply: said.accepted «.told_at(received_at)»
+    _apply: said.accepted«.told_at(received_at)»
     test_a_time_that_is_still_to_come_is_when_the_event_was_seen
 a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»

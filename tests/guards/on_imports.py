@@ -26,7 +26,7 @@ only who holds an import ends it
     _end: on goes." with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, hold)»
     test_whoever_loses_their_hold_between_two_pieces_writes_no_more
 a process that freezes in the middle of a piece does not keep everybody out
-    guard: SELECT set_config(' «idle_in_transaction_session_timeout → application_name» ', %s, true)
+    guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
     test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends
 imports take turns by the piece
     _apply: «cursor.execute(TAKE_TURN)»
@@ -69,10 +69,10 @@ the same content again leads to the first import
     import_file: ().filter(content_hash=file.content_hash«→ , filename=path.name»).first()
     test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
 what is imported is not begun again
-    decide: filter(pk=import_id «, state__in=among»).update(
+    decide: filter(pk=import_id«, state__in=among»).update(
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 what was imported cannot be dropped
-    drop: pk=import_id «, state__in=NOT_IMPORTED»
+    drop: pk=import_id«, state__in=NOT_IMPORTED»
     test_what_was_imported_cannot_be_dropped
 
 # --- Whom an import brings ---

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 who has left leaves once, and the ledger says so once
-    leave: filter(id=subscriber_id «, unsubscribed_at=None»)
+    leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_the_ledger_has_one_line_however_often_they_press
     test_an_earlier_time_of_leaving_is_kept
 whoever is erased loses address and name on every copy
@@ -56,7 +56,7 @@ of several that were told the gravest stands once the address is let in
     _why_it_stays_shut: return «max → min»(told, key=
     test_of_several_the_gravest_stands
 what an opt-in answered does not come back by letting in
-    reasons_told_of: id__gt= «reader.opt_in_id or» 0
+    reasons_told_of: id__gt=«reader.opt_in_id or» 0
     test_what_their_own_opt_in_answered_does_not_come_back
 nor does what the suppression list kept beside an operator's word
     _why_it_stays_shut: = «reader.opt_in is not None and reader.opt_in.at >= standing.at → False»
@@ -65,7 +65,7 @@ the provider is not asked to mail whom letting in makes no reader
     let_in: «elif reader.state == Subscriber.State.CONFIRMED → else»:
     test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader
 a search without an index is ended by the database
-    page_of: «f" → "» SET LOCAL statement_timeout = ' «{SEARCH_S}s → 10s» '") «→
-        ¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
+    page_of: «cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'") → cursor.execute("SET
+        LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
     test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner
 """)

@@ -16,7 +16,7 @@ who is added twice at once makes no statement fail that a server would log
     INSERT: ) «ON CONFLICT (email_key) DO NOTHING»
     test_the_second_fails_nothing_that_the_server_would_write_down
 a form posted twice makes no statement fail that a server would log
-    make: «ignore_conflicts=True,») row
+    make: «ignore_conflicts=True,» ) row
     test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database
 the log tells of a fault its kind and not its words
     kind_of: [«type(error).__qualname__ → repr(error)», *(

@@ -7,7 +7,7 @@ mail is requested in the transaction of what it is requested by
     request_mail: batch. " if «not connection.in_atomic_block → False»:
     test_outside_a_transaction_it_is_refused
 two who are the first to ask share one edition
-    _edition: ignore_conflicts= «True → False») edition
+    _edition: ignore_conflicts=«True → False») edition
     test_two_who_are_the_first_at_once_share_it_too
 a number of a batch that is taken is passed over
     _new_batch: «ON CONFLICT (id) DO NOTHING» RETURNING id

@@ -6,10 +6,10 @@ GUARDS = guards(r"""
 a worker whose row went is there again as soon as it is heard from
     heard_from: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
         clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
-        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [worker «, host, pid, warning»
+        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [worker«, host, pid, warning»
     test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong
 doubt about which nothing is asked any more wakes nobody once the issue was cancelled
-    BATCHES: control IN ('closed' «, 'cancelled'»))
+    BATCHES: control IN ('closed'«, 'cancelled'»))
     test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for
 a database that hangs hangs no probe
     AskedInTime.answer: if not asked.is_over.wait(«max(0.0, left_s) → 60»):
@@ -67,7 +67,7 @@ an errand that nobody goes on any more is told no longer
     IS_GONE_ON: «due_at > clock_timestamp() - interval '1 hour' → true»)
     test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer
 the log says why the provider could not be asked
-    _poll_stream: , error «.reason», wait_s
+    _poll_stream: , error«.reason», wait_s
     test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
 a database that was away is told as no fault of pages
     request: «UNAVAILABLE if status == 503 else»
@@ -88,7 +88,7 @@ a worker says once that the database is away
     Outage.is_why: if «self._since_s is None → True»: if
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 what fails in an outage is the outage, and no fault of its own
-    Worker._failed: logging.«DEBUG if self._outage.is_why(fault) else logging.» ERROR
+    Worker._failed: logging.«DEBUG if self._outage.is_why(fault) else logging.»ERROR
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
 a worker says that the database is back
     Outage.look_whether_over: if «self._since_s is not None and _answers() → False»:
@@ -106,10 +106,10 @@ whoever comes in a rush waits for a place
     Places.enter: lambda: self._free or self.is_stuck, «self._patience_s → 0»
     test_whoever_finds_no_place_waits_for_one
 mail on request that stopped is listed for a person
-    waiting_for_a_person: editions = [*open_newsletters() «, *held_back_mail_on_request()»]
+    waiting_for_a_person: editions = [*open_newsletters()«, *held_back_mail_on_request()»]
     test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name
 counters that go back with a restored database are others
-    short_name: this.database «, stored.since»)::bytea
+    short_name: this.database«, stored.since»)::bytea
     test_counters_of_a_database_that_was_restored_are_others_than_before
 a web process that is stopped adds its last counts
     worker_exit: «flush_at_the_end()»
@@ -147,16 +147,16 @@ an IPv6 address of the site stands in brackets, as in requests
     test_a_name_that_the_site_answers_to_is_not_refused
     test_a_site_at_an_ipv6_address_answers_to_it
 a blank secret is none
-    Environment.secret: value = self.values «[name] if name in self else "" → .get(name, "")»
+    Environment.secret: value = self.values«[name] if name in self else "" → .get(name, "")»
     test_a_blank_secret_counts_as_unset
 an earlier key is one without the blank after its comma
-    Environment.texts: [part «.strip()» for part in self.text(
+    Environment.texts: [part«.strip()» for part in self.text(
     test_a_right_value_becomes_what_it_means
 no form is told to wait for longer than PostgreSQL can be told
-    IDEMPOTENCY_WAIT_S: IDEMPOTENCY_WAIT_S", 10, least=0.05 «, most=300»)
+    IDEMPOTENCY_WAIT_S: IDEMPOTENCY_WAIT_S", 10, least=0.05«, most=300»)
     test_a_wrong_value_is_answered_with_one_sentence
 what is asked for by HEAD writes no warning
-    application: «no_body_for_head(» whole_bodies(forms_in_utf8(get_wsgi_application())) «)»
+    application: «no_body_for_head(»whole_bodies(forms_in_utf8(get_wsgi_application()))«)»
     test_what_is_asked_for_by_head_has_its_length_and_writes_no_warning
 an answer to HEAD comes to its end
     NoBody.close: : «close() → pass»

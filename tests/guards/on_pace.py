@@ -16,21 +16,21 @@ nobody calls before the time that the provider named
     breath_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»
     test_nobody_calls_before_the_time_that_the_provider_named
 while workers are slowed down no batch goes before its turn
-    claim: provided= «f"NOT {IS_SLOWED}" → "true"»
+    claim: provided=«f"NOT {IS_SLOWED}" → "true"»
     test_after_it_no_batch_of_any_edition_goes_before_its_turn
 a turn is taken when it is due
     take_turn: FROM pace WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 of a crowd one takes the turn
-    take_turn: «FOR UPDATE SKIP LOCKED» ") row
+    take_turn: «FOR UPDATE SKIP LOCKED»") row
     test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn
 a turn that another is taking is not waited for
-    take_turn: FOR UPDATE «SKIP LOCKED» ") row
+    take_turn: FOR UPDATE «SKIP LOCKED»") row
     test_a_turn_that_another_is_taking_is_not_waited_for
 a turn puts the next one off by what it took
     claim: «use_turn(cursor, turn, claimed.waiting) → pass»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 a pace has a floor
-    after_too_fast: to_per_s= «max(pace / 2, floor) → pace / 2»
+    after_too_fast: to_per_s=«max(pace / 2, floor) → pace / 2»
     test_it_never_falls_below_the_floor
 """)

@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 a subject has one line, by Unicode's own breaks too
-    _MORE_THAN_A_LINE: _MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f «-\x9f\u2028\u2029»]
+    _MORE_THAN_A_LINE: _MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
     test_a_title_of_more_than_a_line_is_refused[\u2028]
 
 # --- Actions ---
@@ -31,7 +31,7 @@ a form that broke off is not taken for an empty one
     RefusedForms.process_view: return «bad_request(request, fault) → None» return
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
 nobody saves a draft while it becomes an edition
-    publish_draft: Draft.objects.«select_for_update(of=("self",)).» filter(pk=draft)
+    publish_draft: Draft.objects.«select_for_update(of=("self",)).»filter(pk=draft)
     test_words_that_change_between_the_look_and_the_claim_are_not_published
 the words are published that somebody saw
     publish_draft: «(held.revision, content.sha256) != (agreed.revision, agreed.content_hash) →
@@ -80,7 +80,7 @@ of many posts of one form one does the work
     claim: if inserted «→ or True»: return Fresh()
     test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer
 a post waits for the one before it
-    _insert: VALUES (%s, %s, %s) «ON CONFLICT DO NOTHING» ",
+    _insert: VALUES (%s, %s, %s) «ON CONFLICT DO NOTHING»",
     test_three_wait_for_the_first_and_the_rest_get_409_at_once
 at one key only a few wait
     claim: if «not seated → False»:

@@ -50,7 +50,7 @@ who declares a restore and who notices it do not wait for each other
     declare_restored: «_lock(cursor)» stopped =
     test_whoever_declares_a_restore_and_whoever_notices_it_do_not_wait_for_each_other
 workers that start at once stop the editions once
-    _lock: found = _look(cursor, lock= «True → False»)
+    _lock: found = _look(cursor, lock=«True → False»)
     test_workers_that_start_at_once_stop_the_editions_once
 
 # --- Silence ---
@@ -69,11 +69,15 @@ nothing goes on before silence counts
 nothing goes on while the search does not show later mail
     obstacle_to: if «not shows_later_mail → False»: return Obstacle(
     test_what_stands_in_the_way_is_named
+later mail is asked for before the walk
+    Round.run: (self._stream) «→ ¶self._walk(walked_at)» shows_later_mail = last is None or
+        bool(self._search.about("attempt", last[0].hex)) «self._walk(walked_at)»
+    test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
 nothing goes on before all was shown
     obstacle_to: if «not was_all_shown → False»:
     test_what_stands_in_the_way_is_named
 silence is weighed by the deadline and the last look-up
-    may_be_reconciled_at: timedelta(seconds= «deadline_s +» last_lookup_after_s)
+    may_be_reconciled_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
 later mail is asked for when an edition is to go on
     Round.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»

@@ -12,7 +12,7 @@ a list of readers whose copies went while it was read does not end as if it were
     outcome_page: «_are_kept(Edition.objects.filter(pk=edition))»
     test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short
 nothing goes that the provider may still be asked about
-    days_of_details: return «max(» int(settings.DETAILS_KEEP_DAYS) «, days_until_forgotten())»
+    days_of_details: return «max(»int(settings.DETAILS_KEEP_DAYS)«, days_until_forgotten())»
     test_details_outlast_what_the_provider_remembers
 the last call of an edition stays
     _CALL_MAY_GO: «AND later.finished_at > coalesce(attempt.finished_at, '-infinity')»)
@@ -24,7 +24,7 @@ of an edition that is not over all calls stay
     _CALL_MAY_GO: AND («kind = 'newsletter' → false» AND (state
     test_of_an_edition_that_is_not_over_all_stay
 an event that could not be applied stays until somebody has looked
-    applied_events: received_at", days «, "applied_at IS NOT NULL"»)
+    applied_events: received_at", days«, "applied_at IS NOT NULL"»)
     test_what_is_set_aside_or_not_ended_stays_however_old
 who has lost the lease of the daily errand stops
     prune_if_due: =lambda: not is_stopping() «and errand.hold_on(mine, lease_s=LEASE_S)»
@@ -34,7 +34,7 @@ a kind that breaks off keeps no other from going
     test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it
     test_the_daily_errand_says_each_of_them_and_tries_again
 a picture that is in a letter again is not unused
-    look: «→ NOT»(id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
+    look: «→ NOT» (id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
     test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long
 a picture that is uploaded again has all the time again
     _wanted_again: «same.exclude(unused_since=None).update(unused_since=None)»

@@ -17,7 +17,7 @@ an approval is of the words that were seen
     approve: if «hash_to_approve(found, content) != seen → False»:
     test_nobody_approves_words_that_they_did_not_see
 an approval is of the revision that was read
-    approve: pk=draft «, revision=found.revision, edition__isnull=True»
+    approve: pk=draft«, revision=found.revision, edition__isnull=True»
     test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words
 any edit takes an approval away
     _is_of_these_words: «bytes(draft.approved_hash) == hash_to_approve(draft, content) → True»

@@ -35,6 +35,9 @@ a second copy that a look-up finds is kept and raises its alarm
     settle_look_up.add_what_was_found: «record_acceptances(cursor, claim.edition, claim.attempt,
         again, Evidence.Source.LOOKUP) → len(again)»
     test_two_copies_that_a_look_up_finds_are_an_alarm
+what a look-up finds is credited to its attempt
+    settle_look_up.add_what_was_found: if «claim.attempt is not None → False»:
+    test_what_a_look_up_finds_is_credited_to_its_attempt
 what comes back into line asks under the edition's lock how it stands
     _settled: for lock in («_needs_lock(claim, settlement, was) → False», True):
     test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused
@@ -42,7 +45,7 @@ what is put off while its edition is held back waits with the rest
     _change_batch: in_line = "ready" «if control == "running" else "paused"»
     test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused
 what a call did not bring out of a cancelled edition is withdrawn, not tried again
-    _settle: if control == " «cancelled → never» ":
+    _settle: if control == "«cancelled → never»":
     test_what_a_call_in_the_air_did_not_bring_out_never_goes
 a marked copy of a cancelled edition is asked about and not withdrawn
     _settle: «set_marked_aside(cursor, claim.edition, batch=claim.batch) → pass»
@@ -90,6 +93,9 @@ a sweep repeats the state that it saw
 a sweep heeds the evidence that came while the worker was lost
     _bring_back: unheeded «= unheeded_in(cursor, lost.batch) → : list[int] = []»
     test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep
+what comes back from a lost worker waits with the rest while its edition is held back
+    _claimed: "ready" «if control == "running" else "paused"»
+    test_lost_batch_of_a_paused_edition_comes_back_paused
 a lost call is looked up from its deadline on, not before
     _sending: coalesce(«deadline_at → started_at», lease_until) AS since
     test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on
@@ -97,7 +103,7 @@ the first look-up after a lost call has its quiet period
     _sending: due_at = greatest(clock_timestamp(), since + «→ 0 *» make_interval(secs => %s)),
     test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on
 a worker that was lost before its call counts against the batch
-    _claimed: owner = NULL, lease_until = NULL «, crashes = crashes + 1» WHERE
+    _claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 a worker that was lost during its call counts against the batch
     _sending: «crashes = crashes + 1,» lookups = 0,

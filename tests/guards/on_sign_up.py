@@ -29,7 +29,7 @@ a day later an address is mailed again
     _mails_within_a_day: > 0 AND «at > clock_timestamp() - make_interval(secs => %s) → %s > 0»
     test_tomorrow_it_is_mailed_again
 sign-ups of one address at once are numbered one after the other
-    _locked: of_this_address.«select_for_update().» first()
+    _locked: of_this_address.«select_for_update().»first()
     test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_own
 a network asks only so often in an hour
     sign_up: suspicious) if «wait → False»:
@@ -59,7 +59,7 @@ forms that come back in no time have fewer tries
     test_forms_that_came_back_too_fast_have_fewer_tries
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 that a form came back in no time is on record
-    sign_up: detail= «TOO_FAST if wish.suspicious else»
+    sign_up: detail=«TOO_FAST if wish.suspicious else»
     test_forms_that_come_back_in_no_time_are_let_through_three_times
 nobody makes up the moment at which a form was shown
     _since: float(«_SEAL.unsign(shown) → shown.partition(":")[0] or "nan"»)
@@ -87,10 +87,10 @@ another site cannot press the button that confirms
         fromlist=["csrf_exempt"]).csrf_exempt¶@» require_http_methods
     test_another_site_cannot_press_the_button
 of presses at once one is put on record
-    confirm: Subscriber.objects.«select_for_update().» filter(pk=request.recipient).first()
+    confirm: Subscriber.objects.«select_for_update().»filter(pk=request.recipient).first()
     test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page
 a link confirms by a request that is on record, and by that one alone
-    _standing: act__in=[Act.ASKED, Act.IMPORTED] «, request=request»)
+    _standing: act__in=[Act.ASKED, Act.IMPORTED]«, request=request»)
     test_a_link_whose_request_is_not_on_record_confirms_nobody
 a link from before they went does not bring them back
     standing_of: asked_themselves «and asked.at >= gone_at»
@@ -105,7 +105,7 @@ an earlier link says the same once a later one confirmed
     standing_of: request «<= → ==» last_confirmed:
     test_an_earlier_link_says_the_same_once_a_later_one_confirmed
 no token does what another was made for
-    _key: digest_size=32 «, person=purpose.encode()»).digest()
+    _key: digest_size=32«, person=purpose.encode()»).digest()
     test_no_token_does_what_another_was_made_for
 a token that was changed is none of ours
     unseal: if «hmac.compare_digest(tag, _tag(key, payload)) → True»:

@@ -20,7 +20,7 @@ a stolen mark does not shut its author out
     _take_a_try: «waits.append(tried.wait_s) → return tried»
     test_a_stolen_mark_has_so_many_tries_and_does_not_shut_its_author_out
 who signs in frees no network of its failures
-    of_a_network: ends_with_success= «False → True»)
+    of_a_network: ends_with_success=«False → True»)
     test_somebody_with_an_account_does_not_free_their_network_by_signing_in
 a network is counted over all names
     of_a_network: Count(«hashed_network() → hashed_name(name)», address, _of_a_whole_network(),
@@ -74,7 +74,7 @@ guessing an old password counts like guessing at the door
     NewPassword.post: if «isinstance(tried, Refused) → False»: return refused_page(request)
     test_guessing_the_old_password_counts_like_guessing_at_the_door
 an old password that is no more sets no new one
-    NewPassword._held_account: .objects «.select_for_update(no_key=True)» return
+    NewPassword._held_account: .objects«.select_for_update(no_key=True)» return
     test_of_two_windows_that_change_it_at_once_the_second_is_told_that_its_old_one_is_no_more
 nobody gives themselves a password without the old one
     AuthorAdmin.user_change_password: if «unquote(id) == str(request.user.pk) → False»:
@@ -86,7 +86,7 @@ an open session alone makes no token
     tokens: if «wrong → False»: raise
     test_what_is_wrong_is_said_and_the_words_stay[facts4-This is not your password.]
 no pause between codes grows for ever
-    _asked: «min(» device.throttling_failure_count «, _LONGEST_PAUSE_AFTER)»
+    _asked: «min(»device.throttling_failure_count«, _LONGEST_PAUSE_AFTER)»
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]
 a second factor is taken away together with its line in the log

@@ -31,7 +31,7 @@ a worker that is to stop leaves what is kept to the chores
     _Walk._take_in: «self._go_on()» provider_event.apply(event)
     test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores
 a list is held for as long as it may take to read
-    _Walk._write_list: lease_s= «deadline_s +» LEASE_S
+    _Walk._write_list: lease_s=«deadline_s +» LEASE_S
     test_while_a_list_is_read_nobody_else_takes_the_errand
 an entry that does not say since when is passed over
     _Walk._take_in_entries: if «fact.at is not None → True»]
@@ -70,7 +70,7 @@ a bounce of no copy of ours does not count
     _soft_bounces_are_enough_at: «AND issue_id IS NOT NULL»
     test_a_bounce_of_no_copy_of_ours_does_not_count
 what came back before the last opt-in does not count
-    _soft_bounces_are_enough_at: «at > coalesce( → (true OR» %(since)s:: «timestamptz, '-infinity' →
+    _soft_bounces_are_enough_at: «at > coalesce( → (true OR»%(since)s::«timestamptz, '-infinity' →
         text IS NULL»
     test_what_came_back_before_the_last_opt_in_does_not_count
 a bounce of another kind does not count
@@ -104,19 +104,19 @@ an address beyond ASCII is no fact
     _address: LONGEST_ADDRESS «and address.isascii()» and
     test_what_names_no_address_or_no_known_matter_is_no_fact
 no word is longer than its column
-    _word: return value «[:LONGEST_WORD]» if
+    _word: return value«[:LONGEST_WORD]» if
     test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown
 an address is inactive only where it is said to be
-    _bounced: inactive= «event.get("Inactive") is True → bool(event.get("Inactive"))»
+    _bounced: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»
     test_an_address_is_inactive_only_where_it_is_said_to_be
 bounces far apart are not added up
-    _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s «) → > 0»)
+    _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
     test_bounces_far_apart_are_not_added_up
 an act is put on record once
     _put_on_record: «→ AND false» AND act = %(act)s AND id > coalesce
     test_an_act_is_put_on_record_once
 an echo of our own wish is known as such
-    _fact: fact.origin == " «Customer → Nobody» ":
+    _fact: fact.origin == "«Customer → Nobody»":
     test_an_echo_of_our_own_wish_says_nothing_new
 only the last wish about an address is sent
     _send_all: «suppression_change.supersede()»
