@@ -137,23 +137,23 @@ def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[t
     # A bench without tests is left out: pytest takes no names for all there are.
     shares = [share for n in range(len(benches)) if (share := tests[n :: len(benches)])]
     as_built = _each(benches, shares, lambda bench, share: bench.run_as_built(share))
-    broken = [run.broken for run in as_built if run.broken]
+    broken = [run.broken for run in as_built if run.broken and not run.unfit]
     if broken:
         return [(guard, f"its tests do not run as built: {broken[0]}") for guard in guards]
     # What fails anyway says nothing about a guard.
-    failing = {name for run in as_built for name in run.failed}
+    failing = {name for run in as_built for name in run.unfit}
     print(
         f"{len(tests)} tests with every guard in its place: {len(failing)} failed, "
         f"{max(run.seconds for run in as_built):.0f} s",
-        *sorted(failing),
+        *(f"does not pass: {name}" for name in sorted(failing)),
         sep="\n",
         flush=True,
     )
 
     def try_one(bench: Workbench, guard: _Guard) -> tuple[_Guard, str]:
-        fails = [test for test in guard.tests if without_case(test) in failing]
+        fails = failing.intersection(map(without_case, guard.tests))
         if guard.fault or fails:
-            run = Run(broken=guard.fault or f"fails as built: {fails[0]}")
+            run = Run(broken=guard.fault or f"fails as built: {min(fails)}")
         else:
             run = bench.run_without(guard.files, guard.sql, guard.tests)
         why = run.broken or ("" if run.failed else "its tests pass without it")

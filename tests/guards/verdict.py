@@ -27,9 +27,12 @@ class Case(NamedTuple):
 class Run:
     """
     What became of a run: the tests that failed, the first failure's words, or why it says nothing.
+
+    `unfit` are those that did not pass, whatever the reason.
     """
 
     failed: tuple[str, ...] = ()
+    unfit: frozenset[str] = frozenset()
     words: str = ""
     broken: str = ""
     seconds: float = 0.0
@@ -43,12 +46,14 @@ def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     because time ran out, and not because the changed text is no working program.
     """
     failed: list[str] = []
+    unfit: set[str] = set()
     words, broken = "", "no test was run"
     for test, failed_in, said in cases:
         broken = "" if broken == "no test was run" else broken
         line = said.strip().split("\n", 1)[0][:200]
         if not failed_in:
             continue
+        unfit.add(without_case(test))
         if failed_in != "call":
             broken = broken or f"{test} could not be run: {line}"
         elif _OUT_OF_TIME in line:
@@ -58,7 +63,7 @@ def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
         else:
             failed.append(without_case(test))
             words = words or line
-    return Run(tuple(failed), words, "" if failed else broken, seconds)
+    return Run(tuple(failed), frozenset(unfit), words, "" if failed else broken, seconds)
 
 
 def without_case(test: str) -> str:
