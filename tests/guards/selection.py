@@ -94,8 +94,12 @@ def changed_since(
         before.update(catalogue)
 
     def is_changed(guard: Guard) -> bool:
-        where = {tree.find(change).source.path for change in guard.changes}
-        where.update(tests.node(test).partition("::")[0] for test in guard.tests)
+        try:
+            where = {tree.find(change).source.path for change in guard.changes}
+            where.update(tests.node(test).partition("::")[0] for test in guard.tests)
+        except LostError:
+            # Taken, so that its fault is said.
+            return True
         return (
             guard not in before
             or not where.isdisjoint(files)
