@@ -7,7 +7,7 @@ import uuid
 import pytest
 from django.db import connection, transaction
 
-from delivery.models import Attempt, Batch, Delivery
+from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim, release
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
@@ -34,6 +34,18 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(
     assert (batch.state, batch.crashes) == ("ready", 1)
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"] * 3
+
+
+def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert claim(uuid.uuid4(), lease_s=30)
+    # Mail on request is queued without the edition's lock, so a pause can miss a claimed batch.
+    Edition.objects.update(control=Edition.Control.PAUSED)
+    newsroom.let_time_pass(31)
+
+    assert newsroom.sweep() == 1
+
+    assert newsroom.batch(edition).state == "paused"
 
 
 def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(

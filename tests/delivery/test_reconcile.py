@@ -285,6 +285,24 @@ def test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail(
     assert "lags" in answer["said"]
 
 
+def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
+    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_BATCH_SIZE = 2
+    newsroom.publish(4)
+    newsroom.step()
+    backup = KeptRows()
+    newsroom.step()
+    backup.put_back()
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+    # Asked for later mail first, it lags. Asked after the walk, it would have caught up.
+    provider.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    assert reconcile("--no-wait")["reconciled"] == 0
+    newsroom.deliver_all()
+    assert set(copies(provider).values()) == {1}
+
+
 def test_an_edition_whose_mail_postmark_has_forgotten_does_not_go_on(
     newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
 ) -> None:

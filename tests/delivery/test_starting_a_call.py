@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,6 +50,32 @@ def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
         assert (books.waiting, books.sent) == (3, 0)
         assert provider.sandbox.summary()["accepted"] == 0
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
+
+
+def test_deadline_counts_from_before_the_record_of_the_start(
+    newsroom: Newsroom, provider: SandboxServer, settings: object
+) -> None:
+    settings.DELIVERY_HTTP_DEADLINE_S = 0.5  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=1)
+    claimed = claim(uuid.uuid4(), lease_s=30)
+    assert claimed is not None
+
+    def work() -> None:
+        newsroom.dispatcher().deliver(claimed)
+        connection.close()
+
+    worker = threading.Thread(target=work)
+    with transaction.atomic():
+        Batch.objects.select_for_update().get()
+        worker.start()
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+        # All of its time passes while it waits to put the start on record.
+        time.sleep(0.5)
+    worker.join(timeout=30)
+
+    (attempt,) = newsroom.attempts(edition)
+    assert attempt.result == Attempt.Result.NOT_SENT
+    assert provider.sandbox.summary()["accepted"] == 0
 
 
 def test_no_transaction_is_open_while_a_call_is_in_the_air(

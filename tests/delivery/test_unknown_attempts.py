@@ -101,6 +101,19 @@ def test_of_a_call_that_was_accepted_in_part_the_rest_goes_again_and_only_the_re
     assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (5, 0)
 
 
+def test_what_a_look_up_finds_is_credited_to_its_attempt(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    edition = newsroom.publish(readers=3)
+    provider.sandbox.set_fault("accept_first_k_then_close", k=2, calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(61)
+
+    newsroom.deliver_all()
+
+    assert [attempt.accepted for attempt in newsroom.attempts(edition)] == [2]
+
+
 def test_a_look_up_that_fails_says_nothing_and_does_not_count(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:

@@ -1,7 +1,7 @@
 """
-`python -m tests.guards`: takes the guards out, on a database server of its own.
+`python -m tests.guards`: takes the guards out, beside the tests' own database server.
 
-Ends by itself; the last line sums up. Exit code 1 if a guard could be taken out unnoticed.
+Ends on its own; the last line sums up. Exit code 1 if a guard could be taken out unnoticed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import queue
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -20,42 +21,41 @@ from pathlib import Path
 from typing import TypeVar
 
 from newsletter_site import embedded_postgres
+from tests.guards.anchors import LostError, Tree, without
 from tests.guards.catalogue import GUARDS
-from tests.guards.guard import Guard
-from tests.guards.verdict import Run, as_reported
+from tests.guards.notation import Guard
+from tests.guards.selection import NamedTests, Share, changed_since
+from tests.guards.verdict import Run, without_case
 from tests.guards.workbench import Workbench
-from tests.own_cluster import OwnCluster
+from tests.own_cluster import ROOT, KeptCluster
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """One of `of` parts of the guards, drawn by a seed; all parts together are all of them."""
+class _Guard:
+    """A guard, the files without it, and the node ids of its tests; or why it cannot be tried."""
 
-    number: int
-    of: int
-
-    @classmethod
-    def read(cls, text: str) -> Share:
-        """`2/3` is the second of three. Raises `ValueError`."""
-        number, of = (int(part) for part in text.split("/"))
-        if not 1 <= number <= of:
-            raise ValueError(text)
-        return cls(number, of)
-
-    def drawn_from(self, guards: Sequence[Guard], seed: int) -> list[Guard]:
-        """This part, in the order of the catalogue."""
-        drawn = random.Random(seed).sample(range(len(guards)), len(guards))
-        return [guards[place] for place in sorted(drawn[self.number - 1 :: self.of])]
+    promise: str
+    sql: str
+    files: dict[str, str]
+    tests: tuple[str, ...]
+    fault: str = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Choose guards, take each out, and say which of them nobody would miss."""
     chosen = _options().parse_args(arguments)
-    named = [guard for guard in GUARDS if _is_named(guard, chosen.words)]
-    guards = chosen.share.drawn_from(named, chosen.seed)
+    tree, tests = Tree.at(ROOT), NamedTests(ROOT)
+    guards: Sequence[Guard] = [guard for guard in GUARDS if _is_named(guard, chosen.words)]
+    if chosen.changed_since:
+        guards = changed_since(chosen.changed_since, guards, tree, tests, ROOT)
+    guards = chosen.share.drawn_from(guards, chosen.seed)
+    if chosen.at_most and len(guards) > chosen.at_most:
+        print(f"{chosen.at_most} of {len(guards)} are drawn.")
+        drawn = random.Random(chosen.seed).sample(range(len(guards)), chosen.at_most)
+        guards = [guards[place] for place in sorted(drawn)]
     print(
         f"{len(guards)} of {len(GUARDS)} guards, share {chosen.share.number}/{chosen.share.of}, "
         f"seed {chosen.seed}",
@@ -66,27 +66,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(guard.promise)
         return 0
     if not guards:
-        print("No guard is called that; --list names them.")
-        return 2
+        print("There is no such guard; --list names them.")
+        return 0 if chosen.changed_since else 2
+    ready = [_made_ready(guard, tree, tests) for guard in guards]
     # Stopped from outside it still puts everything away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
-    cluster = OwnCluster()
+    cluster = KeptCluster()
+    cluster.start()
     try:
-        cluster.start()
         with tempfile.TemporaryDirectory(prefix="homing-guards-") as folder:
-            url = embedded_postgres.database_url(cluster.data_dir, "guards")
-            benches = [Workbench(number, Path(folder), url) for number in range(chosen.jobs)]
+            url = embedded_postgres.database_url(cluster.data_dir, "postgres")
+            benches: list[Workbench] = []
             try:
-                unnoticed = _unnoticed(guards, benches)
+                for number in range(min(chosen.jobs, len(guards))):
+                    benches.append(Workbench(number, Path(folder), url))
+                unnoticed = _unnoticed(ready, benches)
             finally:
                 for bench in benches:
                     bench.leave()
     finally:
         cluster.end()
     spent = time.monotonic() - began
-    for guard, why in unnoticed:
-        print(f"UNNOTICED {guard.promise}: {why}")
+    for one, why in unnoticed:
+        print(f"UNNOTICED {one.promise}: {why}")
     noticed = len(guards) - len(unnoticed)
     print(f"{noticed} of {len(guards)} guards were noticed when they were gone, {spent:.0f} s")
     return 1 if unnoticed else 0
@@ -94,42 +97,66 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.guards", description=__doc__)
-    parser.add_argument("words", nargs="*", help="only guards whose promise or file has one")
+    parser.add_argument("words", nargs="*", help="only guards whose promise or place has one")
+    parser.add_argument("--changed-since", metavar="REV", help="only those of changed files")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     parser.add_argument("--share", type=Share.read, default=Share(1, 1), metavar="K/N")
-    parser.add_argument("--seed", type=int, default=0, help="of the share that is drawn (0)")
+    parser.add_argument("--at-most", type=int, metavar="N", help="draw so many if there are more")
+    parser.add_argument("--seed", type=int, default=_seed(), help="of what is drawn (the commit)")
     parser.add_argument("--list", action="store_true", help="name them and do nothing")
     return parser
 
 
+def _seed() -> int:
+    """Another draw for every commit, and the same for the same."""
+    command = ["git", "-c", "safe.directory=*", "rev-parse", "HEAD"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True).stdout
+    return int(said[:7] or "0", 16)
+
+
 def _is_named(guard: Guard, words: Sequence[str]) -> bool:
-    known = " ".join([guard.promise, *(change.file for change in guard.changes)])
+    known = " ".join([guard.promise, guard.sql, *(change.where for change in guard.changes)])
     return not words or any(word in known for word in words)
 
 
-def _unnoticed(guards: Sequence[Guard], benches: Sequence[Workbench]) -> list[tuple[Guard, str]]:
+def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
+    """Find what the entry names, and say where it should be brought up to date."""
+    try:
+        found = [tree.find(change) for change in guard.changes]
+        for note in (one.note for one in found if one.note):
+            print(f"Update the entry: {guard.promise}: {note}")
+        nodes = tuple(tests.node(test) for test in guard.tests)
+        return _Guard(guard.promise, guard.sql, without(found), nodes)
+    except (LostError, SyntaxError) as error:
+        return _Guard(guard.promise, guard.sql, {}, (), fault=str(error))
+
+
+def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[tuple[_Guard, str]]:
     """Which guards could be taken out, each with the reason why that counts as unnoticed."""
     tests = sorted({test for guard in guards for test in guard.tests})
     # A bench without tests is left out: pytest takes no names for all there are.
     shares = [share for n in range(len(benches)) if (share := tests[n :: len(benches)])]
     as_built = _each(benches, shares, lambda bench, share: bench.run_as_built(share))
-    broken = [run.broken for run in as_built if run.broken]
+    broken = [run.broken for run in as_built if run.broken and not run.unfit]
     if broken:
         return [(guard, f"its tests do not run as built: {broken[0]}") for guard in guards]
     # What fails anyway says nothing about a guard.
-    failing = {name for run in as_built for name in run.failed}
+    failing = {name for run in as_built for name in run.unfit}
     print(
         f"{len(tests)} tests with every guard in its place: {len(failing)} failed, "
         f"{max(run.seconds for run in as_built):.0f} s",
-        *sorted(failing),
+        *(f"does not pass: {name}" for name in sorted(failing)),
         sep="\n",
         flush=True,
     )
 
-    def try_one(bench: Workbench, guard: Guard) -> tuple[Guard, str]:
-        fails = [test for test in guard.tests if as_reported(test) in failing]
-        run = Run(broken=f"fails as built: {fails[0]}") if fails else bench.run_without(guard)
-        why = _why_unnoticed(run)
+    def try_one(bench: Workbench, guard: _Guard) -> tuple[_Guard, str]:
+        fails = failing.intersection(map(without_case, guard.tests))
+        if guard.fault or fails:
+            run = Run(broken=guard.fault or f"fails as built: {min(fails)}")
+        else:
+            run = bench.run_without(guard.files, guard.sql, guard.tests)
+        why = run.broken or ("" if run.failed else "its tests pass without it")
         print(
             f"{'UNNOTICED' if why else 'noticed  '} {run.seconds:5.1f} s  {guard.promise}"
             f"{f'  ({why})' if why else ''}",
@@ -138,12 +165,6 @@ def _unnoticed(guards: Sequence[Guard], benches: Sequence[Workbench]) -> list[tu
         return guard, why
 
     return [(guard, why) for guard, why in _each(benches, guards, try_one) if why]
-
-
-def _why_unnoticed(run: Run) -> str:
-    if run.broken:
-        return run.broken
-    return "" if run.failed else "its tests pass without it"
 
 
 def _each(

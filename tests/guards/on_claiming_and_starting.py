@@ -1,293 +1,131 @@
 """Guards of a claim and of the start of a call: one holder, the record first, a last look."""
 
-from __future__ import annotations
+from tests.guards.notation import guards
 
-from tests.guards.guard import Change, covered, guard
+GUARDS = guards(r"""
 
-CLAIM = "delivery/queue/claim.py"
-START = "delivery/queue/start.py"
-MARKS = "delivery/queue/set_aside.py"
+# --- Claiming ---
+of two workers that claim at once one gets the batch
+    _claim_next: ORDER BY pos, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none
+a batch that another is claiming is passed over and not waited for
+    _claim_next: ORDER BY pos, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for
+only a batch that is ready is claimed for a call
+    _claim_next: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
+    test_a_claimed_batch_is_not_given_to_a_second_worker
+nothing is claimed before it is due
+    _claim_next: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND {provided}
+    test_nothing_is_claimed_before_the_hold_is_over
+a claim reads the first in line, however many wait
+    sql: DROP INDEX batch_that_is_not_over; CREATE INDEX batch_that_is_not_over ON batch
+        (edition_id) WHERE state <> 'done' OR missed > 0
+    test_a_call_reads_as_many_batches_however_many_wait
+a claim raises the epoch
+    _claim_next: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
+    test_a_claim_that_was_lost_cannot_be_released
+    test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
+a claim for a look-up raises the epoch
+    claim_look_up: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
+    test_a_look_up_that_lost_its_claim_changes_nothing
+of two workers that would look up the same doubt one does
+    claim_look_up: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    test_workers_that_race_for_look_ups_get_one_each
+a doubt that another is claiming is passed over and not waited for
+    claim_look_up: ORDER BY due_at, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    test_doubt_that_another_transaction_is_claiming_is_passed_over
+no look-up before it is due
+    claim_look_up: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
+    test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent
+a batch is given back only under the claim's epoch
+    release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
+    test_a_claim_that_was_lost_cannot_be_released
+a batch whose call is on record is not given back as unused
+    release: WHERE id = %s «AND state = 'claimed'» AND epoch = %s
+    test_a_batch_whose_call_is_on_record_cannot_be_released
 
-CLAIMING = "tests/delivery/test_claiming_a_batch.py::"
-STARTING = "tests/delivery/test_starting_a_call.py::"
-MARKED = f"{STARTING}TestADeliveryThatBearsAMarkOfHavingBeenSent::"
-BARE = "tests/delivery/test_bare_marks_raise_an_alarm.py::"
-SETTLING = "tests/delivery/test_settling_a_call.py::"
-DOUBT = "tests/delivery/test_unknown_attempts.py::"
-LOST = "tests/delivery/test_lost_workers.py::"
-PAUSING = "tests/delivery/test_pausing.py::TestPausing::"
-CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
-RACES = "tests/delivery/test_decisions_that_race.py::"
-COST = "tests/database_cost/test_how_the_hot_statements_are_read.py::"
-FROZEN = "tests/faults/test_frozen_workers.py::"
+# --- Starting ---
+a start repeats the claim's epoch
+    _start: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until > clock_timestamp()
+    test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
+a start looks at the claim's lease
+    _start: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until > clock_timestamp()»
+    test_a_worker_whose_lease_has_ended_starts_no_call
+a start looks at the batch's state
+    why: A pause ends the lease as well as the state, so that the lease alone would notice it; and
+        what is held back starts nothing, whatever its batch says.
+    _start: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() → epoch = %s»
+    _start: if «control != "running" → False»:
+    test_a_batch_that_was_claimed_before_the_pause_does_not_start
+    test_a_batch_that_was_claimed_before_it_does_not_start
+a call holds its batch for the deadline and the lease
+    _start: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
+    test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
+the worker reads its deadline before it records the start of the call
+    Dispatcher._start_and_send: .over(Phase.START) «→ ¶deadline_at_s = now_s() + timing.deadline_s»
+    test_deadline_counts_from_before_the_record_of_the_start
+the attempt is on record before the call
+    _start: 0 FROM edition WHERE id = %s «→ AND false»
+    test_the_attempt_is_committed_before_the_provider_has_accepted_anything
+the record of the attempt is committed before the first byte leaves
+    Dispatcher._start_and_send: + timing.deadline_s «→ ¶self._postmark.send(_as_array([message for
+        _, message in messages.values()]), [address for address, _ in messages.values()],
+        deadline_at_s=deadline_at_s)»
+    test_the_attempt_is_committed_before_the_provider_has_accepted_anything
+transactions of the queue are outermost, so that their commit is one
+    short_transaction: transaction.atomic(«durable=not _is_joined.get()»)
+    test_a_call_is_not_put_on_record_inside_another_transaction
+a worker that freezes in a transaction does not keep its rows
+    short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
+    test_a_transaction_that_falls_silent_is_ended_by_the_server
+consent is looked at again when a call starts
+    _still_to_send: else «readers.registered().no_longer_mailable(unmarked, kind) → {}»
+    test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn
+whoever left gets nothing
+    NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
+    test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
+whoever bounced or complained gets nothing
+    NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
+    test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
+a suppressed address gets nothing
+    NO_LONGER_MAILABLE: address_key = subscriber.email_key AND «lifted_at IS NULL → false»)
+    test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves
+whoever is no longer held here gets nothing
+    NO_LONGER_MAILABLE: WHERE «subscriber.id IS NULL OR» subscriber.state
+    test_what_delivery_asks_about_readers::test_who_is_no_longer_held_here_is_withdrawn
 
-IN_LINE = "ORDER BY pos, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
-IN_DOUBT = "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE SKIP LOCKED"
-START_GUARD = """WHERE batch.id = %s AND state = 'claimed' AND epoch = %s
-              AND lease_until > clock_timestamp()"""
-HELD_BACK = Change(START, 'if control != "running":', "if False:")
+# --- Marks of having been sent ---
+a marked copy does not go with the others
+    _waiting_in: (marked if «→ False and» bears_a_mark
+    test_a_bare_time_is_not_sent_again_before_the_provider_was_asked
+a provider's id is a mark of having been sent
+    BEARS_A_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
+    test_an_id_without_a_time_is_never_sent_again_by_itself
+a time is a mark of having been sent
+    BEARS_A_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
+    test_a_bare_time_is_not_sent_again_before_the_provider_was_asked
+evidence is a mark of having been sent
+    BEARS_A_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
+    test_an_acceptance_that_is_on_record_is_a_mark_too
+a bare mark of having been sent raises an alarm
+    set_aside: «_raise_alarms(cursor, batch, edition, marked)»
+    test_a_worker_that_finds_one_raises_an_alarm
+    test_a_cancel_that_finds_one_raises_an_alarm
+an acceptance that is on record raises no alarm about a bare mark
+    _raise_alarms: «AND NOT {_IS_PROVED}»
+    test_an_acceptance_that_is_on_record_is_nobody_elses_mark
+what bears a provider's id is never sent again by itself
+    look_up: «and not doubt.bears_an_id»
+    test_an_id_without_a_time_is_never_sent_again_by_itself
 
-GUARDS = [
-    # --- Claiming ---------------------------------------------------------------------------------
-    guard(
-        "of two workers that claim at once one gets the batch",
-        CLAIM,
-        IN_LINE,
-        "ORDER BY pos, id LIMIT 1",
-        f"{CLAIMING}test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none",
-    ),
-    guard(
-        "a batch that another is claiming is passed over and not waited for",
-        CLAIM,
-        IN_LINE,
-        "ORDER BY pos, id LIMIT 1\n            FOR UPDATE NOWAIT",
-        f"{CLAIMING}test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for",
-    ),
-    guard(
-        "only a batch that is ready is claimed for a call",
-        CLAIM,
-        "WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}",
-        "WHERE state IN ('ready', 'claimed') AND due_at <= clock_timestamp() AND {provided}",
-        f"{CLAIMING}test_a_claimed_batch_is_not_given_to_a_second_worker",
-    ),
-    guard(
-        "nothing is claimed before it is due",
-        CLAIM,
-        "WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}",
-        "WHERE state = 'ready' AND {provided}",
-        f"{CLAIMING}test_nothing_is_claimed_before_the_hold_is_over",
-    ),
-    guard(
-        "a claim reads the first in line, however many wait",
-        "migrations/delivery/0022_what_is_not_over_is_found_by_its_words.py",
-        "condition=NOT_OVER,",
-        'condition=~models.Q(state="done") | models.Q(missed__gt=0),',
-        f"{COST}test_a_call_reads_as_many_batches_however_many_wait",
-    ),
-    guard(
-        "a claim raises the epoch",
-        CLAIM,
-        "UPDATE batch SET state = 'claimed', epoch = epoch + 1,",
-        "UPDATE batch SET state = 'claimed',",
-        f"{CLAIMING}test_a_claim_that_was_lost_cannot_be_released",
-        f"{STARTING}test_a_worker_whose_batch_was_claimed_by_another_starts_no_call",
-    ),
-    guard(
-        "a claim for a look-up raises the epoch",
-        CLAIM,
-        "UPDATE batch SET state = 'looking_up', epoch = epoch + 1,",
-        "UPDATE batch SET state = 'looking_up',",
-        f"{DOUBT}test_a_look_up_that_lost_its_claim_changes_nothing",
-    ),
-    guard(
-        "of two workers that would look up the same doubt one does",
-        CLAIM,
-        IN_DOUBT,
-        "ORDER BY due_at, id LIMIT 1",
-        f"{DOUBT}test_workers_that_race_for_look_ups_get_one_each",
-    ),
-    guard(
-        "a doubt that another is claiming is passed over and not waited for",
-        CLAIM,
-        IN_DOUBT,
-        "ORDER BY due_at, id LIMIT 1\n            FOR UPDATE NOWAIT",
-        f"{DOUBT}test_doubt_that_another_transaction_is_claiming_is_passed_over",
-    ),
-    guard(
-        "no look-up before it is due",
-        CLAIM,
-        "WHERE state = 'unknown' AND due_at <= clock_timestamp()",
-        "WHERE state = 'unknown'",
-        f"{DOUBT}test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent",
-    ),
-    guard(
-        "a batch is given back only under the claim's epoch",
-        CLAIM,
-        "WHERE id = %s AND state = 'claimed' AND epoch = %s",
-        "WHERE id = %s AND state = 'claimed' AND (epoch = %s OR true)",
-        f"{CLAIMING}test_a_claim_that_was_lost_cannot_be_released",
-    ),
-    guard(
-        "a batch whose call is on record is not given back as unused",
-        CLAIM,
-        "WHERE id = %s AND state = 'claimed' AND epoch = %s",
-        "WHERE id = %s AND epoch = %s",
-        f"{CLAIMING}test_a_batch_whose_call_is_on_record_cannot_be_released",
-    ),
-    # --- Starting ---------------------------------------------------------------------------------
-    guard(
-        "a start repeats the claim's epoch",
-        START,
-        START_GUARD,
-        START_GUARD.replace("epoch = %s", "(epoch = %s OR true)"),
-        f"{STARTING}test_a_worker_whose_batch_was_claimed_by_another_starts_no_call",
-    ),
-    guard(
-        "a start looks at the claim's lease",
-        START,
-        START_GUARD,
-        "WHERE batch.id = %s AND state = 'claimed' AND epoch = %s",
-        f"{STARTING}test_a_worker_whose_lease_has_ended_starts_no_call",
-    ),
-    covered(
-        "a start looks at the batch's state",
-        "A pause ends the lease as well as the state, so that the lease alone would notice it; and "
-        "what is held back starts nothing, whatever its batch says.",
-        (Change(START, START_GUARD, "WHERE batch.id = %s AND epoch = %s"), HELD_BACK),
-        f"{PAUSING}test_a_batch_that_was_claimed_before_the_pause_does_not_start",
-        f"{CANCELLING}test_a_batch_that_was_claimed_before_it_does_not_start",
-    ),
-    guard(
-        "a call holds its batch for the deadline and the lease",
-        START,
-        "[attempt, deadline_s + lease_s, claim.batch, claim.epoch]",
-        "[attempt, lease_s, claim.batch, claim.epoch]",
-        f"{STARTING}test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease",
-    ),
-    guard(
-        "the attempt is on record before the call",
-        START,
-        "FROM edition WHERE id = %s",
-        "FROM edition WHERE id = %s AND false",
-        f"{STARTING}test_the_attempt_is_committed_before_the_provider_has_accepted_anything",
-    ),
-    guard(
-        "the record of the attempt is committed before the first byte leaves",
-        "delivery/dispatch.py",
-        "        deadline_at_s = now_s() + timing.deadline_s\n",
-        "        deadline_at_s = now_s() + timing.deadline_s\n"
-        "        self._postmark.send(\n"
-        "            _as_array([message for _, message in messages.values()]),\n"
-        "            [address for address, _ in messages.values()],\n"
-        "            deadline_at_s=deadline_at_s,\n"
-        "        )\n",
-        f"{STARTING}test_the_attempt_is_committed_before_the_provider_has_accepted_anything",
-    ),
-    guard(
-        "transactions of the queue are outermost, so that their commit is one",
-        "delivery/queue/short_transaction.py",
-        "transaction.atomic(durable=not _is_joined.get())",
-        "transaction.atomic()",
-        f"{STARTING}test_a_call_is_not_put_on_record_inside_another_transaction",
-    ),
-    guard(
-        "a worker that freezes in a transaction does not keep its rows",
-        "delivery/queue/short_transaction.py",
-        '        cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout',
-        '        str(f"SET LOCAL idle_in_transaction_session_timeout',
-        f"{STARTING}test_a_transaction_that_falls_silent_is_ended_by_the_server",
-    ),
-    guard(
-        "consent is looked at again when a call starts",
-        START,
-        "else readers.registered().no_longer_mailable(unmarked, kind)",
-        "else {}",
-        f"{STARTING}test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn",
-    ),
-    guard(
-        "whoever left gets nothing",
-        "subscribers/readers.py",
-        "OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')",
-        "OR subscriber.state IN ('bounced', 'complained')",
-        "tests/subscribers/test_what_delivery_asks_about_readers.py::"
-        "test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed",
-    ),
-    guard(
-        "whoever bounced or complained gets nothing",
-        "subscribers/readers.py",
-        "OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')",
-        "OR subscriber.state IN ('unsubscribed')",
-        "tests/subscribers/test_what_delivery_asks_about_readers.py::"
-        "test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed",
-    ),
-    guard(
-        "a suppressed address gets nothing",
-        "subscribers/readers.py",
-        "address_key = subscriber.email_key AND lifted_at IS NULL)",
-        "address_key = subscriber.email_key AND false)",
-        "tests/subscribers/test_what_delivery_asks_about_readers.py::"
-        "test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves",
-    ),
-    guard(
-        "whoever is no longer held here gets nothing",
-        "subscribers/readers.py",
-        "WHERE subscriber.id IS NULL\n        OR subscriber.state",
-        "WHERE subscriber.state",
-        "tests/subscribers/test_what_delivery_asks_about_readers.py::"
-        "test_who_is_no_longer_held_here_is_withdrawn",
-    ),
-    # --- Marks of having been sent ----------------------------------------------------------------
-    guard(
-        "a marked copy does not go with the others",
-        START,
-        "(marked if bears_a_mark",
-        "(marked if False and bears_a_mark",
-        f"{MARKED}test_a_bare_time_is_not_sent_again_before_the_provider_was_asked",
-    ),
-    guard(
-        "a provider's id is a mark of having been sent",
-        MARKS,
-        "(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR",
-        "(sent_at IS NOT NULL OR",
-        f"{MARKED}test_an_id_without_a_time_is_never_sent_again_by_itself",
-    ),
-    guard(
-        "a time is a mark of having been sent",
-        MARKS,
-        "(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR",
-        "(provider_message_id IS NOT NULL OR",
-        f"{MARKED}test_a_bare_time_is_not_sent_again_before_the_provider_was_asked",
-    ),
-    guard(
-        "evidence is a mark of having been sent",
-        MARKS,
-        "sent_at IS NOT NULL OR {_IS_PROVED})",
-        "sent_at IS NOT NULL)",
-        f"{MARKED}test_an_acceptance_that_is_on_record_is_a_mark_too",
-    ),
-    guard(
-        "a bare mark of having been sent raises an alarm",
-        MARKS,
-        "    _raise_alarms(cursor, batch, edition, marked)\n",
-        "",
-        f"{BARE}test_a_worker_that_finds_one_raises_an_alarm",
-        f"{BARE}test_a_cancel_that_finds_one_raises_an_alarm",
-    ),
-    guard(
-        "an acceptance that is on record raises no alarm about a bare mark",
-        MARKS,
-        " AND NOT {_IS_PROVED}",
-        "",
-        f"{BARE}test_an_acceptance_that_is_on_record_is_nobody_elses_mark",
-    ),
-    guard(
-        "what bears a provider's id is never sent again by itself",
-        "delivery/look_up.py",
-        " and not doubt.bears_an_id",
-        "",
-        f"{MARKED}test_an_id_without_a_time_is_never_sent_again_by_itself",
-    ),
-    # --- The edition's lock -----------------------------------------------------------------------
-    guard(
-        "what brings batches back into line takes the edition's lock",
-        "delivery/queue/split.py",
-        "WHERE id = %s FOR NO KEY UPDATE",
-        "WHERE id = %s",
-        f"{RACES}test_whoever_decides_holds_the_edition",
-    ),
-    guard(
-        "a stop and a start do not wait for each other in a circle",
-        "delivery/queue/split.py",
-        "WHERE id = %s FOR NO KEY UPDATE",
-        "WHERE id = %s FOR UPDATE",
-        "tests/delivery/test_faults_of_the_account.py::"
-        "test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other",
-    ),
-    guard(
-        "a batch holds no more or less than was moved into it",
-        "delivery/queue/split.py",
-        "if cursor.rowcount != len(recipients):",
-        "if False:",
-        f"{LOST}test_what_does_not_wait_in_a_batch_cannot_be_split_off",
-    ),
-]
+# --- The edition's lock ---
+what brings batches back into line takes the edition's lock
+    lock_edition: WHERE id = %s «FOR NO KEY UPDATE»
+    test_whoever_decides_holds_the_edition
+a stop and a start do not wait for each other in a circle
+    lock_edition: WHERE id = %s FOR «NO KEY» UPDATE
+    test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other
+a batch holds no more or less than was moved into it
+    split_off: if «cursor.rowcount != len(recipients) → False»:
+    test_what_does_not_wait_in_a_batch_cannot_be_split_off
+""")

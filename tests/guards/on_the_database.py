@@ -1,141 +1,125 @@
 """Guards in the database itself, which hold whatever the code does."""
 
-from __future__ import annotations
+from tests.guards.notation import guards
 
-from tests.guards.guard import Guard, constraint, guard
+GUARDS = guards(r"""
 
-FIRST = "delivery/0001_editions_batches_and_deliveries"
-FROZEN = "delivery/0002_content_is_frozen_and_the_one_rows_are_there"
-LIFE = "delivery/0003_life_of_an_edition"
-ENDED = "delivery/0004_cancelled_stays_cancelled"
-DESK = "delivery/0012_what_the_desk_writes"
-FORMS = "idempotency/0001_a_posted_form_is_remembered"
+# --- Batches ---
+the database itself holds: the counts of a batch add up
+    sql: ALTER TABLE batch DROP CONSTRAINT the_counts_of_a_batch_add_up
+    test_the_row_cannot_lie[the_counts_of_a_batch_add_up]
+the database itself holds: the missed are among the failed
+    sql: ALTER TABLE batch DROP CONSTRAINT the_missed_are_among_the_failed
+    test_the_row_cannot_lie[the_missed_are_among_the_failed]
+the database itself holds: a batch holds at most 500
+    sql: ALTER TABLE batch DROP CONSTRAINT a_batch_holds_at_most_500
+    test_the_row_cannot_lie[a_batch_holds_at_most_500]
+the database itself holds: a lease is held exactly while a worker works
+    sql: ALTER TABLE batch DROP CONSTRAINT a_lease_is_held_exactly_while_a_worker_works
+    test_the_row_cannot_lie[a_lease_is_held_exactly_while_a_worker_works0]
+the database itself holds: a done batch has nothing open
+    sql: ALTER TABLE batch DROP CONSTRAINT a_done_batch_has_nothing_open
+    test_the_row_cannot_lie[a_done_batch_has_nothing_open]
+the database itself holds: doubt has a beginning
+    sql: ALTER TABLE batch DROP CONSTRAINT doubt_has_a_beginning
+    test_the_row_cannot_lie[doubt_has_a_beginning]
+the database itself holds: a call is made under an attempt
+    sql: ALTER TABLE batch DROP CONSTRAINT a_call_is_made_under_an_attempt
+    test_the_row_cannot_lie[a_call_is_made_under_an_attempt]
 
-PROMISES = "tests/delivery/test_what_the_database_promises.py::"
-ROW = f"{PROMISES}test_the_row_cannot_lie"
-CANCELLING = "tests/delivery/test_cancelling.py::TestCancelling::"
-FORM_ROW = "tests/idempotency/test_a_row_that_cannot_lie.py::"
+# --- Deliveries ---
+the database itself holds: delivery pkey
+    sql: ALTER TABLE delivery DROP CONSTRAINT delivery_pkey
+    test_the_row_cannot_lie[delivery_pkey]
+the database itself holds: delivery outcome is known
+    sql: ALTER TABLE delivery DROP CONSTRAINT delivery_outcome_is_known
+    test_the_row_cannot_lie[delivery_outcome_is_known]
+the database itself holds: sent only with a provider id a time and evidence
+    sql: ALTER TABLE delivery DROP CONSTRAINT sent_only_with_a_provider_id_a_time_and_evidence
+    test_the_row_cannot_lie[sent_only_with_a_provider_id_a_time_and_evidence]
+the database itself holds: failed always says why
+    sql: ALTER TABLE delivery DROP CONSTRAINT failed_always_says_why
+    test_the_row_cannot_lie[failed_always_says_why]
+the database itself holds: only a failed copy was missed
+    sql: ALTER TABLE delivery DROP CONSTRAINT only_a_failed_copy_was_missed
+    test_the_row_cannot_lie[only_a_failed_copy_was_missed]
 
+# --- Editions ---
+the database itself holds: one edition per issue and version
+    sql: ALTER TABLE edition DROP CONSTRAINT one_edition_per_issue_and_version
+    test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
+the database itself holds: an author publishes once per key
+    sql: ALTER TABLE edition DROP CONSTRAINT an_author_publishes_once_per_key
+    test_an_author_publishes_once_per_key_even_past_all_code
+the database itself holds: versions count from one
+    sql: ALTER TABLE edition DROP CONSTRAINT versions_count_from_one
+    test_versions_count_from_one_even_past_all_code
+the database itself holds: an edition is not held before it is published
+    sql: ALTER TABLE edition DROP CONSTRAINT an_edition_is_not_held_before_it_is_published
+    test_the_row_cannot_lie[an_edition_is_not_held_before_it_is_published]
+the database itself holds: edition control is known
+    sql: ALTER TABLE edition DROP CONSTRAINT edition_control_is_known
+    test_the_row_cannot_lie[edition_control_is_known]
+the database itself holds: a stopped edition says why
+    sql: ALTER TABLE edition DROP CONSTRAINT a_stopped_edition_says_why
+    test_the_row_cannot_lie[a_stopped_edition_says_why]
+the database itself holds: edition goes to is known
+    sql: ALTER TABLE edition DROP CONSTRAINT edition_goes_to_is_known
+    test_the_row_cannot_lie[edition_goes_to_is_known]
+the database itself holds: nothing runs before it is reconciled
+    sql: ALTER TABLE edition DROP CONSTRAINT nothing_runs_before_it_is_reconciled
+    test_the_row_cannot_lie[nothing_runs_before_it_is_reconciled]
+the database itself holds: the content of an edition never changes
+    sql: DROP TRIGGER the_content_of_an_edition_never_changes ON edition
+    test_the_content_of_an_edition_never_changes
+the database itself holds: a cancelled edition stays cancelled
+    sql: DROP TRIGGER a_cancelled_edition_stays_cancelled ON edition
+    test_it_is_for_good
 
-def row(name: str, table: str, file: str) -> Guard:
-    """A constraint that has its row in the table of statements that must be refused."""
-    return constraint(name, table, file, f"{ROW}[{name}]")
+# --- Attempts, evidence, alarms, events ---
+the database itself holds: an attempt cannot accept more than it carries
+    sql: ALTER TABLE attempt DROP CONSTRAINT an_attempt_cannot_accept_more_than_it_carries
+    test_the_row_cannot_lie[an_attempt_cannot_accept_more_than_it_carries]
+the database itself holds: an answered attempt has ended
+    sql: ALTER TABLE attempt DROP CONSTRAINT an_answered_attempt_has_ended
+    test_the_row_cannot_lie[an_answered_attempt_has_ended]
+the database itself holds: one row per provider id
+    sql: ALTER TABLE evidence DROP CONSTRAINT one_row_per_provider_id
+    test_the_row_cannot_lie[one_row_per_provider_id]
+the database itself holds: an alarm is raised once
+    sql: ALTER TABLE alarm DROP CONSTRAINT an_alarm_is_raised_once
+    test_the_row_cannot_lie[an_alarm_is_raised_once]
+the database itself holds: an event is stored once
+    sql: ALTER TABLE provider_event DROP CONSTRAINT an_event_is_stored_once
+    test_the_row_cannot_lie[an_event_is_stored_once]
 
+# --- The rows there is one of ---
+the database itself holds: there is one newsletter
+    sql: ALTER TABLE newsletter DROP CONSTRAINT there_is_one_newsletter
+    test_the_row_cannot_lie[there_is_one_newsletter]
+the database itself holds: there is one pace
+    sql: ALTER TABLE pace DROP CONSTRAINT there_is_one_pace
+    test_the_row_cannot_lie[there_is_one_pace]
+the database itself holds: there is one identity
+    sql: ALTER TABLE database_identity DROP CONSTRAINT there_is_one_identity
+    test_the_row_cannot_lie[there_is_one_identity]
 
-GUARDS = [
-    # --- Batches ----------------------------------------------------------------------------------
-    row("the_counts_of_a_batch_add_up", "batch", FIRST),
-    row("the_missed_are_among_the_failed", "batch", FIRST),
-    row("a_batch_holds_at_most_500", "batch", FIRST),
-    constraint(
-        "a_lease_is_held_exactly_while_a_worker_works",
-        "batch",
-        FIRST,
-        f"{ROW}[a_lease_is_held_exactly_while_a_worker_works0]",
-    ),
-    row("a_done_batch_has_nothing_open", "batch", FIRST),
-    row("doubt_has_a_beginning", "batch", FIRST),
-    row("a_call_is_made_under_an_attempt", "batch", FIRST),
-    # --- Deliveries -------------------------------------------------------------------------------
-    constraint(
-        "delivery_pkey",
-        "delivery",
-        FIRST,
-        f"{ROW}[delivery_pkey]",
-        named='"issue",\n                        "recipient",\n                        "version",',
-    ),
-    row("delivery_outcome_is_known", "delivery", FIRST),
-    row("sent_only_with_a_provider_id_a_time_and_evidence", "delivery", FIRST),
-    row("failed_always_says_why", "delivery", FIRST),
-    row("only_a_failed_copy_was_missed", "delivery", LIFE),
-    # --- Editions ---------------------------------------------------------------------------------
-    constraint(
-        "one_edition_per_issue_and_version",
-        "edition",
-        FIRST,
-        "tests/publishing/test_corrections.py::"
-        "test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs",
-    ),
-    constraint(
-        "an_author_publishes_once_per_key",
-        "edition",
-        FIRST,
-        f"{PROMISES}test_an_author_publishes_once_per_key_even_past_all_code",
-    ),
-    constraint(
-        "versions_count_from_one",
-        "edition",
-        FIRST,
-        f"{PROMISES}test_versions_count_from_one_even_past_all_code",
-    ),
-    row("an_edition_is_not_held_before_it_is_published", "edition", FIRST),
-    constraint(
-        "edition_control_is_known",
-        "edition",
-        DESK,
-        f"{ROW}[edition_control_is_known]",
-        named='                name="edition_control_is_known"',
-    ),
-    row("a_stopped_edition_says_why", "edition", FIRST),
-    row("edition_goes_to_is_known", "edition", LIFE),
-    row("nothing_runs_before_it_is_reconciled", "edition", LIFE),
-    guard(
-        "the database itself holds: the content of an edition never changes",
-        f"migrations/{FROZEN}.py",
-        "    RAISE EXCEPTION 'the content of edition % never changes after publishing', OLD.id\n"
-        "        USING ERRCODE = 'integrity_constraint_violation',\n"
-        "              HINT = 'Publish a correction as a new version.';\n",
-        "    RETURN NEW;\n",
-        f"{PROMISES}test_the_content_of_an_edition_never_changes",
-    ),
-    guard(
-        "the database itself holds: a cancelled edition stays cancelled",
-        f"migrations/{ENDED}.py",
-        "    WHEN (OLD.control = 'cancelled' AND NEW.control <> 'cancelled')",
-        "    WHEN (false)",
-        f"{CANCELLING}test_it_is_for_good",
-    ),
-    # --- Attempts, evidence, alarms, events -------------------------------------------------------
-    row("an_attempt_cannot_accept_more_than_it_carries", "attempt", FIRST),
-    row("an_answered_attempt_has_ended", "attempt", FIRST),
-    row("one_row_per_provider_id", "evidence", FIRST),
-    row("an_alarm_is_raised_once", "alarm", LIFE),
-    row("an_event_is_stored_once", "provider_event", LIFE),
-    # --- The rows there is one of -----------------------------------------------------------------
-    row("there_is_one_newsletter", "newsletter", FIRST),
-    row("there_is_one_pace", "pace", FIRST),
-    row("there_is_one_identity", "database_identity", LIFE),
-    # --- Posted forms -----------------------------------------------------------------------------
-    constraint(
-        "an_answer_is_saved_whole_or_not_at_all",
-        "idempotency",
-        FORMS,
-        f"{FORM_ROW}test_an_answer_is_saved_whole_or_not_at_all",
-    ),
-    constraint(
-        "only_an_answer_to_committed_work_is_saved",
-        "idempotency",
-        FORMS,
-        f"{FORM_ROW}test_only_an_answer_to_committed_work_is_saved",
-    ),
-    constraint(
-        "a_key_is_1_to_49_printable_ascii_characters",
-        "idempotency",
-        FORMS,
-        f"{FORM_ROW}test_the_table_refuses_the_keys_that_the_app_refuses",
-    ),
-    # --- Readers ----------------------------------------------------------------------------------
-    constraint(
-        "one_subscriber_per_address",
-        "subscriber",
-        "subscribers/0001_subscribers",
-        "tests/subscribers/test_rows_that_cannot_lie.py::"
-        "test_an_address_stands_on_the_list_once_whatever_its_case",
-    ),
-    constraint(
-        "one_suppression_per_address",
-        "suppression",
-        "subscribers/0001_subscribers",
-        "tests/subscribers/test_rows_that_cannot_lie.py::test_an_address_is_suppressed_once",
-    ),
-]
+# --- Posted forms ---
+the database itself holds: an answer is saved whole or not at all
+    sql: ALTER TABLE idempotency DROP CONSTRAINT an_answer_is_saved_whole_or_not_at_all
+    test_an_answer_is_saved_whole_or_not_at_all
+the database itself holds: only an answer to committed work is saved
+    sql: ALTER TABLE idempotency DROP CONSTRAINT only_an_answer_to_committed_work_is_saved
+    test_only_an_answer_to_committed_work_is_saved
+the database itself holds: a key is 1 to 49 printable ascii characters
+    sql: ALTER TABLE idempotency DROP CONSTRAINT a_key_is_1_to_49_printable_ascii_characters
+    test_the_table_refuses_the_keys_that_the_app_refuses
+
+# --- Readers ---
+the database itself holds: one subscriber per address
+    sql: ALTER TABLE subscriber DROP CONSTRAINT one_subscriber_per_address
+    test_an_address_stands_on_the_list_once_whatever_its_case
+the database itself holds: one suppression per address
+    sql: ALTER TABLE suppression DROP CONSTRAINT one_suppression_per_address
+    test_an_address_is_suppressed_once
+""")

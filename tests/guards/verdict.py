@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from xml.etree.ElementTree import Element, ElementTree
+from typing import NamedTuple
 
 # A replacement that does not run proves nothing about the guard whose place it took.
 _NO_PROGRAM = re.compile(
@@ -14,52 +15,57 @@ _NO_PROGRAM = re.compile(
 _OUT_OF_TIME = "from pytest-timeout"
 
 
+class Case(NamedTuple):
+    """A test that ran: in which phase it failed, if it did, and what it said then."""
+
+    test: str
+    failed_in: str = ""
+    said: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """
     What became of a run: the tests that failed, the first failure's words, or why it says nothing.
+
+    `unfit` are those that did not pass, whatever the reason.
     """
 
     failed: tuple[str, ...] = ()
+    unfit: frozenset[str] = frozenset()
     words: str = ""
     broken: str = ""
     seconds: float = 0.0
 
 
-def read(report: ElementTree, seconds: float) -> Run:
+def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     """
-    Read a report of pytest.
+    Weigh what became of each test.
 
     A failure counts only where the test itself failed: not while it was collected or set up, not
     because time ran out, and not because the changed text is no working program.
     """
     failed: list[str] = []
-    words = broken = ""
-    cases = list(report.iter("testcase"))
-    for case in cases:
-        name = f"{case.get('classname')}.{(case.get('name') or '').partition('[')[0]}"
-        failure = case.find("failure")
-        if failure is not None:
-            said = _said(failure)
-            if _OUT_OF_TIME in said:
-                broken = broken or f"{name} ran out of time, which proves nothing"
-            elif _NO_PROGRAM.search(said):
-                broken = broken or f"{name}: {said}"
-            else:
-                failed.append(name)
-                words = words or said
-        elif (error := case.find("error")) is not None:
-            broken = broken or f"{name} could not be run: {_said(error)}"
-    if not cases:
-        broken = "no test was run"
-    return Run(tuple(failed), words, "" if failed else broken, seconds)
+    unfit: set[str] = set()
+    words, broken = "", "no test was run"
+    for test, failed_in, said in cases:
+        broken = "" if broken == "no test was run" else broken
+        line = said.strip().split("\n", 1)[0][:200]
+        if not failed_in:
+            continue
+        unfit.add(without_case(test))
+        if failed_in != "call":
+            broken = broken or f"{test} could not be run: {line}"
+        elif _OUT_OF_TIME in line:
+            broken = broken or f"{test} ran out of time, which proves nothing"
+        elif _NO_PROGRAM.search(line):
+            broken = broken or f"{test}: {line}"
+        else:
+            failed.append(without_case(test))
+            words = words or line
+    return Run(tuple(failed), frozenset(unfit), words, "" if failed else broken, seconds)
 
 
-def as_reported(node: str) -> str:
-    """How a report names the test with this node id."""
-    return node.partition("[")[0].replace("/", ".").replace(".py::", ".").replace("::", ".")
-
-
-def _said(element: Element) -> str:
-    """The first line of what a failure says."""
-    return (element.get("message") or "").strip().split("\n", 1)[0][:200]
+def without_case(test: str) -> str:
+    """The node id of a test without the case that it was given."""
+    return test.partition("[")[0]

@@ -1,13 +1,14 @@
 """
-A copy of the tree in which guards are taken out, one at a time, and its database.
+A copy of the tree in which guards are taken out, one at a time.
 
-Nothing is ever changed in the tree itself. A copy keeps its database between runs, because building
-one costs more than a test does; a guard in a migration gets a new one.
+Nothing is ever changed in the tree itself. Each run of pytest copies a migrated database for itself
+(tests/database), so a guard in the database is taken out of that copy alone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -15,14 +16,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
-from xml.etree import ElementTree
 
-from tests.guards.guard import ROOT, Guard
-from tests.guards.verdict import Run, read
+from tests.guards.verdict import Case, Run, read
+from tests.own_cluster import ROOT
 
 # Longer than any test waits for what a guard would have brought about.
 LONGEST_TEST_S = 90
@@ -32,18 +31,10 @@ ANOTHER_TIME_S = 1_000
 
 
 def files_of_the_tree() -> list[str]:
-    """Every file that is, or would be, under version control, as it stands now."""
+    """Every file that is, or would be, under version control, as it is now."""
+    others = ["--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(
-        [
-            "git",
-            "-c",
-            "safe.directory=*",
-            "ls-files",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "-z",
-        ],
+        ["git", "-c", "safe.directory=*", "ls-files", *others],
         cwd=ROOT,
         capture_output=True,
         check=True,
@@ -57,126 +48,110 @@ class Workbench:
 
     def __init__(self, number: int, folder: Path, database_url: str) -> None:
         self._copy = folder / f"copy-{number}"
-        self._report = folder / f"report-{number}.xml"
-        self._number = number
-        self._server_url = database_url
-        self._has_database = False
+        self._result = folder / f"result-{number}.json"
+        self._said = folder / f"said-{number}.txt"
+        self._environment = {"DATABASE_URL": database_url, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        self._changes_made = 0
         self._is_over = threading.Event()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._run_under_way: int | None = None
         for name in files_of_the_tree():
             there = self._copy / name
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, there)
+        self._runs = subprocess.Popen(
+            [sys.executable, "-m", "tests.guards.fresh"],
+            cwd=self._copy,
+            env=os.environ | {"PYTHONPATH": ""},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
     def leave(self) -> None:
         """End the run under way, if any, and begin no other."""
         self._is_over.set()
-        process = self._process
-        if process is not None:
-            end_with_all_its_children(process)
+        _end(self._run_under_way)
+        _end(self._runs.pid)
+        self._runs.communicate()
 
     def run_as_built(self, tests: Sequence[str]) -> Run:
         """All of these tests, with every guard in its place."""
-        return self._run(tests, [], limit_s=LONGEST_RUN_S * 5, is_as_built=True)
+        return self._run(tests, ["--continue-on-collection-errors"], {}, limit_s=LONGEST_RUN_S * 5)
 
-    def run_without(self, guard: Guard) -> Run:
-        """The guard's tests, up to the first that fails, with the guard taken out."""
-        faults = [fault for change in guard.changes if (fault := change.fault_in(self._copy))]
-        if faults:
-            return Run(broken=faults[0])
-        with self._taken_out(guard) as fault:
-            if fault:
-                return Run(broken=fault)
-            return self._run(
-                guard.tests,
-                ["-x"],
-                limit_s=LONGEST_RUN_S,
-                with_new_database=guard.is_in_a_migration,
-            )
+    def run_without(self, texts: Mapping[str, str], sql: str, tests: Sequence[str]) -> Run:
+        """
+        These tests, up to the first that fails, without a guard.
+
+        `texts` are files without it, by their paths; `sql` takes it out of the database.
+        """
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOMING_TEST_WITHOUT_SQL": sql}
+        with self._changed(texts):
+            return self._run(tests, ["-x"], environment, limit_s=LONGEST_RUN_S)
 
     @contextmanager
-    def _taken_out(self, guard: Guard) -> Iterator[str]:
-        """Change the files and put them back; gives why the result is no Python, if it is none."""
-        paths = {self._copy / change.file for change in guard.changes}
-        as_built = {path: (path.read_text(), path.stat()) for path in paths}
+    def _changed(self, texts: Mapping[str, str]) -> Iterator[None]:
+        paths = {self._copy / name: text for name, text in texts.items()}
+        as_built = {path: (path.read_bytes(), path.stat()) for path in paths}
+        # A child of a test may compile it: each change has a time of its own.
+        self._changes_made += 1
+        later_s = ANOTHER_TIME_S + self._changes_made
         try:
-            fault = ""
-            for change in guard.changes:
-                path = self._copy / change.file
-                text = change.made_in(path.read_text())
-                fault = fault or change.fault_of(text)
+            for path, text in paths.items():
                 path.write_text(text)
                 times = as_built[path][1]
-                os.utime(path, (times.st_atime, times.st_mtime + ANOTHER_TIME_S))
-            yield fault
+                os.utime(path, (times.st_atime, times.st_mtime + later_s))
+            yield
         finally:
-            for path, (text, times) in as_built.items():
-                path.write_text(text)
+            for path, (content, times) in as_built.items():
+                path.write_bytes(content)
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def _run(
         self,
         tests: Sequence[str],
         options: Sequence[str],
+        environment: Mapping[str, str],
         *,
         limit_s: float,
-        with_new_database: bool = False,
-        is_as_built: bool = False,
     ) -> Run:
-        self._report.unlink(missing_ok=True)
-        keeps = not with_new_database
-        database = [] if with_new_database else ["--reuse-db"]
-        if keeps and not self._has_database:
-            database.append("--create-db")
         if self._is_over.is_set():
             return Run(broken="it was stopped")
-        began = time.monotonic()
-        process = self._process = subprocess.Popen(
-            [
-                *[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-                *["-p", "no:xdist", "-p", "no:playwright", f"--timeout={LONGEST_TEST_S}"],
-                *[f"--junitxml={self._report}", *database, *options, *tests],
+        self._result.unlink(missing_ok=True)
+        wish = {
+            "arguments": [
+                *["-q", "-p", "no:cacheprovider", "-p", "pytest_django.plugin"],
+                *["-p", "pytest_timeout", f"--timeout={LONGEST_TEST_S}", *options, *tests],
             ],
-            cwd=self._copy,
-            env=self._environment(with_new_database, is_as_built),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            self._has_database = False
-            return Run(broken=f"it did not end within {limit_s} s")
-        finally:
-            # Also what its tests may have left behind when they were cut short.
-            end_with_all_its_children(process)
-        if keeps:
-            self._has_database = True
-        seconds = time.monotonic() - began
-        try:
-            report = ElementTree.parse(self._report)  # noqa: S314 -- written by our own tests
-        except (OSError, ElementTree.ParseError):
-            tail = said.decode(errors="replace").strip().splitlines()[-3:]
-            return Run(broken=f"no report came: {' | '.join(tail)}", seconds=seconds)
-        return read(report, seconds)
-
-    def _environment(self, with_new_database: bool, is_as_built: bool) -> dict[str, str]:
-        name = f"guards_{self._number}{'_new' if with_new_database else ''}"
-        parts = urlsplit(self._server_url)
-        environment = {
-            **os.environ,
-            "DATABASE_URL": urlunsplit(parts._replace(path=f"/{name}")),
-            "PYTHONPATH": "",
+            "environment": self._environment | environment,
+            "result": str(self._result),
+            "said": str(self._said),
         }
-        if not is_as_built:
-            environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        return environment
+        began = time.monotonic()
+        assert self._runs.stdin is not None
+        assert self._runs.stdout is not None
+        self._runs.stdin.write(json.dumps(wish) + "\n")
+        self._runs.stdin.flush()
+        process = self._run_under_way = int(self._runs.stdout.readline() or 0)
+        too_long = threading.Timer(limit_s, _end, [process])
+        too_long.start()
+        self._runs.stdout.readline()
+        too_long.cancel()
+        # Also what its tests may have left behind when they were cut short.
+        _end(process)
+        self._run_under_way = None
+        seconds = time.monotonic() - began
+        if not self._result.exists():
+            if seconds >= limit_s:
+                return Run(broken=f"it did not end within {limit_s} s", seconds=seconds)
+            tail = self._said.read_text(errors="replace").strip().splitlines()[-3:]
+            return Run(broken=f"no report came: {' | '.join(tail)}", seconds=seconds)
+        cases = [Case(*case) for case in json.loads(self._result.read_text())]
+        return read(cases, seconds)
 
 
-def end_with_all_its_children(process: subprocess.Popen[bytes]) -> None:
+def _end(process: int | None) -> None:
     """End the whole session of a process that we started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    if process:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)

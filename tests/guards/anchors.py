@@ -1,0 +1,208 @@
+"""Where a guard is: in the function it names, or wherever that was moved or renamed to."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.guards.notation import Change, Mark
+from tests.guards.source import Scope, Source
+
+# Packages whose folders hold no part of the product.
+NOT_THE_PRODUCT = ("tests", "benchmarks", "migrations")
+
+
+class LostError(Exception):
+    """The guard is nowhere, or in more than one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A part of a file's text that goes, and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a change is made. The note says what the entry should say now, if it does not."""
+
+    source: Source
+    edits: tuple[Edit, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    source: Source
+    first: int
+
+    @property
+    def name(self) -> str:
+        start = self.source.tokens[self.source.firm[self.first]].start
+        return f"{self.source.path}: {self.source.innermost(start)}"
+
+
+class Tree:
+    """The product's source: every file by its path."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.sources = [Source(path, text) for path, text in sorted(files.items())]
+        self._by_name: dict[str, list[Source]] = defaultdict(list)
+        for source in self.sources:
+            for name in source.may_name:
+                self._by_name[name].append(source)
+
+    @classmethod
+    def at(cls, root: Path) -> Tree:
+        """The product in a checkout: its packages, the entry script and what deploys it."""
+        packages = [p.parent.name for p in root.glob("*/__init__.py")]
+        product = [name for name in packages if name not in NOT_THE_PRODUCT]
+        paths = [root / "homing", root / "manage.py", *root.glob("deploy/**/*.conf")]
+        for folder in [*product, "deploy"]:
+            paths += root.glob(f"{folder}/**/*.py")
+        return cls({str(p.relative_to(root)): p.read_text() for p in paths if p.is_file()})
+
+    def find(self, change: Change) -> Found:
+        """Where to make a change. Raises `LostError`, whose message is one sentence."""
+        words = change.words
+        named = list(self._named(change.where))
+        if place := _only_one(change, _exactly(words, named)):
+            return _found(place, change, {})
+        # It was moved out of its class or module, or renamed within its class.
+        apart = re.split(r"[.:]", change.where)
+        alike = named or [*self._named(apart[-1]), *self._named(apart[-2] if apart[1:] else "-")]
+        everywhere = [(source, None) for source in self.sources]
+        place = (
+            _only_one(change, _exactly(words, alike))
+            or _only_one(change, _exactly(words, everywhere) | _renamed(words, alike))
+            # Far from where it was, it has to keep half of its names to be believed.
+            or _only_one(change, _renamed(words, everywhere, kept=0.5))
+        )
+        if place is None:
+            there = "is not in it" if named else "is nowhere, and no function has that name"
+            raise LostError(f"{change.where} has lost its anchor: `{change.plain}` {there}.")
+        names = dict(zip(words, place.source.words_at(place.first, len(words)), strict=True))
+        other = {was: now for was, now in names.items() if was != now}
+        said = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
+        note = f"{change.where} is now {place.name}{said if other else ''}"
+        return _found(place, change, other, note)
+
+    def _named(self, where: str) -> Iterator[tuple[Source, Scope]]:
+        """Every scope with this name; `module:name` where the name alone is not enough."""
+        module, _, name = where.rpartition(":")
+        sources = self._by_name.get(name.rpartition(".")[2], [])
+        if "/" in where:
+            sources = [source for source in self.sources if source.path == where]
+        for source in sources:
+            for scope in source.scopes:
+                if _ends_with(scope.name, name) and _ends_with(source.module, module):
+                    yield source, scope
+
+
+def without(found: Iterable[Found]) -> dict[str, str]:
+    """
+    The text of each file once the changes are made.
+
+    Raises `SyntaxError` where that is no Python. What is dropped leaves a `pass` where the block
+    around it would have nothing else.
+    """
+    edits: dict[Source, list[Edit]] = defaultdict(list)
+    for one in found:
+        edits[one.source] += one.edits
+    texts: dict[str, str] = {}
+    for source, ours in edits.items():
+        for nothing in ("", "pass"):
+            text = source.text
+            for edit in sorted(ours, key=lambda one: one.start, reverse=True):
+                text = text[: edit.start] + (edit.text or nothing) + text[edit.end :]
+            texts[source.path] = text
+            if not source.is_python:
+                break
+            try:
+                compile(text, source.path, "exec")
+                break
+            except SyntaxError:
+                if nothing:
+                    raise
+    return texts
+
+
+_Where = Sequence[tuple[Source, Scope | None]]
+
+
+def _exactly(words: Sequence[str], where: Sequence[tuple[Source, Scope | None]]) -> set[_Place]:
+    return {_Place(source, at) for source, scope in where for at in source.exactly(words, scope)}
+
+
+def _renamed(words: Sequence[str], where: _Where, kept: float = 0.0) -> set[_Place]:
+    places = set()
+    for source, scope in where:
+        for at in source.renamed(words, scope):
+            there = set(source.words_at(at, len(words)))
+            if len(there & set(words)) >= kept * len(set(words)):
+                places.add(_Place(source, at))
+    return places
+
+
+def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
+    found = list(places)
+    if len(found) > 1:
+        names = ", ".join(sorted(place.name for place in found))
+        raise LostError(
+            f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places, "
+            f"{names}."
+        )
+    return found[0] if found else None
+
+
+def _ends_with(name: str, tail: str) -> bool:
+    return not tail or f".{name}".endswith(f".{tail}")
+
+
+def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = "") -> Found:
+    source = place.source
+    there = _tokens_there(source, place.first, change)
+
+    def edit(mark: Mark) -> Edit:
+        goes = [token for token in there[mark.first : mark.end] if token is not None]
+        if goes:
+            start, end = source.tokens[goes[0]].start, source.tokens[goes[-1]].end
+        elif before := [token for token in there[: mark.first] if token is not None]:
+            start = end = source.tokens[before[-1]].end
+        else:
+            start = end = source.tokens[next(t for t in there if t is not None)].start
+        text = re.sub(r"[^\W\d]\w*", lambda word: names.get(word[0], word[0]), mark.text)
+        if not goes and text:
+            text = f" {text}" if mark.first else text if text.endswith("¶") else f"{text} "
+        line = source.text[source.text.rfind("\n", 0, start) + 1 :]
+        indentation = line[: len(line) - len(line.lstrip(" "))]
+        return Edit(start, end, re.sub(r"\s*¶", f"\n{indentation}", text))
+
+    return Found(source, tuple(edit(mark) for mark in change.marks), note)
+
+
+def _tokens_there(source: Source, first: int, change: Change) -> list[int | None]:
+    """
+    Which token of the file each token of the fragment is.
+
+    A soft one may have none: a quote that the file has elsewhere, or a comma that it has not.
+    """
+    firm = iter(source.firm[first:])
+    there: list[int | None] = [None if token.soft else next(firm) for token in change.tokens]
+    for way in (1, -1):
+        last: int | None = None
+        for place in range(len(there))[::way]:
+            beside = None if last is None else last + way
+            if there[place] is not None:
+                last = there[place]
+            elif beside in range(len(source.tokens)) and (
+                source.tokens[beside].text == change.tokens[place].text
+            ):
+                there[place] = last = beside
+    return there

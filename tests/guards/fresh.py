@@ -1,0 +1,90 @@
+"""
+Runs pytest again and again, each time in a new process that has imported nothing of Homing.
+
+A guard is taken out of code that was never imported, so each needs a process of its own. Most of
+its start is spent on Django, psycopg and others that no guard is in: they are imported once, here,
+and each run is a fork of this process. Wishes come on stdin, one line of JSON each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Nothing that asks for settings when it is imported.
+IMPORTED_ONCE = (
+    *("django.core.management", "django.core.serializers.json", "django.db.models", "django.forms"),
+    *("django.db.migrations.executor", "django.template.engine", "django.test", "django.urls"),
+    *("django.contrib.postgres.indexes", "django.views.generic", "django.views.decorators.csrf"),
+    *("asyncio", "attr", "email_validator", "html.parser", "http.server", "ijson", "markdown_it"),
+    *("orjson", "PIL.Image", "prometheus_client", "psycopg", "pydantic", "requests", "responses"),
+    *("rich.console", "sqlparse", "structlog", "unittest.mock"),
+)
+
+
+class Recorder:
+    """A plugin of pytest that notes what became of each test."""
+
+    def __init__(self) -> None:
+        self.cases: list[tuple[str, str, str]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a phase: the call of a test, and every other one that failed."""
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self.cases.append((report.nodeid, report.when, crash.message if crash else "?"))
+        elif report.when == "call" or report.skipped:
+            self.cases.append((report.nodeid, "", ""))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a file that cannot be read."""
+        if report.failed:
+            last = str(report.longrepr).strip().splitlines()[-1:]
+            self.cases.append((report.nodeid, "collection", "".join(last)))
+
+
+def main() -> None:
+    """Run what comes on stdin; say the process of each run, and when it has ended."""
+    for name in IMPORTED_ONCE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for line in sys.stdin:
+        wish = json.loads(line)
+        process = os.fork()
+        if not process:
+            try:
+                _run(wish)
+            finally:
+                os._exit(1)
+        print(process, flush=True)
+        os.waitpid(process, 0)
+        print("ended", flush=True)
+
+
+def _run(wish: dict[str, Any]) -> None:
+    """Run pytest, here and now; its result is in a file before this process ends."""
+    # A session of its own, so that all it may leave behind can be ended with it.
+    os.setsid()
+    said = os.open(wish["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for ours, theirs in ((nothing, 0), (said, 1), (said, 2)):
+        os.dup2(ours, theirs)
+    os.environ.update(wish["environment"])
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    recorder = Recorder()
+    pytest.main(wish["arguments"], plugins=[recorder])
+    sys.stdout.flush()
+    Path(wish["result"]).write_text(json.dumps(recorder.cases))
+    # Threads that a test left behind are not waited for.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

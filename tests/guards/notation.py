@@ -1,0 +1,116 @@
+"""
+How the catalogue is written: a promise, how to break it, and the tests that notice.
+
+    a call that ended in time is let go by its deadline
+        Deadlines.let_go: self._ends.«pop → get»(number, None)
+        test_what_was_taken_back_is_not_ended
+
+All of it: docs/proof/guards.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.guards.source import Token, tokens_of
+
+_MARK = re.compile(r"«(?P<goes>[^»→]*)(?:→(?P<comes>[^»]*))?»")
+_CHANGE = re.compile(r"(?P<where>[\w./:-]+): (?P<fragment>.*«.*)")
+_TEST = re.compile(r"(\w+::)*test_\w+(\[.*\])?")
+
+
+class Mark(NamedTuple):
+    """Tokens of a fragment, from `first` up to `end`, and the text that takes their place."""
+
+    first: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """
+    In the function `where`, a fragment in which `«this → that»` is changed.
+
+    `«this»` is dropped, and `«→ that»` is added.
+    """
+
+    where: str
+    fragment: str
+    plain: str = field(init=False, compare=False)
+    tokens: tuple[Token, ...] = field(init=False, compare=False)
+    marks: tuple[Mark, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        plain, spans, last = "", [], 0
+        for mark in _MARK.finditer(self.fragment):
+            plain += self.fragment[last : mark.start()]
+            spans.append((len(plain), len(plain + mark["goes"]), (mark["comes"] or "").strip()))
+            plain, last = plain + mark["goes"], mark.end()
+        plain += self.fragment[last:]
+        tokens = tokens_of(plain)
+        if tokens[-1].text == ",":
+            tokens[-1] = tokens[-1]._replace(soft=True)
+        marks = []
+        for start, end, text in spans:
+            if any(token.start < cut < token.end for token in tokens for cut in (start, end)):
+                raise ValueError(f"a mark divides a word: {self.fragment}")
+            before = sum(token.end <= start for token in tokens)
+            marks.append(Mark(before, before + sum(start <= t.start < end for t in tokens), text))
+        object.__setattr__(self, "plain", re.sub(r"\s+", " ", plain).strip())
+        object.__setattr__(self, "tokens", tuple(tokens))
+        object.__setattr__(self, "marks", tuple(marks))
+
+    @property
+    def words(self) -> list[str]:
+        """What is looked for in the source."""
+        return [token.text for token in self.tokens if not token.soft]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """
+    One guard, named by what it promises, and the tests that must fail without it.
+
+    Several `changes` are one guard and what covers for it: alone it could go without harm. `why`
+    says what covers for it. `sql` takes it out of the database.
+    """
+
+    promise: str
+    changes: tuple[Change, ...] = ()
+    sql: str = ""
+    tests: tuple[str, ...] = ()
+    why: str = ""
+
+
+def guards(text: str) -> list[Guard]:
+    """Read entries. Raises `ValueError` at a line that is none of what an entry has."""
+    entries: list[list[str]] = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            entries.append([line])
+        elif line.startswith(" " * 8):
+            entries[-1][-1] += f" {line.strip()}"
+        else:
+            entries[-1].append(line.strip())
+    return [_read(*entry) for entry in entries]
+
+
+def _read(promise: str, *lines: str) -> Guard:
+    changes, sql, tests, why = [], "", [], ""
+    for line in lines:
+        if line.startswith("why: "):
+            why = line.removeprefix("why: ")
+        elif line.startswith("sql: "):
+            sql = line.removeprefix("sql: ")
+        elif _TEST.fullmatch(line):
+            tests.append(line)
+        elif change := _CHANGE.fullmatch(line):
+            changes.append(Change(change["where"], change["fragment"]))
+        else:
+            raise ValueError(f"{promise}: this line is no change, no test and no reason: {line}")
+    return Guard(promise, tuple(changes), sql, tuple(tests), why)

@@ -1,0 +1,126 @@
+"""A guard is found after its code was moved, laid out anew or renamed; otherwise that is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.guards.anchors import LostError, Tree, without
+from tests.guards.notation import Change
+
+CLAIM = Change("Line.take", "if «row.state == 'ready' → True»: return claimed(row, cursor)")
+AS_BUILT = """
+class Line:
+    def take(self, row, cursor):
+        if row.state == "ready":
+            return claimed(row, cursor)
+"""
+TAKEN_OUT = AS_BUILT.replace('row.state == "ready"', "True")
+
+
+def taken_out(change: Change, **files: str) -> str:
+    """The only changed text."""
+    tree = Tree({f"delivery/{name}.py": text for name, text in files.items()})
+    (text,) = without([tree.find(change)]).values()
+    return text
+
+
+def note(change: Change, **files: str) -> str:
+    return Tree({f"delivery/{name}.py": text for name, text in files.items()}).find(change).note
+
+
+def test_fragment_is_changed_in_the_function_it_names() -> None:
+    other = "def take(row):\n    if row.state == 'ready':\n        return claimed(row, cursor)\n"
+
+    assert taken_out(CLAIM, line=AS_BUILT, other=other) == TAKEN_OUT
+    assert note(CLAIM, line=AS_BUILT, other=other) == ""
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ('"ready"', "'ready'"),
+        ("claimed(row, cursor)", "claimed(  # Its holder.\n                row,\n cursor,\n)"),
+    ],
+)
+def test_layout_quotes_and_comments_do_not_matter(was: str, now: str) -> None:
+    assert "if True:" in taken_out(CLAIM, line=AS_BUILT.replace(was, now))
+
+
+def test_sql_matches_however_it_is_laid_out() -> None:
+    change = Change("CLAIM", "WHERE state = 'ready' «AND due_at <= now()» ORDER BY pos")
+    text = 'CLAIM = """\n  WHERE state = \'ready\'\n    -- The oldest.\n    {} ORDER\n  BY pos"""\n'
+
+    assert taken_out(change, sql=text.format("AND due_at<=now()")) == text.format("")
+
+
+def test_what_a_block_consists_of_leaves_a_pass() -> None:
+    change = Change("take", "if row: «close(row)»")
+
+    assert taken_out(change, line="def take(row):\n    if row:\n        close(row)\n") == (
+        "def take(row):\n    if row:\n        pass\n"
+    )
+
+
+def test_lines_are_added_with_the_indentation_around_them() -> None:
+    change = Change("take", "row = first() «→ ¶if row:¶    close(row)»")
+
+    assert taken_out(change, line="def take():\n    row = first()\n    return row\n") == (
+        "def take():\n    row = first()\n    if row:\n        close(row)\n    return row\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [
+        (AS_BUILT.replace("Line", "Queue"), "Line.take is now delivery/queue.py: Queue.take"),
+        (AS_BUILT.replace("take", "claim"), "Line.take is now delivery/queue.py: Line.claim"),
+        (
+            AS_BUILT.replace("row", "batch"),
+            "Line.take is now delivery/queue.py: Line.take, with batch for row",
+        ),
+        (
+            AS_BUILT.replace("Line", "Queue").replace("take", "claim").replace("row", "batch"),
+            "Line.take is now delivery/queue.py: Queue.claim, with batch for row",
+        ),
+    ],
+)
+def test_renamed_code_is_found_and_the_new_names_are_said(moved: str, said: str) -> None:
+    text = taken_out(CLAIM, queue=moved)
+
+    assert "if True:" in text
+    assert "ready" not in text
+    assert note(CLAIM, queue=moved) == said
+
+
+def test_the_replacement_has_the_new_names_too() -> None:
+    change = Change("take", "return «row.state → row.epoch or row.state»")
+
+    text = taken_out(change, line="def take(batch):\n    return batch.state\n")
+
+    assert text == "def take(batch):\n    return batch.epoch or batch.state\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"line": "def take():\n    return None\n"}, "is nowhere, and no function has that name"),
+        ({"line": "class Line:\n    def take(self): ...\n"}, "is not in it"),
+        ({"a": AS_BUILT, "b": AS_BUILT}, "is in 2 places, delivery/a.py: Line.take, delivery/b.py"),
+        # One name for two, and two for one, is another function.
+        ({"line": AS_BUILT.replace("cursor)", "row)")}, "is not in it"),
+    ],
+)
+def test_a_lost_anchor_is_said_in_a_sentence(files: dict[str, str], said: str) -> None:
+    with pytest.raises(LostError) as lost:
+        taken_out(CLAIM, **files)
+
+    assert str(lost.value).startswith("Line.take has lost its anchor: `if row.state == 'ready'")
+    assert said in str(lost.value)
+
+
+def test_a_module_tells_functions_of_the_same_name_apart() -> None:
+    change = Change("b:Line.take", CLAIM.fragment)
+
+    tree = Tree({"delivery/a.py": AS_BUILT, "delivery/b.py": AS_BUILT})
+
+    assert tree.find(change).source.path == "delivery/b.py"
