@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.guards.notation import Change, Mark
 from tests.guards.source import Scope, Source
 
+_Where = Sequence[tuple[Source, Scope | None]]
+
 # Packages whose folders hold no part of the product.
 NOT_THE_PRODUCT = ("tests", "benchmarks", "migrations")
 
@@ -78,12 +80,12 @@ class Tree:
         apart = re.split(r"[.:]", change.where)
         alike = named or [*self._named(apart[-1]), *self._named(apart[-2] if apart[1:] else "-")]
         everywhere = [(source, None) for source in self.sources]
-        place = (
-            _only_one(change, _exactly(words, alike))
-            or _only_one(change, _exactly(words, everywhere) | _renamed(words, alike))
-            # Far from where it was, it has to keep half of its names to be believed.
-            or _only_one(change, _renamed(words, everywhere, kept=0.5))
-        )
+        place = _only_one(change, _exactly(words, alike))
+        if place is None:
+            moved, renamed = _exactly(words, everywhere), _renamed(words, alike)
+            # Several elsewhere say nothing against one in the function that is named.
+            likely = renamed if len(renamed) == 1 != len(moved) else moved | renamed
+            place = _only_one(change, likely or _renamed(words, everywhere))
         if place is None:
             there = "is not in it" if named else "is nowhere, and no function has that name"
             raise LostError(f"{change.where} has lost its anchor: `{change.plain}` {there}.")
@@ -133,27 +135,25 @@ def without(found: Iterable[Found]) -> dict[str, str]:
     return texts
 
 
-_Where = Sequence[tuple[Source, Scope | None]]
-
-
-def _exactly(words: Sequence[str], where: Sequence[tuple[Source, Scope | None]]) -> set[_Place]:
+def _exactly(words: Sequence[str], where: _Where) -> set[_Place]:
     return {_Place(source, at) for source, scope in where for at in source.exactly(words, scope)}
 
 
-def _renamed(words: Sequence[str], where: _Where, kept: float = 0.0) -> set[_Place]:
-    places = set()
-    for source, scope in where:
-        for at in source.renamed(words, scope):
-            there = set(source.words_at(at, len(words)))
-            if len(there & set(words)) >= kept * len(set(words)):
-                places.add(_Place(source, at))
-    return places
+def _renamed(words: Sequence[str], where: _Where) -> set[_Place]:
+    """Where these words are with other names: with as few as can be, and at most half of them."""
+    kept = {
+        _Place(source, at): len({*words} & {*source.words_at(at, len(words))})
+        for source, scope in where
+        for at in source.renamed(words, scope)
+    }
+    most = max(kept.values(), default=0)
+    return {place for place, count in kept.items() if count == most >= len({*words}) / 2}
 
 
 def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
     found = list(places)
     if len(found) > 1:
-        names = ", ".join(sorted(place.name for place in found))
+        names = ", ".join(sorted({place.name for place in found})[:4])
         raise LostError(
             f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places, "
             f"{names}."
