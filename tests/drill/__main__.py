@@ -7,6 +7,7 @@ what the runbook says is typed, and the end of the alert is waited for.
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -56,6 +57,8 @@ def run(wish: Wish, names: Sequence[str] = ()) -> Finding:
 
 
 if __name__ == "__main__":
+    # What was started is ended as well if the drill is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     clean_environment()
     set_up()
     found = run(Wish(seed=0), sys.argv[1:])

@@ -25,6 +25,7 @@ from tests.own_cluster import ROOT
 Values = dict[str, str]
 Drill = Callable[[Stage], Iterator[Values]]
 DRILLS: dict[str, Drill] = {}
+HARD_BOUNCE = {"Type": "HardBounce", "TypeCode": 1, "Inactive": True}
 
 
 def drill(cause: Drill) -> Drill:
@@ -85,7 +86,7 @@ def nothing_goes_out(stage: Stage) -> Iterator[Values]:
     yield {}
     stage.stop_workers(signal.SIGKILL)
     stage.start_worker()
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
 
 
 @drill
@@ -93,7 +94,7 @@ def mail_is_late(stage: Stage) -> Iterator[Values]:
     """The workers are frozen for longer."""
     issue = _frozen(stage, "Late")
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
     stage.stop_workers(signal.SIGKILL)
     stage.start_worker()
 
@@ -101,24 +102,14 @@ def mail_is_late(stage: Stage) -> Iterator[Values]:
 @drill
 def doubt_is_old(stage: Stage) -> Iterator[Values]:
     """The answer to a call is lost, and the provider's search is down."""
-    _a_worker(stage)
-    stage.sandbox.sandbox.set_fault("search_503", calls=None)
     stage.sandbox.sandbox.set_fault("accept_then_close")
-    issue = stage.publish("Doubt")
-    yield {}
-    stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue, "N": "1"}
+    yield from _under(stage, "Doubt", "search_503")
 
 
 @drill
 def edition_needs_attention(stage: Stage) -> Iterator[Values]:
     """The provider does not know the token."""
-    _a_worker(stage)
-    stage.sandbox.sandbox.set_fault("unauthorized_401", calls=None)
-    issue = stage.publish("Stopped")
-    yield {}
-    stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue, "N": "1"}
+    yield from _under(stage, "Stopped", "unauthorized_401")
 
 
 @drill
@@ -130,7 +121,7 @@ def accepted_twice(stage: Stage) -> Iterator[Values]:
     recipient, _ = _sent(stage, issue)[0]
     stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
 
 
 @drill
@@ -138,15 +129,12 @@ def mark_without_evidence(stage: Stage) -> Iterator[Values]:
     """Another hand than ours marks a copy as sent that waits."""
     stage.stop_workers()
     issue = stage.publish("Marked")
-    stage.sql(
-        "UPDATE delivery SET sent_at = now() WHERE issue_id = %s AND recipient_id = "
-        "(SELECT min(recipient_id) FROM delivery WHERE issue_id = %s)",
-        issue,
-        issue,
-    )
+    mark = """UPDATE delivery SET sent_at = now() WHERE (issue_id, recipient_id) = (
+              SELECT issue_id, min(recipient_id) FROM delivery WHERE issue_id = %s GROUP BY 1)"""
+    stage.sql(mark, issue)
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
 
 
 @drill
@@ -157,45 +145,30 @@ def surge(stage: Stage) -> Iterator[Values]:
     issue = stage.publish("Surge")
     stage.until(lambda: len(_sent(stage, issue)) >= 4, "some copies are sent")
     for recipient, message in _sent(stage, issue)[:3]:
-        stage.tell(_event(issue, recipient, message, bounced=True))
+        stage.tell(_event(issue, recipient, message, "Bounce"))
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
     stage.stop_workers()
 
 
 @drill
 def calls_fail(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance."""
-    _a_worker(stage)
-    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None)
-    issue = stage.publish("Fails")
-    yield {}
-    stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue, "N": "1"}
+    yield from _under(stage, "Fails", "maintenance_503")
 
 
 @drill
 def no_call_is_answered(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance, and the list is short: one batch."""
     stage.stop_workers()
-    stage.sandbox.sandbox.set_fault("maintenance_503", calls=None)
-    issue = stage.publish("To few", DELIVERY_BATCH_SIZE="500")
-    stage.start_worker()
-    yield {}
-    stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue, "N": "1"}
+    yield from _under(stage, "To few", "maintenance_503", DELIVERY_BATCH_SIZE="500")
 
 
 @drill
 def provider_slows_us(stage: Stage) -> Iterator[Values]:
     """The provider refuses every call as too fast."""
     stage.stop_workers()
-    _a_worker(stage)
-    stage.sandbox.sandbox.set_fault("refuse_429", calls=None)
-    issue = stage.publish("Too fast")
-    yield {}
-    stage.sandbox.sandbox.faults.clear()
-    yield {"ISSUE": issue, "N": "1"}
+    yield from _under(stage, "Too fast", "refuse_429")
 
 
 @drill
@@ -212,7 +185,7 @@ def database_replaced(stage: Stage) -> Iterator[Values]:
     stage.start_site()
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
     _all_sent(stage, issue)
     # Copies of other letters may have waited until now; none of any letter goes out twice.
     twice = stage.sandbox.sandbox.outbox.copies(lambda number: number > 1)
@@ -309,7 +282,7 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
     stage.sandbox.sandbox.gate.release()
     stage.start_worker()
     yield {}
-    yield {"ISSUE": issue, "N": "1"}
+    yield _of(issue)
 
 
 @drill
@@ -370,6 +343,20 @@ def pages_fail(stage: Stage) -> Iterator[Values]:
 # --- What they share ------------------------------------------------------------------------------
 
 
+def _under(stage: Stage, title: str, fault: str, **settings: str) -> Iterator[Values]:
+    """A letter goes out under a fault of the provider, which ends when the alert has fired."""
+    _a_worker(stage)
+    stage.sandbox.sandbox.set_fault(fault, calls=None)
+    issue = stage.publish(title, **settings)
+    yield {}
+    stage.sandbox.sandbox.faults.clear()
+    yield _of(issue)
+
+
+def _of(issue: str) -> Values:
+    return {"ISSUE": issue, "N": "1"}
+
+
 @contextmanager
 def _away(stage: Stage, table: str) -> Iterator[None]:
     stage.sql(f"ALTER TABLE {table} RENAME TO away")
@@ -400,45 +387,28 @@ def _a_worker(stage: Stage) -> None:
 
 
 def _sent(stage: Stage, issue: str) -> list[tuple[int, str]]:
-    found = stage.sql(
-        "SELECT recipient_id, provider_message_id FROM delivery "
-        "WHERE issue_id = %s AND outcome = 'sent' ORDER BY 1",
-        issue,
-    )
-    return [(recipient, message) for recipient, message in found]
+    query = """SELECT recipient_id, provider_message_id FROM delivery
+               WHERE issue_id = %s AND outcome = 'sent' ORDER BY 1"""
+    return [(recipient, message) for recipient, message in stage.sql(query, issue)]
 
 
 def _all_sent(stage: Stage, issue: str) -> None:
-    stage.until(
-        lambda: (
-            not stage.sql("SELECT 1 FROM delivery WHERE issue_id = %s AND outcome <> 'sent'", issue)
-        ),
-        "all copies are sent",
-    )
+    unsent = "SELECT 1 FROM delivery WHERE issue_id = %s AND outcome <> 'sent'"
+    stage.until(lambda: not stage.sql(unsent, issue), "all copies are sent")
 
 
 def _failures(stage: Stage) -> int:
     return int(stage.sql("SELECT coalesce(max(failures), 0) FROM errand")[0][0])
 
 
-def _event(issue: str, recipient: int, message: str, *, bounced: bool = False) -> dict[str, object]:
-    said: dict[str, object] = {
-        "RecordType": "Bounce" if bounced else "Delivery",
+def _event(issue: str, recipient: int, message: str, kind: str = "Delivery") -> dict[str, object]:
+    at, address = "2026-01-01T00:00:00Z", f"reader{recipient}@example.net"
+    return {
+        "RecordType": kind,
         "MessageStream": "broadcast",
         "ServerID": 1,
         "MessageID": message,
-        "DeliveredAt": "2026-01-01T00:00:00Z",
         "Metadata": {"delivery": f"{issue.replace('-', '')}.1.{recipient}"},
+        **({"DeliveredAt": at, "Recipient": address} if kind == "Delivery" else HARD_BOUNCE),
+        **({} if kind == "Delivery" else {"BouncedAt": at, "Email": address}),
     }
-    who = f"reader{recipient}@example.net"
-    if bounced:
-        said |= {
-            "Type": "HardBounce",
-            "TypeCode": 1,
-            "Email": who,
-            "BouncedAt": "2026-01-01T00:00:00Z",
-            "Inactive": True,
-        }
-    else:
-        said["Recipient"] = who
-    return said
