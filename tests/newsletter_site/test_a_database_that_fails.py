@@ -23,12 +23,11 @@ with_database = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def other(transactional_db: None) -> Iterator[psycopg.Connection]:
-    """A session beside the test's own."""
+    """A session beside the test's own, in a transaction."""
     beside = connection.copy()
     beside.ensure_connection()
-    with beside.connection as session:
-        yield session
-        session.rollback()
+    with beside.connection.transaction(force_rollback=True):
+        yield beside.connection
     beside.close()
 
 
@@ -62,7 +61,7 @@ def test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same(
         finally:
             connection.close()
 
-    with other.transaction(), ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:
         other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
         status = pool.submit(visitor)
         eventually(a_session_was_ended, "the page waits")
