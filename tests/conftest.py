@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import django
+import hypothesis
 import pytest
 
 from newsletter_site import embedded_postgres
@@ -92,6 +93,15 @@ if not os.environ.get("DATABASE_URL"):
 django.setup()
 
 
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Start the server before anything connects."""
     if kept_cluster is not None:
@@ -114,9 +124,15 @@ def no_signal_stays_blocked() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
     """Copy the migrated template for this process of the run."""
+    from django.db import connection
+
     from tests.database.template import copied_database
 
     with django_db_blocker.unblock(), copied_database():
+        # What a guard in the database holds is taken out of this copy alone (tests/guards).
+        if sql := os.environ.get("HOMING_TEST_WITHOUT_SQL"):
+            with connection.cursor() as cursor:
+                cursor.execute(sql)
         yield
 
 

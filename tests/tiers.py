@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 # In these folders processes are the subject.
-PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "drill", "faults", "soak", "stack")
+PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
 POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
 
