@@ -17,6 +17,8 @@ from benchmarks.provider_process import ProviderProcess
 from benchmarks.sending import bare_loop_rate, one_by_one_rate, worker_rate
 from benchmarks.site import Site, a_site
 
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
+
 READERS = 30
 SENDERS: list[Callable[[Site], float]] = [
     lambda site: worker_rate(site, READERS),
@@ -82,7 +84,6 @@ def shape(value: Any) -> Any:
     return type(value).__name__
 
 
-@pytest.mark.timeout(300)
 def test_the_worker_and_the_yardsticks_send_the_same_messages_of_2_kb() -> None:
     with a_site() as site, closing(Tapped()) as provider:
         site = replace(site, provider=provider)

@@ -14,7 +14,7 @@ import pytest
 from tests.crash_points.scenarios import SCENARIOS
 from tests.own_cluster import ROOT
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
 Played = Callable[[str], dict[str, Any]]
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from benchmarks.database_work import NO_CHECKPOINTS
-from benchmarks.provider_process import a_provider
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import FORGETFUL, OwnServer
 
@@ -42,10 +41,3 @@ def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsro
     settings.DELIVERY_LEASE_S = 5.0
     with server.as_djangos_own(server.url(database)):
         yield Newsroom()
-
-
-@pytest.fixture
-def instant_provider() -> Iterator[str]:
-    """The address of a provider that takes everything and answers at once."""
-    with a_provider() as provider:
-        yield provider.url

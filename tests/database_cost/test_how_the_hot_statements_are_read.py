@@ -77,9 +77,6 @@ FROM author, generate_series(1, 8000) AS n;
 """
 
 
-pytestmark = pytest.mark.timeout(400)
-
-
 @pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
     with SandboxServer() as server:

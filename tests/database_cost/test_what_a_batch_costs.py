@@ -17,9 +17,8 @@ from django.db import connection
 from delivery.dispatch import Dispatcher
 from delivery.models import Attempt
 from newsletter_site.wiring import join
+from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
-
-pytestmark = pytest.mark.timeout(300)
 
 # In their order: what a batch is claimed, rendered, started and settled by.
 STATEMENTS = [
@@ -41,12 +40,13 @@ PYTHON_CALLS, ALL_CALLS = 30, 100
 
 
 @pytest.fixture
-def hands(newsroom: Newsroom, instant_provider: str, settings: Any) -> Dispatcher:
+def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
     """One worker's hands, which send to a provider that takes everything."""
-    settings.POSTMARK_BASE_URL = instant_provider
-    settings.POSTMARK_SERVER_TOKEN = "instant"
-    join()
-    return newsroom.dispatcher()
+    with SandboxServer() as provider:
+        settings.POSTMARK_BASE_URL = provider.url
+        settings.POSTMARK_SERVER_TOKEN = "sandbox"
+        join()
+        yield newsroom.dispatcher()
 
 
 def beginning_of(statement: str) -> str:

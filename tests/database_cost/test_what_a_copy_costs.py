@@ -10,12 +10,13 @@ import pytest
 from django.db import connection
 
 from benchmarks.database_work import DatabaseWork
+from benchmarks.provider_process import a_provider
 from delivery.queue.books import books_of
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 from tests.proofs.ground import manage
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
 COPIES = 20_000
 BATCHES = COPIES // 200
@@ -43,15 +44,16 @@ def test_a_table_that_changes_with_every_call_has_room_and_is_cleaned_in_time(
 
 
 def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
-    newsroom: Newsroom, server: OwnServer, database: str, instant_provider: str
+    newsroom: Newsroom, server: OwnServer, database: str
 ) -> None:
     newsroom.confirm(COPIES)
     run("CHECKPOINT")
     edition = newsroom.publish(html=LETTER)
     with psycopg.connect(server.url(database), autocommit=True) as counted:
         counting = DatabaseWork(counted, ("delivery", "batch"))
-        url = server.url(database)
-        said = manage(url, "deliver", "--until-empty", POSTMARK_BASE_URL=instant_provider)
+        with a_provider() as provider:
+            options = {"POSTMARK_BASE_URL": provider.url, "POSTMARK_SERVER_TOKEN": "instant"}
+            said = manage(server.url(database), "deliver", "--until-empty", **options)
         work = counting.so_far()
 
     assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"

@@ -19,7 +19,7 @@ from delivery.deadlines import Deadlines
 from delivery.models import Batch, Pace, Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import WorkerProcess
+from tests.faults.watched_worker import WorkerProcess
 
 # Short enough that a lost worker is noticed within the test, long enough for a call.
 SHORT = {
@@ -61,7 +61,7 @@ def test_until_empty_delivers_everything_prints_the_counts_and_ends_with_0(
 ) -> None:
     edition = newsroom.publish(readers=500, hold_s=2)
     worker = start_worker("--until-empty")
-    assert worker.end() == 0, worker.errors
+    assert worker.end() == 0, worker.said
     totals = worker.totals()
     assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
     assert newsroom.state(edition) == "succeeded"
@@ -76,7 +76,7 @@ def test_until_empty_ends_with_3_if_something_waits_for_a_person(
     worker = start_worker("--until-empty")
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
-    assert "POSTMARK_SERVER_TOKEN" in worker.errors
+    assert "POSTMARK_SERVER_TOKEN" in worker.said
 
 
 def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_with_0(
@@ -90,7 +90,7 @@ def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_wi
     worker.signal(signal.SIGTERM)
     provider.sandbox.gate.release()
 
-    assert worker.end() == 0, worker.errors
+    assert worker.end() == 0, worker.said
     assert newsroom.outcomes(edition).count("sent") == 50
     assert len(newsroom.attempts(edition)) == 1
     assert not Batch.objects.exclude(lease_until=None).exists()
@@ -108,7 +108,7 @@ def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     assert len(threads) > 1
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
     provider.sandbox.gate.release()
-    assert worker.end() == 0, worker.errors
+    assert worker.end() == 0, worker.said
 
 
 @pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])
@@ -130,7 +130,7 @@ def test_two_processes_share_one_ceiling(
     edition = newsroom.publish(readers=200)
     workers = [start_worker(DELIVERY_RATE_PER_S="0.01") for _ in range(2)]
     for worker in workers:
-        worker.wait_for_line("is running")
+        worker.wait_for("is running")
     for turn in range(1, 5):
         assert provider.sandbox.gate.wait_until(
             lambda turn=turn: provider.sandbox.summary()["accepted"] >= 10 * turn, 60

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from tests.faults.watched_process import ROOT, WatchedProcess
 
@@ -17,8 +19,8 @@ TIMES = {
 }
 
 
-class WatchedWorker(WatchedProcess):
-    """One worker process, of the code in `code`. `said` is all that it wrote to stderr."""
+class WorkerProcess(WatchedProcess):
+    """One worker, of the code in `code`. `said` is all that it printed and logged."""
 
     def __init__(
         self,
@@ -28,9 +30,35 @@ class WatchedWorker(WatchedProcess):
         code: Path = ROOT,
         **settings: str,
     ) -> None:
-        where = {
-            "DATABASE_URL": database_url,
-            "POSTMARK_BASE_URL": provider_url,
-            "POSTMARK_SERVER_TOKEN": "sandbox",
-        }
-        super().__init__("deliver", *options, code=code, environment=TIMES | where | settings)
+        where = {"DATABASE_URL": database_url, "POSTMARK_BASE_URL": provider_url}
+        super().__init__(
+            *("deliver", *options),
+            environment=where | {"POSTMARK_SERVER_TOKEN": "sandbox"} | settings,
+            code=code,
+            reads_output=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def totals(self) -> dict[str, Any]:
+        """The counts that it prints at its end."""
+        lines = (json.loads(line) for line in self.said.splitlines() if line.startswith("{"))
+        (totals,) = (line for line in lines if "audience" in line)
+        return dict(totals)
+
+
+class WatchedWorker(WorkerProcess):
+    """One worker with short times."""
+
+    def __init__(
+        self,
+        database_url: str,
+        provider_url: str,
+        *options: str,
+        code: Path = ROOT,
+        **settings: str,
+    ) -> None:
+        super().__init__(database_url, provider_url, *options, code=code, **TIMES | settings)

@@ -15,7 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.histories.histories import Histories
 from tests.histories.stage import Stage, the_stage
 
-ASKED = {"histories": 15, "steps": 30, "seed": 1789, "replay": "", "as_drawn": False}
+ASKED = {"histories": 10, "steps": 30, "seed": 1789, "replay": "", "as_drawn": False}
 ASKED |= json.loads(os.environ.get("HOMING_HISTORIES", "{}"))
 HISTORIES = int(ASKED["histories"])
 # Progress is said, and a seed is good for, so many histories.

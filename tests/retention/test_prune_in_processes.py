@@ -20,7 +20,7 @@ from newsletter_site.retention import prune
 from publishing.models import KeptForm, OutsideLook
 from publishing.receipts import receipt_of
 from tests.delivery.newsroom import Newsroom
-from tests.delivery.worker_process import ROOT
+from tests.own_cluster import ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 

@@ -1,0 +1,113 @@
+"""The proofs that are programs of their own, each at its full length: their last line counts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+from tests.own_cluster import ROOT
+from tests.proofs.proof import Finding, Wish, say
+
+PAIRS_FOR_S = 600
+HISTORIES, STEPS = 200, 60
+FUZZ_EXAMPLES = 60
+LAST_WORDS = 30
+
+
+def pairs(wish: Wish) -> Finding:
+    """Kill at every crash point, and again in its recovery, for as long as there is time."""
+    return _run(
+        "every crash point, and pairs of worlds in a seeded order, each killed with SIGKILL",
+        *("tests.crash_points", "--pairs", "--seed", str(wish.seed)),
+        *("--at-most-s", "40" if wish.quick else str(wish.part_of(PAIRS_FOR_S))),
+    )
+
+
+def histories(wish: Wish) -> Finding:
+    """Random histories against the model of the provider."""
+    count = 2 if wish.quick else wish.part_of(HISTORIES)
+    return _run(
+        f"{count} random histories of up to {STEPS} steps",
+        *("tests.histories", "--histories", str(count), "--steps", str(STEPS)),
+        *("--seed", str(wish.seed)),
+        last=" copies, ",
+    )
+
+
+def guards(wish: Wish) -> Finding:
+    """Every guard taken out once; a test has to fail without it."""
+    share = "1/200" if wish.quick else wish.share
+    return _run(
+        "every guard of the protocol, taken out of a copy of the tree one at a time",
+        *("tests.guards", "--share", share, "--seed", str(wish.seed)),
+    )
+
+
+def fuzz(wish: Wish) -> Finding:
+    """Ask the API whatever its document allows and forbids."""
+    examples = 1 if wish.quick else wish.part_of(FUZZ_EXAMPLES)
+    return _run(
+        f"{examples} examples for each call of the API's document",
+        *("pytest", "-q", "-p", "no:cacheprovider"),
+        "tests/newsletter_site/test_the_api_is_fuzzed.py",
+        FUZZ_EXAMPLES=str(examples),
+        FUZZ_SEED=str(wish.seed),
+    )
+
+
+def benchmarks(wish: Wish) -> Finding:
+    """Every row of the benchmarks, tiny: does it measure?"""
+    return _run("every row of the benchmarks at a tiny size", "benchmarks", "--quick")
+
+
+def recovery(wish: Wish) -> Finding:
+    """How soon the work of a killed worker is in other hands, and doubt is settled."""
+    return _run(
+        "a worker killed with batches claimed, and one with calls in flight",
+        *("benchmarks", "recovery", *(["--quick"] if wish.quick else [])),
+    )
+
+
+def snapshot(wish: Wish) -> Finding:
+    """How much slower sending is under a snapshot that is held open throughout."""
+    return _run(
+        "sending with and without a snapshot held open, in turns",
+        *("benchmarks", "snapshot", *(["--quick"] if wish.quick else ["--rounds", "2"])),
+    )
+
+
+def _run(what: str, module: str, *options: str, last: str = "", **environment: str) -> Finding:
+    """Run a program. What it says is shown; its figures are its last line, or that with `last`."""
+    finding = Finding(what)
+    lines: list[str] = []
+    with subprocess.Popen(
+        [sys.executable, "-m", module, *options],
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as program:
+        try:
+            assert program.stdout is not None
+            for line in program.stdout:
+                if line.strip():
+                    lines.append(line.rstrip())
+                    say(lines[-1])
+        except BaseException:
+            program.terminate()
+            raise
+    finding.figures += _figures([line for line in lines if last in line])
+    finding.expect(program.returncode == 0, "\n".join(lines[-LAST_WORDS:]))
+    return finding
+
+
+def _figures(lines: list[str]) -> list[str]:
+    """The last line, or the rows of a table of the benchmarks."""
+    rows = [re.split(r"  +", line.strip()) for line in lines]
+    judged = [f"{row[0]}: {row[1]}" for row in rows if row[-1] in ("yes", "no")]
+    tiny = [row for row in rows if len(row) == 3 and row[-1] == "–"]
+    counted = [f"{len(tiny)} figures measured"] if tiny else []
+    return judged or counted or [line.rstrip(".") for line in lines[-1:]]
