@@ -36,10 +36,14 @@ NUMBER_THE_CONTROLS = """elements => {
   return elements.filter(e => within.contains(e) && e.checkVisibility() && !e.disabled)
     .filter(stands).map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) });
 }"""
-# Where the focus is, if it can be seen there.
-STOP = """() => {
-  const e = document.activeElement, { outlineStyle, outlineWidth } = getComputedStyle(e);
-  return outlineStyle === "none" || outlineWidth === "0px" ? null : e.dataset.stop ?? null;
+# Collect the controls that get the focus and show it.
+RECORD_STOPS = """() => {
+  window.stops = new Set();
+  document.addEventListener("focusin", ({ target }) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(target);
+    if (outlineStyle !== "none" && outlineWidth !== "0px") window.stops.add(target.dataset.stop);
+  });
+  document.activeElement.blur();
 }"""
 # What differs from one answer to the next by nature, or is of use with scripts alone.
 VOLATILE = re.compile(
@@ -86,16 +90,12 @@ def scrolls_sideways(page: Page) -> bool:
 def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
     """List the visible controls that Tab does not reach, or that do not show the focus."""
     controls: list[str] = page.locator(FOCUSABLE).evaluate_all(NUMBER_THE_CONTROLS)
-    missing = dict(enumerate(controls))
-    page.evaluate("document.activeElement.blur()")
+    page.evaluate(RECORD_STOPS)
     # Frames have stops of their own.
     for _ in range(len(controls) + 10):
-        if not missing:
-            break
         page.keyboard.press("Tab")
-        if (stop := page.evaluate(STOP)) is not None:
-            missing.pop(int(stop), None)
-    return list(missing.values())
+    stops = set(page.evaluate("[...window.stops]"))
+    return [control for number, control in enumerate(controls) if str(number) not in stops]
 
 
 def faults_of(page: Page) -> dict[str, object]:
