@@ -118,7 +118,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def no_signal_stays_blocked() -> Iterator[None]:
     """A worker blocks signals for good, and a process that is started after it inherits that."""
     yield
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    blocked = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    assert not blocked
 
 
 @pytest.fixture(scope="session")
