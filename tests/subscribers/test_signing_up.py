@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -213,13 +214,16 @@ class TestTheNetwork:
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429
 
-    def test_forms_that_come_back_in_no_time_are_let_through_three_times(self) -> None:
+    def test_forms_that_come_back_in_no_time_are_let_through_three_times(
+        self, settings: Any
+    ) -> None:
+        settings.SIGN_UP_LEAST_S = 60.0  # a busy machine takes more than the default to answer
         answers = [
             sign_up(f"fast{number}@posthouse.example.org", shown=moment(time.time()))
             for number in range(4)
         ]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        slow = moment(time.time() - 5)
+        slow = moment(time.time() - 120)
         assert sign_up(ADA, shown=slow).status_code == 200
 
 
