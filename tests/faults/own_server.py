@@ -20,6 +20,7 @@ from newsletter_site.embedded_postgres import address, server
 from newsletter_site.embedded_postgres.cluster import Cluster, cluster_in
 from newsletter_site.embedded_postgres.initdb import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
+from tests.database import without_guard
 from tests.own_cluster import OwnCluster, remove
 
 TEMPLATE = "with_tables"
@@ -50,6 +51,7 @@ class OwnServer:
             connection.execute("SELECT pg_reload_conf()")
         with self.as_djangos_own(self.url(TEMPLATE)):
             call_command("migrate", verbosity=0)
+            without_guard.take_out()
 
     def _trusted(self, database: str) -> str:
         return make_conninfo(**address.parameters(self.cluster.socket_dir, database))

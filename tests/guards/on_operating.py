@@ -79,10 +79,10 @@ there are more threads than pages at once
     threads: threads = AT_ONCE «+ 2»
     test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun
 the proxy redirects no call of a program
-    deploy/nginx/homing.conf: location / «→ no-» api/ {
+    deploy/nginx/homing.conf: location «/api/ → /no-api/» {
     test_a_call_in_the_clear_is_told_so_and_never_redirected
 the proxy redirects nobody who unsubscribes with one click
-    deploy/nginx/homing.conf: location / «→ no-» unsubscribe/ {
+    deploy/nginx/homing.conf: location «/unsubscribe/ → /no-unsubscribe/» {
     test_unsubscribing_with_one_click_is_not_redirected
 a worker says once that the database is away
     Outage.is_why: if «self._since_s is None → True»: if
