@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check fuzz pictures format-check lint types migrations-check test guards chaos drill soak bench limits growth demo format audit lock tools
+.PHONY: help check pictures format-check lint types migrations-check test proofs bench limits growth demo format audit lock tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,20 +24,8 @@ migrations-check: tools ## does a model lack its migration?
 test: ## the tests
 	./homing test
 
-guards: tools ## every guard taken out once: does a test fail without it?
-	$(PYTHON) -m tests.guards $(GUARDS)
-
-chaos: tools ## 100,000 readers, while workers are killed and calls are cut off
-	./homing test tests/delivery/test_chaos.py
-
-fuzz: tools ## ask the API for long whatever its document allows and forbids
-	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-300} ./homing test tests/newsletter_site/test_the_api_is_fuzzed.py
-
-drill: tools ## every alert made to fire by its fault, and the runbook typed
-	$(PYTHON) -m tests.drill $(ALERTS)
-
-soak: tools ## the long proofs; one alone: make soak PROOFS="storm --seed 7"
-	$(PYTHON) -m tests.soak $(PROOFS)
+proofs: tools ## the long proofs, about 90 minutes; some: make proofs PROOFS="storm --seed 7"
+	$(PYTHON) -m tests.proofs $(PROOFS)
 
 bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory replay" OPTIONS=--quick
 	$(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)

@@ -2,7 +2,7 @@
 A fuzzer asks the API whatever its document allows and forbids, and finds nothing against it.
 
 The site is real, on loopback, with the test database. Which checks are off, and why, stands in
-schemathesis.toml beside this file. `make fuzz` asks for longer (`FUZZ_EXAMPLES`).
+schemathesis.toml beside this file. `make proofs PROOFS=fuzz` asks for longer (`FUZZ_EXAMPLES`).
 """
 
 from __future__ import annotations

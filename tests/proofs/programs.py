@@ -12,7 +12,7 @@ from tests.proofs.proof import Finding, Wish, say
 
 PAIRS_FOR_S = 600
 HISTORIES, STEPS = 200, 60
-FUZZ_EXAMPLES = 60
+FUZZ_EXAMPLES = 30
 LAST_WORDS = 30
 
 
