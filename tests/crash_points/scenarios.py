@@ -36,7 +36,6 @@ class Scenario:
     settings: tuple[tuple[str, Any], ...] = ()
 
     def play(self, hands: Hands) -> None:
-        """Do all of it."""
         for step in self.steps:
             step(hands)
 
@@ -196,5 +195,4 @@ SCENARIOS = (
 
 
 def named(name: str) -> Scenario:
-    """The scenario of this name."""
     return {scenario.name: scenario for scenario in SCENARIOS}[name]

@@ -28,7 +28,6 @@ TIMING = Timing(deadline_s=20.0, lease_s=60.0, rate_per_s=None)
 
 
 def middle_of_the_dice() -> float:
-    """Jitter that is always the middle of its span."""
     return 0.5
 
 

@@ -100,7 +100,6 @@ class Histories(RuleBasedStateMachine):
         new_readers=st.integers(0, 2), batch=st.integers(1, 3), hold_s=st.sampled_from([0.0, 600.0])
     )
     def publish(self, new_readers: int, batch: int, hold_s: float) -> None:
-        """Another issue goes out."""
         self._publish(new_readers, batch, hold_s)
 
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
@@ -145,7 +144,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, MOST_READERS - 1), leaves=st.booleans())
     def lose_a_reader(self, index: int, leaves: bool) -> None:
-        """A reader leaves, or an operator shuts their address out."""
         reader = self._reader(index)
         how = self.truth.gone.setdefault(reader.pk, set())
         if leaves and "left" not in how:
@@ -165,7 +163,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=a_worker, stops=st.sampled_from([False, False, False, True]))
     def work(self, worker: int, stops: bool) -> None:
-        """A worker does one thing that is due, or is asked to end while it prepares a call."""
         hand = self._idle(worker)
         if hand is not None:
             hand.step(stops_gently=stops)
@@ -177,7 +174,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=a_worker, moment=a_moment, fault=st.one_of(st.just("none"), a_fault))
     def freeze(self, worker: int, moment: Moment, fault: str) -> None:
-        """A worker does the next thing and freezes on the way."""
         self._next_thing(worker, fault, moment)
 
     def _next_thing(self, worker: int, fault: str, freeze_at: Moment | None) -> None:
@@ -205,7 +201,6 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self._frozen())
     @rule(index=an_index)
     def lose(self, index: int) -> None:
-        """A frozen worker is gone for good."""
         frozen = self._frozen()
         frozen[index % len(frozen)].lose()
         self.truth.seen["lost for good"] += 1
@@ -273,7 +268,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        """What every worker does now and then."""
         self._sweep()
 
     def _sweep(self) -> None:
@@ -283,7 +277,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(seconds=some_time_s)
     def let_time_pass(self, seconds: float) -> None:
-        """For everybody."""
         self.stage.let_time_pass(self.truth, seconds)
 
     @rule(seconds=st.sampled_from([90.0, 400.0]))

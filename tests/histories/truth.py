@@ -42,7 +42,6 @@ class TrueClock:
         self.passed_s = 0.0
 
     def now(self) -> float:
-        """The true time, in seconds from some moment."""
         return now_s() + self.passed_s
 
 
@@ -121,8 +120,6 @@ IN_SOMEBODYS_HANDS = frozenset({"sending", "looking_up"})
 
 @dataclass(slots=True)
 class Truth:
-    """What truly happened in one history."""
-
     sandbox: Sandbox
     clock: TrueClock
     calls: list[Call] = field(default_factory=list)
@@ -148,7 +145,6 @@ class Truth:
     # --- What the provider has -------------------------------------------------------------------
 
     def copies(self, key: str) -> list[Copy]:
-        """Every message the provider keeps for a delivery, oldest first."""
         outbox = self.sandbox.outbox
         found = []
         for number in sorted(outbox.with_metadata("delivery", key)):
@@ -160,7 +156,6 @@ class Truth:
         return found
 
     def calls_for(self, key: str) -> list[Call]:
-        """Every call that named this delivery, oldest first."""
         return [call for call in self.calls if key in call.keys]
 
     # --- Before a call ---------------------------------------------------------------------------
@@ -206,7 +201,6 @@ class Truth:
     # --- After it --------------------------------------------------------------------------------
 
     def answered(self, call: Call, answer: CallAnswer) -> None:
-        """Note what the worker was told."""
         call.answer = answer
         if isinstance(answer, Answered):
             for key, message in zip(call.keys, answer.messages, strict=True):

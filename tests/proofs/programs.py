@@ -21,7 +21,8 @@ def pairs(wish: Wish) -> Finding:
     return _run(
         "every crash point, and pairs of worlds in a seeded order, each killed with SIGKILL",
         *("tests.crash_points", "--pairs", "--seed", str(wish.seed)),
-        *("--at-most-s", "40" if wish.quick else str(wish.part_of(PAIRS_FOR_S))),
+        *("--at-most-s", str(wish.part_of(PAIRS_FOR_S))),
+        *(("--scenario", "close", "--at-most-s", "40") if wish.quick else ()),
     )
 
 

@@ -20,7 +20,6 @@ from tests.small_model.variant import Guard, Variant
 
 
 def found_in(variant: Variant, promises: dict[str, Promise] = PROMISES) -> Exploration[State]:
-    """Explore one variant."""
     return explore(
         Machine(
             first=first_state(variant),

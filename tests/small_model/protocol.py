@@ -34,7 +34,6 @@ def first_state(variant: Variant) -> State:
 
 
 def transitions(state: State, variant: Variant) -> Steps:
-    """Everything that may happen next."""
     for step, after in _all_steps(state, variant):
         yield step, _without_forgotten_calls(after)
 

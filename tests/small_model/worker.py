@@ -11,7 +11,6 @@ Steps = Iterator[tuple[Step, State]]
 
 
 def worker_steps(state: State, index: int, variant: Variant) -> Steps:
-    """Everything that one worker may do next."""
     worker, name = state.workers[index], "ABC"[index]
 
     def then(what: str, after: Worker, changed: State = state) -> tuple[Step, State]:
@@ -177,7 +176,6 @@ def in_line(batch: Batch, control: str) -> Batch:
 
 
 def ended(batch: Batch, outcome: str) -> Batch:
-    """Nothing is open any more."""
     return batch._replace(
         state="done", outcome=outcome, lease=0, due=0, attempt=0, doubt=0, lookups=0
     )
