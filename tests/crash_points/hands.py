@@ -87,8 +87,6 @@ class Hands:
             roll=steady_dice,
         )
 
-    # --- What people do -------------------------------------------------------------------------
-
     def publish(self) -> Published:
         """The author's form, with the same key each time."""
         return publish(self.stage.author, KEY, LETTER, hold_s=self.stage.hold_s)
@@ -108,8 +106,6 @@ class Hands:
         """Not the work of any worker, so it has no points."""
         with watch.looking_away():
             return self._provider.ask(question, *arguments)
-
-    # --- What a worker does ---------------------------------------------------------------------
 
     def step(self) -> bool:
         return self._dispatcher.step()
@@ -189,8 +185,6 @@ class Hands:
             Edition.objects.update(
                 unreconciled_since=F("unreconciled_since") - timedelta(seconds=seconds)
             )
-
-    # --- What is seen ---------------------------------------------------------------------------
 
     def books(self) -> Books:
         with watch.looking_away():

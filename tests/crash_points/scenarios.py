@@ -40,8 +40,6 @@ class Scenario:
             step(hands)
 
 
-# --- Steps of the stories -------------------------------------------------------------------------
-
 work, step = Hands.work, Hands.step
 
 

@@ -107,8 +107,6 @@ class Stage:
     workers: list[Program] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
-    # --- Its parts ------------------------------------------------------------------------------
-
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
@@ -191,8 +189,6 @@ class Stage:
     def token_file(self) -> Path:
         return self.folder / "token"
 
-    # --- Looking --------------------------------------------------------------------------------
-
     def until(self, so: Callable[[], bool], what: str) -> float:
         """Look until it is so; the seconds that it took."""
         began = time.monotonic()
@@ -216,8 +212,6 @@ class Stage:
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             done = connection.execute(statement, values or None)  # type: ignore[call-overload]
             return done.fetchall() if done.description else []
-
-    # --- Doing ----------------------------------------------------------------------------------
 
     def manage(self, *command: str, **more: str) -> str:
         """What a command says at its end."""

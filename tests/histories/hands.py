@@ -61,8 +61,6 @@ class Hand:
         )
         self.next_fault = "none"
 
-    # --- For the history -------------------------------------------------------------------------
-
     def step(
         self, fault: str = "none", *, freeze_at: Moment | None = None, stops_gently: bool = False
     ) -> bool:
@@ -97,8 +95,6 @@ class Hand:
         if error is not None:
             raise error
         return self._moved
-
-    # --- In its own thread -----------------------------------------------------------------------
 
     def _live(self) -> None:
         while True:

@@ -93,8 +93,6 @@ class Histories(RuleBasedStateMachine):
         self.alarms = 0
         self._publish(readers, batch, hold_s)
 
-    # --- Publishing ------------------------------------------------------------------------------
-
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
     @rule(
         new_readers=st.integers(0, 2), batch=st.integers(1, 3), hold_s=st.sampled_from([0.0, 600.0])
@@ -158,8 +156,6 @@ class Histories(RuleBasedStateMachine):
                 origin=Suppression.Origin.OPERATOR,
             )
             how.add("suppressed")
-
-    # --- Workers ---------------------------------------------------------------------------------
 
     @rule(worker=a_worker, stops=st.sampled_from([False, False, False, True]))
     def work(self, worker: int, stops: bool) -> None:
@@ -273,8 +269,6 @@ class Histories(RuleBasedStateMachine):
     def _sweep(self) -> None:
         self.truth.came_back += self.stage.newsroom.sweep()
 
-    # --- Time and the provider -------------------------------------------------------------------
-
     @rule(seconds=some_time_s)
     def let_time_pass(self, seconds: float) -> None:
         self.stage.let_time_pass(self.truth, seconds)
@@ -348,8 +342,6 @@ class Histories(RuleBasedStateMachine):
         (row,) = (row for row in rows() if row.key == copy.key)
         assert copy.id == row.bears or copy.id in row.evidence, row
 
-    # --- People ----------------------------------------------------------------------------------
-
     @rule(index=an_index, action=st.sampled_from(PEOPLE_DO))
     def decide(self, index: int, action: str) -> None:
         """A person does something to an edition, if it is in a state for it."""
@@ -386,8 +378,6 @@ class Histories(RuleBasedStateMachine):
         if was_done:
             self.truth.seen[what] += 1
         return was_done
-
-    # --- What must hold after every step ---------------------------------------------------------
 
     @invariant()
     def holds(self) -> None:
@@ -432,8 +422,6 @@ class Histories(RuleBasedStateMachine):
                 if alarm.edition.control in {"running", "paused"}:
                     raise WrongError(f"An edition goes on after {alarm.sentence}")
         self.alarms = count
-
-    # --- How every history ends ------------------------------------------------------------------
 
     def teardown(self) -> None:
         """Faults end, people let everything go on, and it must come to rest."""
@@ -522,8 +510,6 @@ class Histories(RuleBasedStateMachine):
         if not self.truth.explains(row.key, row.outcome, missed=row.missed, control=row.control):
             raise WrongError(f"Nothing accounts for {row}")
         self.truth.seen[f"ended {row.outcome}"] += 1
-
-    # --- Who and what ----------------------------------------------------------------------------
 
     def _idle(self, worker: int) -> Hand | None:
         hand = self.stage.hands[worker]

@@ -142,8 +142,6 @@ class Truth:
     came_back: int = 0
     seen: Counter[str] = field(default_factory=Counter)
 
-    # --- What the provider has -------------------------------------------------------------------
-
     def copies(self, key: str) -> list[Copy]:
         outbox = self.sandbox.outbox
         found = []
@@ -157,8 +155,6 @@ class Truth:
 
     def calls_for(self, key: str) -> list[Call]:
         return [call for call in self.calls if key in call.keys]
-
-    # --- Before a call ---------------------------------------------------------------------------
 
     def may_go(self, call: Call, *, gone: Collection[int], control: str) -> None:
         """
@@ -198,8 +194,6 @@ class Truth:
                         "whose end is unknown"
                     )
 
-    # --- After it --------------------------------------------------------------------------------
-
     def answered(self, call: Call, answer: CallAnswer) -> None:
         call.answer = answer
         if isinstance(answer, Answered):
@@ -218,8 +212,6 @@ class Truth:
             if rule.kind == "search_delay":
                 return float(rule.settings["seconds"])
         return 0.0
-
-    # --- What is left over in theory -------------------------------------------------------------
 
     def was_honestly_absent(self, copy: Copy) -> bool:
         """
@@ -247,8 +239,6 @@ class Truth:
             if call.accepted and doubtful.deadline < call.began <= search.at
         ]
         return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
-
-    # --- What the books may say ------------------------------------------------------------------
 
     def hold_against(self, row: Row) -> None:
         """Hold one delivery's row against what the provider has."""

@@ -86,9 +86,6 @@ def same_but_for_names(state: State) -> Hashable:
     return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.told
 
 
-# --- What the liveness of the protocol is judged by -----------------------------------------------
-
-
 def has_ended(state: State) -> bool:
     """Nothing is open, or all that is open waits for a person to resume."""
     return state.batch.state == "done" or (state.batch.state, state.control) == ("paused", "paused")

@@ -71,9 +71,6 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             yield then(f"settles the look-up ({worker.answer})", Worker(), changed)
 
 
-# --- Claiming -------------------------------------------------------------------------------------
-
-
 def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[State, Claim]:
     epoch = _new_epoch(state) if variant.has(Guard.CLAIM_NEW_EPOCH) else state.batch.epoch
     batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0)
@@ -92,9 +89,6 @@ def _released(state: State, worker: Worker) -> State:
     if batch.state != "claimed" or batch.epoch != worker.claim.epoch:
         return state
     return state._replace(batch=batch._replace(state="ready", lease=0))
-
-
-# --- The call -------------------------------------------------------------------------------------
 
 
 def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worker, State]:
@@ -133,9 +127,6 @@ def _wrote(state: State, call: Call) -> State:
 def _change_call(state: State, call: Call) -> State:
     calls = tuple(call if one.number == call.number else one for one in state.calls)
     return state._replace(calls=calls)
-
-
-# --- Settling -------------------------------------------------------------------------------------
 
 
 def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
@@ -179,9 +170,6 @@ def ended(batch: Batch, outcome: str) -> Batch:
     return batch._replace(
         state="done", outcome=outcome, lease=0, due=0, attempt=0, doubt=0, lookups=0
     )
-
-
-# --- Looking up -----------------------------------------------------------------------------------
 
 
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
