@@ -24,7 +24,7 @@ migrations-check: tools ## does a model lack its migration?
 test: ## the tests that start no process but PostgreSQL; all: ./homing test --all
 	./homing test
 
-proofs: tools ## the long proofs; some alone: make proofs PROOFS="storm guards --seed 7"
+proofs: tools ## the long proofs, about 90 minutes; some: make proofs PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.proofs $(PROOFS)
 
 bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory replay" OPTIONS=--quick

@@ -55,7 +55,8 @@ def main() -> int:
         f"{total['failures']} failures, {total['left_out']} left out for want of time; "
         f"{time.monotonic() - began:.0f} s"
     )
-    return 1 if total["failures"] else 0
+    nothing_played = chosen.pairs and not total["pairs"]
+    return 1 if total["failures"] or nothing_played else 0
 
 
 def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) -> None:

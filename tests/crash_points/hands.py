@@ -53,7 +53,6 @@ class Interrupted(Postmark):
     meanwhile: Callable[[], object] | None = None
 
     def send(self, *args: Any, **kwargs: Any) -> CallAnswer:
-        """Send; then let happen what is to happen before the caller gets the answer."""
         answer = super().send(*args, **kwargs)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
@@ -71,8 +70,6 @@ class LostCall:
 
 
 class Hands:
-    """One process at work on a stage."""
-
     def __init__(self, stage: Stage, provider: Provider) -> None:
         self.stage = stage
         self._provider = provider
@@ -90,21 +87,17 @@ class Hands:
             roll=steady_dice,
         )
 
-    # --- What people do -------------------------------------------------------------------------
-
     def publish(self) -> Published:
         """The author's form, with the same key each time."""
         return publish(self.stage.author, KEY, LETTER, hold_s=self.stage.hold_s)
 
     @property
     def edition(self) -> Edition | None:
-        """What was published, if it was."""
         with watch.looking_away():
             return edition_under(self.stage.author, KEY)
 
     @property
     def the_edition(self) -> Edition:
-        """What was published."""
         edition = self.edition
         assert edition is not None
         return edition
@@ -114,34 +107,26 @@ class Hands:
         with watch.looking_away():
             return self._provider.ask(question, *arguments)
 
-    # --- What a worker does ---------------------------------------------------------------------
-
     def step(self) -> bool:
-        """One call or one look-up that is due."""
         return self._dispatcher.step()
 
     def watch_over_the_queue(self) -> None:
-        """What a worker does every few seconds besides."""
         self._newsroom.sweep()
         chores.do_all()
 
     def work(self) -> None:
-        """Everything that is due now."""
         self.watch_over_the_queue()
         while self.step():
             pass
 
     def before_the_next_answer_is_read(self, meanwhile: Callable[[], object]) -> None:
-        """This worker is held up by so much when its next call has been answered."""
         self._postmark.meanwhile = meanwhile
 
     def a_worker_is_lost_before_its_call(self) -> None:
-        """Some other worker took a batch, and is heard of no more."""
         with watch.looking_away():
             assert claim(uuid.uuid4(), lease_s=1) is not None
 
     def a_worker_is_lost_in_its_call(self) -> LostCall:
-        """Some other worker had put a call on record, and is not heard of for a long time."""
         with watch.looking_away():
             claimed = claim(uuid.uuid4(), lease_s=1)
             assert claimed is not None
@@ -182,36 +167,28 @@ class Hands:
             DatabaseIdentity.objects.update(database=1)
 
     def is_another_database(self) -> bool:
-        """Whether a worker that looks would notice a restored backup."""
         with watch.looking_away():
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        """What the operator's command does."""
         reconciliation_run.run(None, waits=False, tell=_unheard)
 
     def the_provider_tells_of_every_copy(self) -> None:
-        """A web process is told by webhook of everything that was accepted."""
         for body in self.tell_the_provider("webhooks"):
             kept = provider_event.keep(body)
             if kept is not None:
                 provider_event.apply(kept)
 
     def time_passes(self, seconds: float) -> None:
-        """Every stored time moves into the past."""
         with watch.looking_away():
             self._newsroom.let_time_pass(seconds)
             Edition.objects.update(
                 unreconciled_since=F("unreconciled_since") - timedelta(seconds=seconds)
             )
 
-    # --- What is seen ---------------------------------------------------------------------------
-
     def books(self) -> Books:
-        """The books of the edition."""
         with watch.looking_away():
             return books_of(self.the_edition.pk)
 
     def state(self) -> EditionState:
-        """How the edition stands."""
         return state_of(self.books())

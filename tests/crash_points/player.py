@@ -93,21 +93,26 @@ class Player:
         One point of each world stands for all of it, unless `every` one is asked for.
         """
         firsts = [
-            (scenario, first)
+            (scenario, first.number)
             for scenario in scenarios
             for first in _chosen(self._points(scenario, ()), every)
         ]
-        random.Random(seed).shuffle(firsts)
-        mine = firsts[self._share[0] :: self._share[1]]
-        for number, (scenario, first) in enumerate(mine):
-            seconds = _chosen(self._points(scenario, (first.number,)), every)
-            for second in seconds:
-                if self._is_late(1):
-                    break
-                self.play(scenario, (first.number, second.number))
-                self.tally["pairs"] += 1
+        dice = random.Random(seed)
+        dice.shuffle(firsts)
+        pairs = []
+        for scenario, first in firsts[self._share[0] :: self._share[1]]:
+            if self._is_late(1):
+                break
+            seconds = _chosen(self._points(scenario, (first,)), every)
+            pairs += [(scenario, first, second.number) for second in seconds]
+        dice.shuffle(pairs)
+        for number, (scenario, first, second) in enumerate(pairs):
+            if self._is_late(len(pairs) - number):
+                break
+            self.play(scenario, (first, second))
+            self.tally["pairs"] += 1
             if time.monotonic() > self._last_said + SAYS_SOMETHING_EVERY_S:
-                self._say(f"{number + 1} of {len(mine)} first points, {self.tally['pairs']} pairs")
+                self._say(f"{number + 1} of {len(pairs)} pairs")
 
     def play(
         self, scenario: Scenario, kills: tuple[int | None, ...], *, recovers: bool = True
@@ -157,7 +162,6 @@ def _chosen(points: list[Point], every: bool) -> list[Point]:
 
 
 def main() -> None:
-    """Play what is asked for until nobody asks any more."""
     with begun(own_database=False) as theatre:
         from tests.crash_points.scenarios import named
 

@@ -38,7 +38,6 @@ class Door:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def kill_when_answered(self, pid: int) -> None:
-        """Kill process `pid` when the call that it makes next has its answer."""
         with self._lock:
             self._victim = pid
 
@@ -100,12 +99,10 @@ class Desk:
             self._sandbox.set_fault(kind, **settings)
 
     def set_right(self) -> None:
-        """Whatever fault there was is over."""
         self._sandbox.faults.clear()
         self._sandbox.set_account("active")
 
     def search_catches_up(self) -> None:
-        """The search index shows everything from now on."""
         for rule in self._sandbox.faults.all():
             if rule.kind == "search_delay":
                 self._sandbox.faults.clear(rule.id)
@@ -125,7 +122,6 @@ class Desk:
         ]
 
     def kill_when_answered(self, pid: int) -> None:
-        """As the door does it."""
         self._door.kill_when_answered(pid)
 
     def accepted(self) -> list[tuple[str, str]]:
@@ -159,7 +155,6 @@ class Provider:
         self._line: tuple[int, Connection] | None = None
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Ask the desk."""
         if self._line is None or self._line[0] != os.getpid():
             self._line = (os.getpid(), Client(self._desk, "AF_UNIX"))
         line = self._line[1]
@@ -167,7 +162,6 @@ class Provider:
         return line.recv()
 
     def end(self) -> None:
-        """Stop it; without us it stops by itself."""
         self._process.terminate()
         self._process.communicate(timeout=30)
 

@@ -36,12 +36,9 @@ class Scenario:
     settings: tuple[tuple[str, Any], ...] = ()
 
     def play(self, hands: Hands) -> None:
-        """Do all of it."""
         for step in self.steps:
             step(hands)
 
-
-# --- Steps of the stories -------------------------------------------------------------------------
 
 work, step = Hands.work, Hands.step
 
@@ -196,5 +193,4 @@ SCENARIOS = (
 
 
 def named(name: str) -> Scenario:
-    """The scenario of this name."""
     return {scenario.name: scenario for scenario in SCENARIOS}[name]

@@ -109,7 +109,6 @@ class Theatre:
         return fell_at
 
     def end(self) -> None:
-        """Leave an empty database behind."""
         self._survivor.ask("leave")
 
 
@@ -172,7 +171,6 @@ class _Company:
             os._exit(0)
 
     def prepare(self, scenario: Scenario) -> Stage:
-        """An empty database, readers, an author, a provider with its faults."""
         _empty()
         # As it is wherever a worker has ever run.
         identity.notice()
@@ -190,7 +188,6 @@ class _Company:
         return self._stage
 
     def look(self) -> tuple[list[str], str]:
-        """What is wrong at this instant, and the world as it stands, once the dead are gone."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
             cursor.execute("SELECT pg_advisory_unlock(%s)", [ALIVE])
@@ -200,7 +197,6 @@ class _Company:
         return list(promises.always(accepted)), promises.world(accepted)
 
     def finish(self, scenario: Scenario) -> list[str]:
-        """Recover undisturbed; what is wrong then."""
         assert self._stage is not None
         with override_settings(**dict(scenario.settings)):
             hands = Hands(self._stage, self._provider)
@@ -215,7 +211,6 @@ class _Company:
         return found
 
     def leave(self) -> None:
-        """An empty database."""
         _empty()
 
 

@@ -18,7 +18,6 @@ SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 
 @pytest.fixture(scope="session")
 def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    """A server for these tests alone."""
     with django_db_blocker.unblock():
         lines = (f"{name} = {value}\n" for name, value in SERVER.items())
         server = OwnServer(FORGETFUL + "".join(lines))
@@ -28,7 +27,6 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
 
 @pytest.fixture
 def database(server: OwnServer) -> Iterator[str]:
-    """The name of a database of the test's own."""
     with server.fresh_database() as name:
         yield name
 

@@ -114,7 +114,6 @@ def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
 def newsroom(
     server: OwnServer, past: str, provider: SandboxServer, settings: Any
 ) -> Iterator[Newsroom]:
-    """A newsroom with a past of its own."""
     settings.DELIVERY_BATCH_SIZE = 200
     with server.fresh_database(past) as name, server.as_djangos_own(server.url(name)):
         yield Newsroom()
@@ -148,7 +147,6 @@ class Explained:
         ]
 
     def plan_of(self, words: str) -> dict[str, Any]:
-        """The plan of the one statement with these words in it."""
         (plan,) = [plan for sql, plan in self.plans if words in sql]
         return plan
 
@@ -193,13 +191,11 @@ def _is_unbounded(node: dict[str, Any]) -> bool:
 
 
 def ways_to_batches(plan: dict[str, Any]) -> set[str]:
-    """The indexes of batches that a plan uses."""
     names = {node.get("Index Name", "") for node in _nodes(plan)}
     return {name for name in names if name.startswith("batch_")}
 
 
 def kinds(plan: dict[str, Any]) -> set[str]:
-    """The kinds of the nodes of a plan."""
     return {node["Node Type"] for node in _nodes(plan)}
 
 
@@ -215,7 +211,6 @@ def finds_by_key(plan: dict[str, Any]) -> bool:
 
 @contextmanager
 def explained() -> Iterator[Explained]:
-    """Explain all that is sent in this block."""
     noted = Explained()
     with connection.execute_wrapper(noted):
         yield noted
@@ -239,7 +234,6 @@ def rows_read(*tables: str) -> int:
 
 
 def told(copy: Delivery, kind: str, **more: Any) -> None:
-    """Keep and apply an event about a copy."""
     key = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
     at = "2030-01-01T00:00:00Z"
     body = {

@@ -41,7 +41,6 @@ PYTHON_CALLS, ALL_CALLS = 30, 100
 
 @pytest.fixture
 def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
-    """One worker's hands, which send to a provider that takes everything."""
     with SandboxServer() as provider:
         settings.POSTMARK_BASE_URL = provider.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"
@@ -50,7 +49,6 @@ def hands(newsroom: Newsroom, settings: Any) -> Iterator[Dispatcher]:
 
 
 def beginning_of(statement: str) -> str:
-    """What a statement of the list begins with."""
     return statement.partition(": ")[2]
 
 

@@ -340,9 +340,6 @@ def pages_fail(stage: Stage) -> Iterator[Values]:
     yield {}
 
 
-# --- What they share ------------------------------------------------------------------------------
-
-
 def _under(stage: Stage, title: str, fault: str, **settings: str) -> Iterator[Values]:
     """A letter goes out under a fault of the provider, which ends when the alert has fired."""
     _a_worker(stage)

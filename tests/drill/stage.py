@@ -97,8 +97,6 @@ def typed_in(alert: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Stage:
-    """All of it, and the verbs of the drill."""
-
     server: OwnServer
     database: str
     sandbox: SandboxServer
@@ -109,20 +107,15 @@ class Stage:
     workers: list[Program] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
-    # --- Its parts ------------------------------------------------------------------------------
-
     @property
     def url(self) -> str:
-        """Where the site is."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def database_url(self) -> str:
-        """Where its database is."""
         return self.server.url(self.database)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What every process is started with."""
         own = {"DATABASE_URL": self.database_url, "POSTMARK_BASE_URL": self.sandbox.url}
         return SETTINGS | own | more
 
@@ -155,12 +148,10 @@ class Stage:
         return False
 
     def stop_site(self) -> None:
-        """SIGTERM, and wait."""
         if self.site is not None:
             self.site.end()
 
     def start_worker(self, **more: str) -> Program:
-        """One more `./homing deliver`."""
         begun = worker("worker", self.folder, **self.environment(**more))
         begun.begin()
         self.workers.append(begun)
@@ -196,10 +187,7 @@ class Stage:
 
     @property
     def token_file(self) -> Path:
-        """From which Prometheus reads its token at every scrape."""
         return self.folder / "token"
-
-    # --- Looking --------------------------------------------------------------------------------
 
     def until(self, so: Callable[[], bool], what: str) -> float:
         """Look until it is so; the seconds that it took."""
@@ -212,7 +200,6 @@ class Stage:
         return time.monotonic() - began
 
     def firing(self) -> set[str]:
-        """The alerts that fire now."""
         try:
             url = f"http://127.0.0.1:{self.prometheus_port}/api/v1/alerts"
             alerts = requests.get(url, timeout=10).json()["data"]["alerts"]
@@ -226,14 +213,11 @@ class Stage:
             done = connection.execute(statement, values or None)  # type: ignore[call-overload]
             return done.fetchall() if done.description else []
 
-    # --- Doing ----------------------------------------------------------------------------------
-
     def manage(self, *command: str, **more: str) -> str:
         """What a command says at its end."""
         return manage(self.database_url, *command, **self.environment(**more))
 
     def publish(self, title: str, **more: str) -> str:
-        """An issue for everybody on the list; its id."""
         html = self.folder / "letter.html"
         html.write_text("<p>Dear {{ name|reader }}</p>")
         said = self.manage("publish", "--title", title, "--html-file", str(html), **more)
@@ -246,7 +230,6 @@ class Stage:
         self.manage("import_subscribers", str(readers), "--confirmed")
 
     def tell(self, event: dict[str, Any]) -> None:
-        """Post a webhook as Postmark does."""
         headers = {
             "Host": "letter.example.org",
             "X-Forwarded-Proto": "https",

@@ -28,7 +28,6 @@ TIMING = Timing(deadline_s=20.0, lease_s=60.0, rate_per_s=None)
 
 
 def middle_of_the_dice() -> float:
-    """Jitter that is always the middle of its span."""
     return 0.5
 
 
@@ -61,8 +60,6 @@ class Hand:
             uuid.uuid4(), self._wire, timing=TIMING, policy=policy, roll=middle_of_the_dice
         )
         self.next_fault = "none"
-
-    # --- For the history -------------------------------------------------------------------------
 
     def step(
         self, fault: str = "none", *, freeze_at: Moment | None = None, stops_gently: bool = False
@@ -98,8 +95,6 @@ class Hand:
         if error is not None:
             raise error
         return self._moved
-
-    # --- In its own thread -----------------------------------------------------------------------
 
     def _live(self) -> None:
         while True:

@@ -93,14 +93,11 @@ class Histories(RuleBasedStateMachine):
         self.alarms = 0
         self._publish(readers, batch, hold_s)
 
-    # --- Publishing ------------------------------------------------------------------------------
-
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
     @rule(
         new_readers=st.integers(0, 2), batch=st.integers(1, 3), hold_s=st.sampled_from([0.0, 600.0])
     )
     def publish(self, new_readers: int, batch: int, hold_s: float) -> None:
-        """Another issue goes out."""
         self._publish(new_readers, batch, hold_s)
 
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
@@ -145,7 +142,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, MOST_READERS - 1), leaves=st.booleans())
     def lose_a_reader(self, index: int, leaves: bool) -> None:
-        """A reader leaves, or an operator shuts their address out."""
         reader = self._reader(index)
         how = self.truth.gone.setdefault(reader.pk, set())
         if leaves and "left" not in how:
@@ -161,11 +157,8 @@ class Histories(RuleBasedStateMachine):
             )
             how.add("suppressed")
 
-    # --- Workers ---------------------------------------------------------------------------------
-
     @rule(worker=a_worker, stops=st.sampled_from([False, False, False, True]))
     def work(self, worker: int, stops: bool) -> None:
-        """A worker does one thing that is due, or is asked to end while it prepares a call."""
         hand = self._idle(worker)
         if hand is not None:
             hand.step(stops_gently=stops)
@@ -177,7 +170,6 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=a_worker, moment=a_moment, fault=st.one_of(st.just("none"), a_fault))
     def freeze(self, worker: int, moment: Moment, fault: str) -> None:
-        """A worker does the next thing and freezes on the way."""
         self._next_thing(worker, fault, moment)
 
     def _next_thing(self, worker: int, fault: str, freeze_at: Moment | None) -> None:
@@ -205,7 +197,6 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self._frozen())
     @rule(index=an_index)
     def lose(self, index: int) -> None:
-        """A frozen worker is gone for good."""
         frozen = self._frozen()
         frozen[index % len(frozen)].lose()
         self.truth.seen["lost for good"] += 1
@@ -273,17 +264,13 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        """What every worker does now and then."""
         self._sweep()
 
     def _sweep(self) -> None:
         self.truth.came_back += self.stage.newsroom.sweep()
 
-    # --- Time and the provider -------------------------------------------------------------------
-
     @rule(seconds=some_time_s)
     def let_time_pass(self, seconds: float) -> None:
-        """For everybody."""
         self.stage.let_time_pass(self.truth, seconds)
 
     @rule(seconds=st.sampled_from([90.0, 400.0]))
@@ -355,8 +342,6 @@ class Histories(RuleBasedStateMachine):
         (row,) = (row for row in rows() if row.key == copy.key)
         assert copy.id == row.bears or copy.id in row.evidence, row
 
-    # --- People ----------------------------------------------------------------------------------
-
     @rule(index=an_index, action=st.sampled_from(PEOPLE_DO))
     def decide(self, index: int, action: str) -> None:
         """A person does something to an edition, if it is in a state for it."""
@@ -393,8 +378,6 @@ class Histories(RuleBasedStateMachine):
         if was_done:
             self.truth.seen[what] += 1
         return was_done
-
-    # --- What must hold after every step ---------------------------------------------------------
 
     @invariant()
     def holds(self) -> None:
@@ -439,8 +422,6 @@ class Histories(RuleBasedStateMachine):
                 if alarm.edition.control in {"running", "paused"}:
                     raise WrongError(f"An edition goes on after {alarm.sentence}")
         self.alarms = count
-
-    # --- How every history ends ------------------------------------------------------------------
 
     def teardown(self) -> None:
         """Faults end, people let everything go on, and it must come to rest."""
@@ -529,8 +510,6 @@ class Histories(RuleBasedStateMachine):
         if not self.truth.explains(row.key, row.outcome, missed=row.missed, control=row.control):
             raise WrongError(f"Nothing accounts for {row}")
         self.truth.seen[f"ended {row.outcome}"] += 1
-
-    # --- Who and what ----------------------------------------------------------------------------
 
     def _idle(self, worker: int) -> Hand | None:
         hand = self.stage.hands[worker]

@@ -30,7 +30,6 @@ class Stage:
     newsroom: Newsroom = field(default_factory=Newsroom)
 
     def begin(self, *, resend_when_absent: bool) -> Truth:
-        """An empty database, an empty provider, and workers that know nothing."""
         for hand in self.hands:
             if hand.frozen:
                 hand.lose()
@@ -51,7 +50,6 @@ class Stage:
         return truth
 
     def let_time_pass(self, truth: Truth, seconds: float) -> None:
-        """For everybody: the database, the workers and the provider."""
         self.newsroom.let_time_pass(seconds)
         truth.clock.passed_s += seconds
         for parcel in self.provider.sandbox.outbox.parcels_newest_first():
@@ -99,7 +97,6 @@ def rows() -> list[Row]:
 
 
 def results_of_attempts() -> dict[str, str | None]:
-    """How each attempt on record ended, by its hex."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT replace(id::text, '-', ''), result FROM attempt")
         return dict(cursor.fetchall())

@@ -42,7 +42,6 @@ class TrueClock:
         self.passed_s = 0.0
 
     def now(self) -> float:
-        """The true time, in seconds from some moment."""
         return now_s() + self.passed_s
 
 
@@ -121,8 +120,6 @@ IN_SOMEBODYS_HANDS = frozenset({"sending", "looking_up"})
 
 @dataclass(slots=True)
 class Truth:
-    """What truly happened in one history."""
-
     sandbox: Sandbox
     clock: TrueClock
     calls: list[Call] = field(default_factory=list)
@@ -145,10 +142,7 @@ class Truth:
     came_back: int = 0
     seen: Counter[str] = field(default_factory=Counter)
 
-    # --- What the provider has -------------------------------------------------------------------
-
     def copies(self, key: str) -> list[Copy]:
-        """Every message the provider keeps for a delivery, oldest first."""
         outbox = self.sandbox.outbox
         found = []
         for number in sorted(outbox.with_metadata("delivery", key)):
@@ -160,10 +154,7 @@ class Truth:
         return found
 
     def calls_for(self, key: str) -> list[Call]:
-        """Every call that named this delivery, oldest first."""
         return [call for call in self.calls if key in call.keys]
-
-    # --- Before a call ---------------------------------------------------------------------------
 
     def may_go(self, call: Call, *, gone: Collection[int], control: str) -> None:
         """
@@ -203,10 +194,7 @@ class Truth:
                         "whose end is unknown"
                     )
 
-    # --- After it --------------------------------------------------------------------------------
-
     def answered(self, call: Call, answer: CallAnswer) -> None:
-        """Note what the worker was told."""
         call.answer = answer
         if isinstance(answer, Answered):
             for key, message in zip(call.keys, answer.messages, strict=True):
@@ -224,8 +212,6 @@ class Truth:
             if rule.kind == "search_delay":
                 return float(rule.settings["seconds"])
         return 0.0
-
-    # --- What is left over in theory -------------------------------------------------------------
 
     def was_honestly_absent(self, copy: Copy) -> bool:
         """
@@ -253,8 +239,6 @@ class Truth:
             if call.accepted and doubtful.deadline < call.began <= search.at
         ]
         return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
-
-    # --- What the books may say ------------------------------------------------------------------
 
     def hold_against(self, row: Row) -> None:
         """Hold one delivery's row against what the provider has."""

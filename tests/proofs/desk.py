@@ -64,13 +64,11 @@ class Desk:
         self.session.execute("ANALYZE subscriber")
 
     def publish(self, html: str = SHORT_LETTER, **correction: Any) -> Edition:
-        """Publish to everyone who is confirmed, or a correction."""
         author = get_user_model().objects.get(username=USERNAME)
         content = Content.written("Swifts", html, "")
         return publish(author.pk, uuid.uuid4().hex, content, hold_s=0, **correction).edition
 
     def sent(self) -> int:
-        """How many copies of newsletters are settled as sent."""
         return int(
             self.ask(
                 "SELECT coalesce(sum(sent), 0) FROM batch JOIN edition ON edition.id = edition_id "
@@ -79,7 +77,6 @@ class Desk:
         )
 
     def open_copies(self) -> tuple[int, int]:
-        """How many copies wait, and how many are in doubt."""
         waiting, unknown = self.ask(
             "SELECT coalesce(sum(waiting), 0), coalesce(sum(unknown), 0) FROM batch"
         )

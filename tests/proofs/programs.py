@@ -12,7 +12,7 @@ from tests.proofs.proof import Finding, Wish, say
 
 PAIRS_FOR_S = 600
 HISTORIES, STEPS = 200, 60
-FUZZ_EXAMPLES = 60
+FUZZ_EXAMPLES = 30
 LAST_WORDS = 30
 
 
@@ -21,7 +21,8 @@ def pairs(wish: Wish) -> Finding:
     return _run(
         "every crash point, and pairs of worlds in a seeded order, each killed with SIGKILL",
         *("tests.crash_points", "--pairs", "--seed", str(wish.seed)),
-        *("--at-most-s", "40" if wish.quick else str(wish.part_of(PAIRS_FOR_S))),
+        *("--at-most-s", str(wish.part_of(PAIRS_FOR_S))),
+        *(("--scenario", "close", "--at-most-s", "40") if wish.quick else ()),
     )
 
 

@@ -34,7 +34,6 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether everything that was promised was seen."""
         return not self.short
 
     def expect(self, so: bool, otherwise: str) -> None:
@@ -47,10 +46,8 @@ Run = Callable[[Wish], Finding]
 
 
 def say(line: str) -> None:
-    """Print progress."""
     print(f"  {line}", flush=True)
 
 
 def number(count: float) -> str:
-    """Format a number with commas."""
     return f"{count:,.0f}"

@@ -87,7 +87,6 @@ class Author:
         return fields, f"{answer.status_code} {answer.headers['Location']}"
 
     def publish(self, title: str) -> tuple[dict[str, str], str]:
-        """Post the publishing form."""
         return self.post("/admin/newsletters/", title=title, html_content=LETTER, text_content="")
 
     @property
@@ -117,7 +116,6 @@ class Stack:
         self.parts = (*self.webs, self.proxy, *self.workers)
 
     def begin(self) -> None:
-        """Begin everything, and wait until it is there."""
         for part in self.parts:
             part.begin()
         self.wait_until_all_are_there()
@@ -140,7 +138,6 @@ class Stack:
         return statuses
 
     def kill(self) -> None:
-        """End whatever is left."""
         for part in self.parts:
             if part.is_running:
                 part.end(signal.SIGKILL)
@@ -166,7 +163,6 @@ class Stack:
         self._server.start()
 
     def last_words(self) -> str:
-        """What its parts said last."""
         return "\n".join(f"{part.name}: {part.last_words()}" for part in self.parts)
 
 

@@ -78,12 +78,10 @@ QUICK = {
 
 
 def storm(wish: Wish) -> Finding:
-    """Send to half a million readers."""
     return _run(wish, STORM)
 
 
 def chaos(wish: Wish) -> Finding:
-    """Send to a hundred thousand readers."""
     return _run(wish, CHAOS)
 
 

@@ -98,13 +98,11 @@ class Visitors:
         return self.mark()
 
     def mark(self) -> Tally:
-        """What was counted since the last mark; counting begins anew."""
         with self._lock:
             tally, self._tally = self._tally, Tally()
         return tally
 
     def answered_kinds(self) -> list[str]:
-        """The kinds of requests that were answered since the last mark."""
         with self._lock:
             return list(self._tally.answered)
 
@@ -171,7 +169,6 @@ class Person:
             return type(error).__name__
 
     def close(self) -> None:
-        """Hang up."""
         for line in self._lines.values():
             line.close()
         self._lines.clear()

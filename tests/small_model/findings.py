@@ -20,7 +20,6 @@ from tests.small_model.variant import Guard, Variant
 
 
 def found_in(variant: Variant, promises: dict[str, Promise] = PROMISES) -> Exploration[State]:
-    """Explore one variant."""
     return explore(
         Machine(
             first=first_state(variant),
@@ -36,8 +35,6 @@ def found_in(variant: Variant, promises: dict[str, Promise] = PROMISES) -> Explo
 
 SECOND_COPY = {NO_SECOND_COPY: PROMISES[NO_SECOND_COPY]}
 TOLD = {TOLD_IS_KNOWN: PROMISES[TOLD_IS_KNOWN]}
-
-# --- The worlds, in which the protocol as built keeps every promise -------------------------------
 
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
@@ -56,8 +53,6 @@ LARGER_WORLDS = {
     "two sweeps at once": Variant(sweepers=2),
     "three workers": Variant(workers=3, max_tries=1),
 }
-
-# --- Guards taken out, one or two at a time -------------------------------------------------------
 
 
 def _without(*guards: Guard, of: Variant = PROMPT_SEARCH) -> Variant:
@@ -92,8 +87,6 @@ BROKEN_MEMORY = {
     "a start that does not look for marks": _without(Guard.START_MARKS, of=HIDING_SEARCH),
 }
 
-# --- What one guard alone does not hold up --------------------------------------------------------
-
 # With the shortest of deadlines: what is covered here needs no longer one.
 _IN_BRIEF = Variant(people=True, max_tries=1, deadline=1, held_after_start=2, schedule=(1,))
 
@@ -111,8 +104,6 @@ COVERED = {
         replace(PROMPT_SEARCH, held_after_start=1, max_tries=1)
     ),
 }
-
-# --- What is left over in theory ------------------------------------------------------------------
 
 LEFT_OVER = {
     "a process frozen between its last look at the deadline and its first byte": _without(

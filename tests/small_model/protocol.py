@@ -34,7 +34,6 @@ def first_state(variant: Variant) -> State:
 
 
 def transitions(state: State, variant: Variant) -> Steps:
-    """Everything that may happen next."""
     for step, after in _all_steps(state, variant):
         yield step, _without_forgotten_calls(after)
 
@@ -85,9 +84,6 @@ def same_but_for_names(state: State) -> Hashable:
     sweeps = sorted((lost.state, lost.epoch == batch.epoch) for lost in state.sweeps)
     nameless = batch._replace(epoch=0, attempt=number[batch.attempt])
     return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.told
-
-
-# --- What the liveness of the protocol is judged by -----------------------------------------------
 
 
 def has_ended(state: State) -> bool:

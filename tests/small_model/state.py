@@ -64,8 +64,6 @@ class Lost(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything there is."""
-
     batch: Batch
     workers: tuple[Worker, ...]
     sweeps: tuple[Lost, ...]
@@ -75,8 +73,6 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Who does what, in words."""
-
     who: str
     what: str
 

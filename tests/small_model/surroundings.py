@@ -6,8 +6,6 @@ from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Ste
 from tests.small_model.variant import Guard, Variant
 from tests.small_model.worker import Steps, ended, in_line
 
-# --- The provider ---------------------------------------------------------------------------------
-
 
 def provider_steps(state: State, variant: Variant) -> Steps:
     """
@@ -33,9 +31,6 @@ def provider_steps(state: State, variant: Variant) -> Steps:
             and all(one.shown for one in state.calls if one.copy == "accepted")
         ):
             yield then("shows later mail in its search", call._replace(later_shown=True))
-
-
-# --- The sweep ------------------------------------------------------------------------------------
 
 
 def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
@@ -83,9 +78,6 @@ def _swept(state: State, was: str, variant: Variant) -> Batch:
             return batch._replace(state="unknown", due=0)
 
 
-# --- A person -------------------------------------------------------------------------------------
-
-
 def person_steps(state: State) -> Steps:
     """Somebody pauses, resumes or cancels the edition."""
     batch = state.batch
@@ -102,9 +94,6 @@ def person_steps(state: State) -> Steps:
         case "paused":
             yield then("resumes", "running")
             yield then("cancels", "cancelled")
-
-
-# --- Time -----------------------------------------------------------------------------------------
 
 
 def tick(state: State, variant: Variant) -> State:

@@ -55,5 +55,4 @@ class Variant:
     without: frozenset[Guard] = field(default=frozenset())
 
     def has(self, guard: Guard) -> bool:
-        """Whether the guard is in its place."""
         return guard not in self.without

@@ -11,7 +11,6 @@ Steps = Iterator[tuple[Step, State]]
 
 
 def worker_steps(state: State, index: int, variant: Variant) -> Steps:
-    """Everything that one worker may do next."""
     worker, name = state.workers[index], "ABC"[index]
 
     def then(what: str, after: Worker, changed: State = state) -> tuple[Step, State]:
@@ -72,9 +71,6 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             yield then(f"settles the look-up ({worker.answer})", Worker(), changed)
 
 
-# --- Claiming -------------------------------------------------------------------------------------
-
-
 def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[State, Claim]:
     epoch = _new_epoch(state) if variant.has(Guard.CLAIM_NEW_EPOCH) else state.batch.epoch
     batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0)
@@ -93,9 +89,6 @@ def _released(state: State, worker: Worker) -> State:
     if batch.state != "claimed" or batch.epoch != worker.claim.epoch:
         return state
     return state._replace(batch=batch._replace(state="ready", lease=0))
-
-
-# --- The call -------------------------------------------------------------------------------------
 
 
 def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worker, State]:
@@ -136,9 +129,6 @@ def _change_call(state: State, call: Call) -> State:
     return state._replace(calls=calls)
 
 
-# --- Settling -------------------------------------------------------------------------------------
-
-
 def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
     """The guard of the settling statement; the row's own outcome is checked whatever happens."""
     return (
@@ -177,13 +167,9 @@ def in_line(batch: Batch, control: str) -> Batch:
 
 
 def ended(batch: Batch, outcome: str) -> Batch:
-    """Nothing is open any more."""
     return batch._replace(
         state="done", outcome=outcome, lease=0, due=0, attempt=0, doubt=0, lookups=0
     )
-
-
-# --- Looking up -----------------------------------------------------------------------------------
 
 
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
