@@ -6,6 +6,7 @@ A file whose tests start a process other than PostgreSQL has `pytestmark = pytes
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,9 +20,14 @@ TESTS = ROOT / "tests"
 # In these folders processes are the subject.
 PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
+# Kept between runs, so that `--changed` need not import them: the files whose tests all use a
+# database, with the time of their last change.
+DATABASE_FILES = "homing/database_files"
 POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
 
 _started: list[str] = []
+_database_files: dict[str, int] = {}
+_packages: set[str] = set()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch which processes are started."""
     config.addinivalue_line("markers", "process: starts a process other than PostgreSQL")
     sys.addaudithook(_watch)
+    if config.getoption("changed"):
+        _packages.update(changed_packages())
+    if config.cache is not None:
+        _database_files.update(config.cache.get(DATABASE_FILES, {}))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -47,28 +57,43 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     if collection_path.is_dir():
         return collection_path.name in PROCESS_FOLDERS or None
+    if config.getoption("changed") and _package(collection_path) not in _packages:
+        changed_at = _database_files.get(str(collection_path.relative_to(ROOT)))
+        if changed_at == collection_path.stat().st_mtime_ns:
+            return True
     return starts_processes(collection_path) or None
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     """Mark the tests that start processes, put long tests first, and leave out the unchanged."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        _keep_database_files(items)
     files = {path: starts_processes(path) for path in {item.path for item in items}}
     for item in items:
         if files[item.path]:
             item.add_marker(pytest.mark.process)
+    yield
     if config.getoption("changed"):
-        packages = changed_packages()
         near: list[pytest.Item] = []
         far: list[pytest.Item] = []
         for item in items:
-            is_near = not _needs_database(item) or _package(item) in packages
+            is_near = not _needs_database(item) or _package(item.path) in _packages
             (near if is_near else far).append(item)
         config.hook.pytest_deselected(items=far)
         items[:] = near
     # Files stay together, so that what a module shares is made once; the longest come first.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep which files need a database, for the next run with `--changed`."""
+    is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    if _database_files and is_first and session.config.cache is not None:
+        session.config.cache.set(DATABASE_FILES, _database_files)
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +137,19 @@ def _needs_database(item: pytest.Item) -> bool:
     )
 
 
-def _package(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).parts[0]
+def _keep_database_files(items: list[pytest.Item]) -> None:
+    needs: dict[Path, bool] = {}
+    for item in items:
+        needs[item.path] = needs.get(item.path, True) and _needs_database(item)
+    for path, all_do in needs.items():
+        name = str(path.relative_to(ROOT))
+        _database_files.pop(name, None)
+        if all_do:
+            _database_files[name] = path.stat().st_mtime_ns
+
+
+def _package(path: Path) -> str:
+    return path.relative_to(TESTS).parts[0]
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:

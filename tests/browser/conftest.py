@@ -20,7 +20,8 @@ from subscribers.models import Subscriber
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The shell comes first: it draws no windows around the pages, which costs more than most pages.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
 # For tests that need a hold or several batches: parametrise `site_settings` with them.
@@ -63,7 +64,7 @@ def a_chromium() -> Iterator[Browser]:
         # CI has one; a machine with nothing but Python need not, and is told so.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
-            "package chromium to run them too."
+            "package chromium-headless-shell or chromium to run them too."
         )
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         # Playwright's loop runs in this thread, and Django takes that for asynchronous code.

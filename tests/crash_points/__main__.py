@@ -76,7 +76,7 @@ def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) 
             print(*(f"killed at {point}" for point in ending.fell_at), ending.world, sep="\n")
         else:
             for scenario in scenarios:
-                player.singly(scenario, always_recovers=True)
+                player.singly(scenario)
             if chosen.pairs:
                 player.in_pairs(scenarios, seed=chosen.seed, every=chosen.every)
     told.send(player.tally)

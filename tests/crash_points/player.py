@@ -2,8 +2,8 @@
 A player: it plays scenarios up to each of their crash points.
 
 `python -m tests.crash_points.player` plays in the database that DATABASE_URL names, in which
-everything is deleted. It reads the names of scenarios, one a line, and answers each with a line of
-JSON: the counts, and what went wrong. So one warm process plays them all.
+everything is deleted. It reads lines with the name of a scenario and a seed, and answers each with
+a line of JSON: the counts, and what went wrong. So one warm process plays them all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tests.crash_points.points import Point
@@ -66,25 +67,25 @@ class Player:
         self._until_s = until_s
         self._last_said = time.monotonic()
 
-    def singly(self, scenario: Scenario, *, always_recovers: bool) -> None:
+    def singly(self, scenario: Scenario, *, seed: int | None = None) -> None:
         """
-        Have the scenario cut short at each of its points.
+        Have the scenario cut short at each of its points, or at one of each world, drawn by `seed`.
 
-        What follows from a world follows from all of its points: unless it `always_recovers`,
-        that is done once for each world, and the other points are compared with that one.
+        To everybody but the killed process the points of one world are the same.
         """
+        points = self._points(scenario, ())
+        chosen = points if seed is None else _one_of_each_world(points, random.Random(seed))
         worlds: dict[int, str] = {}
-        mine = self._points(scenario, ())[self._share[0] :: self._share[1]]
+        mine = chosen[self._share[0] :: self._share[1]]
         for number, point in enumerate(mine):
             if self._is_late(len(mine) - number):
                 return
-            recovers = always_recovers or point.world not in worlds
-            ending = self.play(scenario, (point.number,), recovers=recovers)
+            ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
             # What makes it right to take one point of a world for all of them.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left two worlds behind"])
-        self._say(f"{scenario.name}: {len(mine)} points in {len(worlds)} worlds")
+        self._say(f"{scenario.name}: {len(mine)} of {len(points)} points in {len(worlds)} worlds")
 
     def in_pairs(self, scenarios: Sequence[Scenario], *, seed: int, every: bool) -> None:
         """
@@ -92,18 +93,22 @@ class Player:
 
         One point of each world stands for all of it, unless `every` one is asked for.
         """
+        dice = random.Random(seed)
+
+        def chosen(points: list[Point]) -> list[Point]:
+            return points if every else _one_of_each_world(points, dice)
+
         firsts = [
             (scenario, first.number)
             for scenario in scenarios
-            for first in _chosen(self._points(scenario, ()), every)
+            for first in chosen(self._points(scenario, ()))
         ]
-        dice = random.Random(seed)
         dice.shuffle(firsts)
         pairs = []
         for scenario, first in firsts[self._share[0] :: self._share[1]]:
             if self._is_late(1):
                 break
-            seconds = _chosen(self._points(scenario, (first,)), every)
+            seconds = chosen(self._points(scenario, (first,)))
             pairs += [(scenario, first, second.number) for second in seconds]
         dice.shuffle(pairs)
         for number, (scenario, first, second) in enumerate(pairs):
@@ -114,11 +119,9 @@ class Player:
             if time.monotonic() > self._last_said + SAYS_SOMETHING_EVERY_S:
                 self._say(f"{number + 1} of {len(pairs)} pairs")
 
-    def play(
-        self, scenario: Scenario, kills: tuple[int | None, ...], *, recovers: bool = True
-    ) -> Ending:
+    def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """Play it once, with these kills; what went wrong is said."""
-        ending = self._theatre.put_on(scenario, kills, recovers=recovers)
+        ending = self._theatre.put_on(scenario, kills)
         self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:
             self._failed(scenario, ending, ending.breaches)
@@ -155,10 +158,9 @@ class Player:
         print(line, file=sys.stderr, flush=True)
 
 
-def _chosen(points: list[Point], every: bool) -> list[Point]:
-    if every:
-        return points
-    return list({point.world: point for point in reversed(points)}.values())[::-1]
+def _one_of_each_world(points: list[Point], dice: random.Random) -> list[Point]:
+    shuffled = dice.sample(points, len(points))
+    return sorted({point.world: point for point in shuffled}.values(), key=attrgetter("number"))
 
 
 def main() -> None:
@@ -166,8 +168,9 @@ def main() -> None:
         from tests.crash_points.scenarios import named
 
         for line in sys.stdin:
+            name, seed = line.split()
             player = Player(theatre)
-            player.singly(named(line.strip()), always_recovers=False)
+            player.singly(named(name), seed=int(seed))
             print(json.dumps({**player.tally, "said": player.said}), flush=True)
 
 

@@ -53,13 +53,11 @@ class Theatre:
         gc.freeze()
         self._survivor = _Survivor(provider)
 
-    def put_on(
-        self, scenario: Scenario, kills: tuple[int | None, ...], *, recovers: bool = True
-    ) -> Ending:
+    def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """
         Play `scenario` and have it killed at its point `kills[0]`, then the recovery at its point
-        `kills[1]`, and so on; then recover undisturbed if it `recovers`. None stands for “play it
-        to its end and number the points”. Breaches of what must hold are in the ending.
+        `kills[1]`, and so on; then recover undisturbed. None stands for “play it to its end and
+        number the points”. Breaches of what must hold are in the ending.
         """
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
@@ -69,8 +67,7 @@ class Theatre:
                 ending.breaches.append(f"point {fatal} was not reached")
             found, ending.world = self._survivor.ask("look")
             ending.breaches += found
-        if recovers:
-            ending.breaches += self._survivor.ask("finish", scenario)
+        ending.breaches += self._survivor.ask("finish", scenario)
         return ending
 
     def _play(

@@ -1,0 +1,45 @@
+"""The messages of the yardsticks are those of the worker: the same keys and lengths."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import orjson
+import pytest
+
+from benchmarks.letter import HOST, LETTER, SENDER, TITLE
+from benchmarks.plain_message import plain_message
+from delivery.message import Copy, Envelope, Renderer
+
+READER = Copy(4711, "reader4711@example.net", "Ada Marlow")
+
+
+def shape(value: Any) -> Any:
+    """Keys and kinds of a message, all the way down, and the names of its headers."""
+    if isinstance(value, dict):
+        if set(value) == {"Name", "Value"}:
+            return value["Name"]
+        return {key: shape(value[key]) for key in value}
+    if isinstance(value, list):
+        return sorted(shape(each) for each in value)
+    return type(value).__name__
+
+
+def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
+    issue, attempt = uuid.uuid4(), uuid.uuid4()
+    plain = plain_message(issue.hex, attempt.hex, *READER)
+    headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
+    link = headers["List-Unsubscribe"].strip("<>")
+    envelope = Envelope(issue, 1, SENDER, "", "broadcast", "The Homing Letter", "", True)
+    renderer = Renderer(
+        envelope, title=TITLE, html_mail=LETTER, text_mail="", unsubscribe_urls=lambda _: [link]
+    )
+    [written] = renderer.messages([READER], attempt)
+    message = orjson.loads(written)
+
+    assert shape(plain) == shape(message)
+    assert len(orjson.dumps(plain)) == pytest.approx(len(written), rel=0.02)
+    assert len(plain["HtmlBody"].encode()) == pytest.approx(2_000, abs=60)
+    assert f'href="{link}"' in plain["HtmlBody"]
+    assert HOST in link
