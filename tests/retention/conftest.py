@@ -8,9 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from delivery.models import Edition
+from delivery.models import Edition, ProviderEvent
 from postmark_sandbox.server import SandboxServer
+from publishing.models import KeptForm, OutsideLook
 from tests.delivery.conftest import newsroom, provider, small_batches
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.conftest import author, new_author, window
@@ -36,6 +38,15 @@ AGES = {
     "subscriber_import": ("started_at", "checked_at"),
     "worker": ("heard_at",),
 }
+
+
+def one_of_three_kinds(newsroom: Newsroom) -> None:
+    """An event that was applied, a kept form and a look at a link."""
+    ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=timezone.now())
+    KeptForm.objects.create(
+        writer=newsroom.author, key="a-key", title="Swifts", html_content="", text_content=""
+    )
+    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
 
 
 @pytest.fixture

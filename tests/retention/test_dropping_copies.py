@@ -10,12 +10,15 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, ProviderEvent
+from delivery.delivery_key import DeliveryKey
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue import dropping, identity, provider_event
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
@@ -25,17 +28,28 @@ from newsletter_site.logs.lines import LineFormatter
 from newsletter_site.retention import prune, would_go
 from publishing.content import Content
 from publishing.dropped_words import dropped_sentence
-from publishing.dropping_copies import CopiesStayError, drop_copies, why_they_stay
+from publishing.dropping_copies import (
+    CopiesStayError,
+    drop_copies,
+    drop_old_copies,
+    why_they_stay,
+)
 from publishing.publish import publish
 from publishing.reader_outcomes import ALL, CopiesDroppedError, every_copy
-from publishing.receipts import facts_today, receipt_of, signed_receipt
+from publishing.receipts import (
+    facts_today,
+    receipt_of,
+    recount_before_dropping,
+    signed_receipt,
+)
 from publishing.versions import EVERYONE, REACHED, VersionRefusedError, place_of
 from subscribers.erasing import erase
 from subscribers.models import Subscriber
 from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.on_record import put_on_record
+from tests.publishing.beside import PATIENCE_S, beside
 from tests.publishing.window_of import WindowOf
-from tests.retention.told_of import told_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,6 +62,61 @@ def rows_of(edition: Edition) -> Any:
 
 def drop(edition: Edition) -> int:
     return sum(drop_copies(edition))
+
+
+def told_of(copy: Delivery, kind: str, **more: Any) -> bytes:
+    """An event of this kind about a copy, as a webhook's body; `more` stands in it, or instead."""
+    key = DeliveryKey(copy.issue_id, copy.version, copy.recipient_id)
+    body = {
+        "RecordType": kind,
+        "MessageID": copy.provider_message_id,
+        "Recipient": copy.address,
+        "Email": copy.address,
+        "MessageStream": "broadcast",
+        "DeliveredAt": "2030-01-01T00:00:00Z",
+        "BouncedAt": "2030-01-01T00:00:00Z",
+        "Metadata": {"delivery": str(key), "attempt": "0" * 32},
+    }
+    return json.dumps(body | more).encode()
+
+
+def apply_all() -> None:
+    for event in ProviderEvent.objects.filter(applied_at__isnull=True).order_by("pk"):
+        assert provider_event.apply(event.pk)
+
+
+def begin_to_drop(edition: Edition) -> None:
+    """Two of its five copies are gone, and nobody deletes more."""
+    receipt_of(edition)
+    assert dropping.say_dropped(edition.pk, days=52) is Answer.SAID
+    pieces = dropping.delete_copies(edition.pk, at_once=2)
+    assert next(pieces) == 2
+    pieces.close()
+
+
+def on_record() -> list[str]:
+    """What the audit trail says of dropping."""
+    entries = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
+    return [sentence for sentence in entries if "copies" in sentence]
+
+
+def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
+    before = books_of(old.pk)
+
+    assert drop(old) == 5
+
+    assert json.loads(receipt_of(old).text)["message_ids"] == 5
+    assert not rows_of(old).exists()
+    after = books_of(old.pk)
+    assert after.copies_dropped_at is not None
+    assert after.balanced
+    names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+    assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
+    old.refresh_from_db()
+    assert old.html_mail
+    # Nobody else's copies go.
+    assert Delivery.objects.count() == 5
+    assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
 
 
 def miss_one(edition: Edition) -> None:
@@ -67,32 +136,6 @@ def command(*arguments: str) -> list[str]:
     out = StringIO()
     call_command("prune", *arguments, stdout=out, stderr=StringIO())
     return out.getvalue().splitlines()
-
-
-class TestWhatStays:
-    def test_the_books_the_receipt_and_the_words_are_what_they_were(self, old: Edition) -> None:
-        before = books_of(old.pk)
-        receipt = receipt_of(old)
-
-        assert drop(old) == 5
-
-        assert not rows_of(old).exists()
-        after = books_of(old.pk)
-        assert after.copies_dropped_at is not None
-        assert after.balanced
-        names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
-        assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
-        assert receipt_of(old).text == receipt.text
-        assert breaches_of([old.pk]) == []
-        old.refresh_from_db()
-        assert old.html_mail
-
-    def test_the_receipt_is_made_before_anything_goes(self, old: Edition) -> None:
-        drop(old)
-        assert json.loads(receipt_of(old).text)["message_ids"] == 5
-        # Nobody else's copies go.
-        assert Delivery.objects.count() == 5
-        assert breaches_of(list(Edition.objects.values_list("pk", flat=True))) == []
 
 
 class TestWhatIsRefused:
@@ -202,16 +245,53 @@ class TestWhatIsRefused:
         assert sum(dropping.delete_copies(old.pk)) == 0
         assert rows_of(old).count() == 5
 
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (provider_event.TRIES, False)])
+    def test_while_something_that_was_told_is_not_applied_yet(
+        self, old: Edition, failures: int, by_key: bool, settings: Any
+    ) -> None:
+        copy = Delivery.objects.filter(issue=old.issue_id)[0]
+        otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
+        event = provider_event.keep(told_of(copy, "Delivery", **otherwise))
+        ProviderEvent.objects.update(failures=failures)
+
+        with pytest.raises(CopiesStayError, match="could not be applied yet"):
+            drop_copies(old)
+        settings.DELIVERIES_KEEP_DAYS = 60
+        assert sum(drop_old_copies()) == 0
+
+        assert event is not None
+        assert provider_event.apply(event)
+        assert sum(drop_old_copies()) == 5
+
+
+class TestTheNewestIssue:
+    def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
+        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
+    ) -> None:
+        called_back = newsroom.publish(title="Called back", hold_s=1000)
+        call_command("edition", "call-back", str(called_back.issue_id), stdout=StringIO())
+        make_older(100, "edition", "attempt", "delivery")
+        with pytest.raises(CopiesStayError, match="newest issue"):
+            drop_copies(Edition.objects.get(title="Lately"))
+
+    def test_keeps_all_its_versions(
+        self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
+    ) -> None:
+        first = Edition.objects.get(title="Lately")
+        content = Content.written("Lately, put right", "<p>Words</p>", "")
+        publish(newsroom.author.pk, "a-key", content, hold_s=0, issue=first.issue_id, version=2)
+        newsroom.deliver_all()
+        make_older(100, "edition", "attempt", "delivery")
+        with pytest.raises(CopiesStayError, match="newest issue"):
+            drop_copies(first)
+        assert drop(old) == 5
+
 
 class TestHalfDropped:
     def test_it_shows_the_same_as_when_all_is_gone_and_the_next_run_goes_on(
         self, old: Edition
     ) -> None:
-        receipt_of(old)
-        assert dropping.say_dropped(old.pk, days=52) is Answer.SAID
-        pieces = dropping.delete_copies(old.pk, at_once=2)
-        assert next(pieces) == 2
-        pieces.close()
+        begin_to_drop(old)
 
         books = books_of(old.pk)
         assert books.audience == books.sent == 5
@@ -221,6 +301,12 @@ class TestHalfDropped:
         assert pruned() == 3
         assert dropping.left_behind() == []
         assert breaches_of([old.pk]) == []
+
+    def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
+        begin_to_drop(old)
+        recount_before_dropping(old)
+        assert dropping.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
+        assert rows_of(old).count() == 3
 
     def test_a_locked_copy_goes_later(
         self, old: Edition, onlooker: psycopg.Connection[Any]
@@ -233,10 +319,24 @@ class TestHalfDropped:
         assert drop(old) == 1
 
 
-class TestByItself:
-    def test_only_where_an_operator_says_after_how_long(self, old: Edition, settings: Any) -> None:
-        assert pruned() == 0
+class TestOnRecord:
+    @pytest.fixture(autouse=True)
+    def operator(self, newsroom: Newsroom) -> None:
+        """The author is the only superuser, under whom an act from the command line stands."""
+        newsroom.author.is_superuser = True
+        newsroom.author.save()
 
+    def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(self, old: Edition) -> None:
+        pieces = drop_copies(old)
+        assert on_record() == ["Dropped the copies from the command line, version 1."]
+        next(pieces)
+        assert drop(old) == 0
+        assert len(on_record()) == 1
+
+    def test_daily_dropping_names_nobody_and_waits_as_long_as_an_operator_says(
+        self, old: Edition, settings: Any
+    ) -> None:
+        assert pruned() == 0
         settings.DELIVERIES_KEEP_DAYS = 101
         assert pruned() == 0
         # Never before the provider has forgotten.
@@ -245,6 +345,7 @@ class TestByItself:
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
         assert next(each.number for each in would_go() if each.kind.name == "copies") == 5
         assert pruned() == 5
+        assert on_record() == []
 
 
 class TestTheCommand:
@@ -364,6 +465,67 @@ class TestWhatIsToldLater:
         drop(old)
         assert old.pk not in identity.declare_restored()
         assert breaches_of([old.pk]) == []
+
+
+class TestWhatIsToldWhileTheyGo:
+    @pytest.fixture
+    def half_dropped(self, old: Edition) -> Edition:
+        """It is said that its copies are dropped, and all of them are still there."""
+        receipt_of(old)
+        assert dropping.say_dropped(old.pk, days=52) is Answer.SAID
+        return old
+
+    def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
+        self, half_dropped: Edition
+    ) -> None:
+        for copy in rows_of(half_dropped):
+            provider_event.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+        apply_all()
+        half_dropped.refresh_from_db()
+        assert half_dropped.control == "running"
+        assert set(Subscriber.objects.values_list("state", flat=True)) == {"complained"}
+        assert not any(
+            Batch.objects.filter(edition=half_dropped).values_list("complained", flat=True)
+        )
+        assert breaches_of([half_dropped.pk]) == []
+
+    def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them(
+        self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
+    ) -> None:
+        copy = rows_of(old)[0]
+        provider_event.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        with onlooker.transaction():
+            onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
+            applied = beside(apply_all)
+            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="FOR NO KEY UPDATE")
+        applied.result(PATIENCE_S)
+
+        assert not any(Batch.objects.filter(edition=old).values_list("bounced", flat=True))
+        assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
+
+    def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(self, old: Edition) -> None:
+        provider_event.keep(told_of(rows_of(old)[0], "Delivery"))
+        with CaptureQueriesContext(connection) as asked:
+            apply_all()
+        assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
+
+    def test_another_acceptance_raises_no_alarm_and_leaves_no_evidence(
+        self, half_dropped: Edition
+    ) -> None:
+        copy = rows_of(half_dropped)[0]
+        provider_event.keep(told_of(copy, "Delivery", MessageID="another-one"))
+        apply_all()
+        assert not Alarm.objects.exists()
+        assert not Evidence.objects.exists()
+
+    def test_evidence_that_came_between_goes_with_the_next_run(self, half_dropped: Edition) -> None:
+        copy = rows_of(half_dropped)[0]
+        assert sum(dropping.delete_copies(half_dropped.pk)) == 5
+        put_on_record(copy, "m")
+        assert dropping.left_behind() == [half_dropped.pk]
+        assert sum(dropping.delete_copies(half_dropped.pk)) == 0
+        assert dropping.left_behind() == []
+        assert not Evidence.objects.exists()
 
 
 class TestWhatIsShown:

@@ -71,50 +71,29 @@ def test_the_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: Ma
     assert gone() == 1
 
 
-def in_a_draft(newsroom: Newsroom, picture: Picture) -> None:
-    draft(newsroom, in_markdown(picture, "Swifts"))
+SHOWN_IN: dict[str, Callable[[Newsroom, Picture], object]] = {
+    "a draft": lambda newsroom, picture: draft(newsroom, in_markdown(picture, "Swifts")),
+    "a text part": lambda newsroom, picture: Draft.objects.create(
+        text=address_of(picture).upper(), begun_by=newsroom.author
+    ),
+    "an edition": lambda newsroom, picture: newsroom.publish(1, html=in_html(picture, "Swifts")),
+    "one that was called back": lambda newsroom, picture: Edition.objects.filter(
+        pk=newsroom.publish(1, html=in_html(picture, "Swifts")).pk
+    ).update(control="cancelled"),
+    "a form that is kept": lambda newsroom, picture: KeptForm.objects.create(
+        writer=newsroom.author, key="k", html_content=in_html(picture, "")
+    ),
+}
 
 
-def in_a_text_part(newsroom: Newsroom, picture: Picture) -> None:
-    Draft.objects.create(text=address_of(picture).upper(), begun_by=newsroom.author)
-
-
-def in_an_edition(newsroom: Newsroom, picture: Picture) -> None:
-    newsroom.publish(readers=1, html=in_html(picture, "Swifts"))
-
-
-def in_one_that_was_called_back(newsroom: Newsroom, picture: Picture) -> None:
-    in_an_edition(newsroom, picture)
-    Edition.objects.update(control="cancelled")
-
-
-def in_a_form_that_is_kept(newsroom: Newsroom, picture: Picture) -> None:
-    KeptForm.objects.create(
-        writer=newsroom.author,
-        key="k",
-        title="",
-        html_content=in_html(picture, ""),
-        text_content="",
-    )
-
-
-@pytest.mark.parametrize(
-    "put_in",
-    [
-        in_a_draft,
-        in_a_text_part,
-        in_an_edition,
-        in_one_that_was_called_back,
-        in_a_form_that_is_kept,
-    ],
-)
+@pytest.mark.parametrize("place", SHOWN_IN)
 def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
-    newsroom: Newsroom, make_older: MakeOlder, put_in: Callable[[Newsroom, Picture], None]
+    newsroom: Newsroom, make_older: MakeOlder, place: str
 ) -> None:
     picture = uploaded(newsroom)
     gone()
     make_older(400, "picture")
-    put_in(newsroom, picture)
+    SHOWN_IN[place](newsroom, picture)
     assert would() == 0
     assert gone() == 0
     assert Picture.objects.get().unused_since is None

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from delivery.models import Delivery, Edition, ProviderEvent
+from delivery.models import Delivery, Edition
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
 from newsletter_site.retention import prune
-from publishing.models import KeptForm, OutsideLook
 from publishing.receipts import receipt_of
 from tests.delivery.newsroom import Newsroom
 from tests.own_cluster import ROOT
+from tests.retention.conftest import one_of_three_kinds
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
@@ -59,13 +59,7 @@ def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
     onlooker: psycopg.Connection[Any],
     start: Start,
 ) -> None:
-    ProviderEvent.objects.create(
-        body_hash=b"1", kind="Open", body=b"{}", applied_at="2020-01-01T00:00Z"
-    )
-    KeptForm.objects.create(
-        writer=newsroom.author, key="a-key", title="Swifts", html_content="", text_content=""
-    )
-    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    one_of_three_kinds(newsroom)
     make_older(400)
     with onlooker.transaction():
         onlooker.execute("LOCK TABLE kept_form IN ACCESS EXCLUSIVE MODE")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -21,6 +21,7 @@ from django.utils import timezone
 from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
 from delivery.queue.audit import breaches_of
 from delivery.queue.old_work import calls
+from delivery.queue.pieces import OldRows, piece
 from delivery.queue.presence import arrive
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
@@ -34,6 +35,7 @@ from publishing.models import KeptForm, OutsideLook, Picture
 from publishing.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.newsroom import Newsroom
+from tests.retention.conftest import one_of_three_kinds
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,11 +50,7 @@ def one_of_each(newsroom: Newsroom) -> None:
     SubscriberImport.objects.create(
         content_hash=b"1", filename="a.csv", confirmed=False, state="checked", checked_at=Now()
     )
-    ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=Now())
-    KeptForm.objects.create(
-        writer=author, key="a-key", title="Swifts", html_content="", text_content=""
-    )
-    OutsideLook.objects.create(kind="link", subject="https://example.net/", found={})
+    one_of_three_kinds(newsroom)
     Picture.objects.create(
         sha256=b"1", content_type="image/png", width=1, height=1, content=b"", unused_since=Now()
     )
@@ -313,3 +311,102 @@ def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: News
     prune(rest=rests.append)
     assert rests
     assert all(0 < seconds <= retention.LONGEST_REST_S for seconds in rests)
+
+
+@pytest.fixture
+def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
+    """Three kinds with a row that is old; the first and the third cannot be deleted."""
+    one_of_three_kinds(newsroom)
+    daily_prune.prune_if_due(lambda: False)
+    make_older(400)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql
+            AS 'BEGIN RAISE data_exception; END';
+            CREATE TRIGGER refuses BEFORE DELETE ON provider_event EXECUTE FUNCTION refuses();
+            CREATE TRIGGER refuses BEFORE DELETE ON outside_look EXECUTE FUNCTION refuses();
+            """
+        )
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP FUNCTION refuses CASCADE")
+
+
+def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
+    two_break_off: None,
+) -> None:
+    out, err = StringIO(), StringIO()
+
+    with pytest.raises(SystemExit) as left:
+        call_command("prune", stdout=out, stderr=err)
+
+    assert left.value.code == 1
+    counts = json.loads(out.getvalue().splitlines()[-1])
+    assert (counts["events"], counts["kept_forms"], counts["looks"]) == (0, 1, 0)
+    assert not KeptForm.objects.exists()
+    said = [line for line in err.getvalue().splitlines() if "stay for now" in line]
+    assert [line.partition(" (")[0] for line in said] == [
+        "Some what Postmark's webhooks told, and was applied stay for now: it broke off",
+        "Some looks at domains and links stay for now: it broke off",
+    ]
+    assert all(line.endswith("the log says where.") for line in said)
+
+
+def test_the_daily_errand_says_each_of_them_and_tries_again(two_break_off: None) -> None:
+    assert daily_prune.prune_if_due(lambda: False)
+    errand = Errand.objects.get(name="prune")
+    assert errand.failures == 1
+    assert "webhooks told" in errand.said
+    assert "looks at domains" in errand.said
+    assert not KeptForm.objects.exists()
+
+
+def test_every_table_is_walked_along_an_index_of_its_own() -> None:
+    walks = [getattr(kind.pieces, "__self__", None) for kind in kinds()]
+    walked = [walk for walk in walks if isinstance(walk, OldRows)]
+    assert walked
+    for old in walked:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                SELECT attname FROM pg_index
+                JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+                WHERE indrelid = %s::regclass AND indpred IS NULL AND indisvalid
+                """,
+                [old.table],
+            )
+            begins_with = {row[0] for row in cursor.fetchall()}
+
+        assert old.along[0] in begins_with, old.table
+
+
+def test_nothing_is_compiled_for_a_piece() -> None:
+    with piece() as cursor:
+        cursor.execute("SELECT current_setting('jit'), current_setting('enable_seqscan')")
+        assert cursor.fetchone() == ("off", "off")
+
+
+class Terminal(StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown() -> str:
+    terminal = Terminal()
+    call_command("prune", stdout=StringIO(), stderr=terminal)
+    return terminal.getvalue()
+
+
+def test_where_nothing_goes_nothing_is_counted() -> None:
+    assert shown().replace("\r\x1b[K", "") == ""
+
+
+def test_what_goes_is_counted_while_it_goes_and_wiped_away() -> None:
+    long_ago = timezone.now() - timedelta(days=365)
+    Session.objects.create(session_key="gone", session_data="", expire_date=long_ago)
+    said = shown()
+    assert "1 sessions that have ended" in said
+    assert said.endswith("\r\x1b[K")
