@@ -351,18 +351,18 @@ def test_it_refuses_to_work_inside_another_transaction(window):
     assert titles() == []
 
 
-def setting(name: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting(%s)", [name])
-        return cursor.fetchone()[0]
-
-
 def test_the_wait_does_not_bound_the_work(window, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     found = []
+
+    def look(_):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout')")
+            found.append(cursor.fetchone()[0])
+
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '77s'")
-    during_work(lambda _: found.append(setting("statement_timeout")))
+    during_work(look)
     try:
         window.post()
     finally:

@@ -82,7 +82,9 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     assert [other.messages() for other in others] == [PRINTED] * 3
 
 
-def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker):
+def test_a_post_without_a_seat_gets_409_with_its_text_and_another_key_or_user_has_seats(
+    window, sign_in, onlooker
+):
     take_all_seats(onlooker, window.author, "k")
     answer = window.post("k", text="A long text")
     assert answer.status_code == 409
@@ -92,9 +94,6 @@ def test_a_post_that_gets_409_keeps_its_text_and_its_key(window, posts, onlooker
     assert window.messages() == []
     assert not PostedForm.objects.exists()
 
-
-def test_full_seats_at_one_key_are_no_concern_of_another_key_or_user(window, sign_in, onlooker):
-    take_all_seats(onlooker, window.author, "k")
     assert window.post("K").status_code == 303
     assert sign_in().post("k").status_code == 303
 
@@ -112,38 +111,27 @@ def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
     assert titles() == ["Hello"]
 
 
-def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_work, settings):
-    settings.IDEMPOTENCY_WAIT_S = 0.25
-    during_work(wait_at_the_gate)
-    with onlooker.closed_gate():
-        first = posts.start(window.another().post)
-        onlooker.until(onlooker.at_a_gate, 1)
-
-        second = window.another().post()
-        assert onlooker.at_a_gate() == 1
-
-    assert (second.status_code, second["Retry-After"]) == (409, "1")
-    assert second.json()["key"] == "a-key"
-    assert answers([first])[0].status_code == 303
-    assert window.another().post().status_code == 303
-
-
-def test_a_lock_timeout_of_the_operator_ends_the_wait_in_the_same_way(
-    window, posts, onlooker, during_work
-):
-    def post_with_a_lock_timeout():
-        with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '100ms'")
+@pytest.mark.parametrize("bound", ["ours", "a lock_timeout of the operator"])
+def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_work, settings, bound):
+    def second_post():
+        if bound == "ours":
+            settings.IDEMPOTENCY_WAIT_S = 0.25
+        else:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '100ms'")
         return window.another().post()
 
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
         first = posts.start(window.another().post)
         onlooker.until(onlooker.at_a_gate, 1)
-        second = posts.start(post_with_a_lock_timeout).result(timeout=PATIENCE_S)
+        second = posts.start(second_post).result(timeout=PATIENCE_S)
+        assert onlooker.at_a_gate() == 1
 
     assert (second.status_code, second["Retry-After"]) == (409, "1")
+    assert second.json()["key"] == "a-key"
     assert answers([first])[0].status_code == 303
+    assert window.another().post().status_code == 303
 
 
 def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(

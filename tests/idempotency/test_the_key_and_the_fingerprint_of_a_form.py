@@ -1,12 +1,67 @@
-"""What makes two posted forms the same, and what does not (no database)."""
+"""Where a key is read from, what it may look like, and when two forms are the same."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import RequestFactory
 
 from idempotency.fingerprint import UploadedContent, fingerprint, fingerprint_of
+from idempotency.key import KEY_PATTERN, BadKey, fresh_key, key_given
+
+
+@pytest.mark.parametrize(("fields", "header"), [(["abc"], None), ([], "abc"), (["abc"], "abc")])
+def test_the_key_comes_from_the_hidden_field_or_the_header(fields, header):
+    assert key_given(fields, header) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("fields", "header"),
+    [(["abc"], "abd"), (["abc", "abd"], None), ([""], "abc"), (["abc"], "ABC")],
+)
+def test_two_different_keys_are_refused(fields, header):
+    answer = key_given(fields, header)
+    assert isinstance(answer, BadKey)
+    assert "two different idempotency keys" in answer.reason
+
+
+@pytest.mark.parametrize("key", ["a", "a" * 49, "~", "!", "two words", "x<&\"'>y"])
+def test_1_to_49_printable_ascii_characters_are_a_key(key):
+    assert key_given([key], None) == key
+    assert re.search(KEY_PATTERN, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        (None, "without an idempotency key"),
+        ("", "without an idempotency key"),
+        ("a" * 50, "has 50 characters"),
+        ("ü", "not printable ASCII"),
+        ("a\tb", "not printable ASCII"),
+        ("a\n", "not printable ASCII"),
+        ("a\x00b", "not printable ASCII"),
+        ("a\x7f", "not printable ASCII"),
+        (" a", "starts or ends with a blank"),
+        ("a ", "starts or ends with a blank"),
+        (" ", "starts or ends with a blank"),
+    ],
+)
+def test_anything_else_is_refused_with_the_reason(key, reason):
+    answer = key_given([] if key is None else [key], None)
+    assert isinstance(answer, BadKey)
+    assert reason in answer.reason
+    # Python's $ also matches before a last line end; PostgreSQL's does not.
+    assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key or "")
+
+
+def test_a_fresh_key_is_a_key_and_never_the_same():
+    keys = {fresh_key() for _ in range(100)}
+    assert len(keys) == 100
+    assert all(key_given([key], None) == key for key in keys)
+
 
 THE_FORM = fingerprint("POST", "/leaflets/", {"title": ["Hello"], "text": ["a\nb"]})
 
@@ -61,14 +116,10 @@ def test_fields_that_do_not_matter_are_left_out():
     )
 
 
-@pytest.fixture
-def takes_files(settings):
-    """A page that takes files, as a site of others may have; our own has one, and a handler."""
+def test_an_uploaded_file_counts_by_its_name_and_its_content_and_can_still_be_read(settings):
+    # A page that takes files, as a site of others may have; our own has one, and a handler.
     settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 
-
-@pytest.mark.usefixtures("takes_files")
-def test_an_uploaded_file_counts_by_its_name_and_its_content():
     def picture(name: str, content: bytes) -> SimpleUploadedFile:
         return SimpleUploadedFile(name, content)
 
@@ -78,10 +129,6 @@ def test_an_uploaded_file_counts_by_its_name_and_its_content():
     assert post(title="Hello", picture=picture("a.png", b"124")) != once
     assert post(title="Hello", picture=picture("b.png", b"123")) != once
     assert post(title="Hello") != once
-
-
-@pytest.mark.usefixtures("takes_files")
-def test_an_uploaded_file_can_still_be_read_from_its_start():
-    request = RequestFactory().post("/", {"picture": SimpleUploadedFile("a.png", b"123")})
+    request = RequestFactory().post("/", {"picture": picture("a.png", b"123")})
     fingerprint_of(request, ["picture"])
     assert request.FILES["picture"].read() == b"123"
