@@ -9,8 +9,11 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
+from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
+from publishing.publish import publish
 from subscribers.models import Subscriber
+from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -49,6 +52,12 @@ def three_readers(transactional_db: None) -> list[Subscriber]:
         SubscriberFactory(email=f"{name.lower()}@posthouse.example", name=name)
         for name in ("Ada", "Bram", "Cleo")
     ]
+
+
+@pytest.fixture
+def edition(author: Any, three_readers: list[Subscriber]) -> Edition:
+    """A letter to Ada, Bram and Cleo, its hold over."""
+    return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
 
 
 @pytest.fixture

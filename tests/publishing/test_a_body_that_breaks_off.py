@@ -1,4 +1,4 @@
-"""What breaks off on its way is not taken for a shorter one: no letter, no draft, no call."""
+"""What breaks off on its way, or comes in pieces, is not taken for a shorter one."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ AS_A_QUERY = "application/x-www-form-urlencoded"
 KINDS = [AS_A_QUERY, MULTIPART_CONTENT]
 WRITE = "/admin/newsletters/write/"
 DRAFTS = "/admin/newsletters/drafts/"
+SWIFTS = {"title": "Swifts", "text": "They have gone."}
 
 
 def encoded(fields: dict[str, str], kind: str) -> bytes:
@@ -89,7 +90,7 @@ def test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key(
 ) -> None:
     token = Program(author).token
     # It can be read as it came: only its length tells that more was said.
-    came = json.dumps({"title": "Swifts", "text": "They have gone."}).encode()
+    came = json.dumps(SWIFTS).encode()
 
     def call(length: int) -> str:
         return site.post_and_hang_up(
@@ -123,3 +124,34 @@ def test_a_form_from_another_site_is_refused_and_who_asks_to_leave_has_left(
         answer = site.post_and_hang_up(link, b"List-Unsub", **announced)
     assert answer.startswith("HTTP/1.1 200")
     assert Subscriber.objects.filter(unsubscribed_at__isnull=False).count() == 1
+
+
+def test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces(
+    database_url: str, author: Any, three_readers: list[Subscriber]
+) -> None:
+    """Django takes such a call, of untold length, for one without a body."""
+    program = Program(author)
+    made = program.post("/issues/", {**SWIFTS, "hold_s": 3600}).json()
+
+    def refused(path: str, body: Any) -> dict[str, Any]:
+        answer = site.post_in_pieces(
+            f"/api/v1{path}",
+            json.dumps(body).encode(),
+            **{
+                "Authorization": f"Bearer {program.token}",
+                "Idempotency-Key": "swifts",
+                "Content-Type": "application/json",
+            },
+        )
+        assert answer.request.headers["Transfer-Encoding"] == "chunked"
+        assert answer.status_code == 400
+        return answer.json()
+
+    with served_site(database_url) as site:
+        pause = f"/issues/{made['issue']}/pause/?version=1"
+        problem = refused(pause, {"version": 2})
+        takes_one = refused("/issues/", SWIFTS)
+    assert problem["type"] == "urn:homing:problem:not-readable"
+    assert "Content-Length" in problem["detail"]
+    assert "chunked" in takes_one["detail"]
+    assert Edition.objects.get().control == Edition.Control.RUNNING

@@ -54,12 +54,16 @@ def test_the_next_version_is_an_edition_of_the_same_issue_with_deliveries_under_
     correct, first
 ):
     sent(first)
+    slug = written().get().slug
 
     second = correct()
 
     assert second.created
     assert (second.edition.issue_id, second.edition.version) == (first.issue_id, 2)
-    assert written().count() == 1
+    # The slug stays, and the title follows the newest version.
+    issue = written().get()
+    assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
+    assert second.edition.archive_url == first.archive_url
     assert readers_of(second.edition) == {"Ada", "Bram", "Cleo"}
     keys = Delivery.objects.values_list("issue", "version", "recipient")
     assert len(set(keys)) == 6
@@ -102,16 +106,6 @@ def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_do
     sent(publish(author.pk, "other", letter("Other"), hold_s=0).edition, "Cleo")
 
     assert readers_of(correct(3, "third", goes_to="reached").edition) == {"Ada", "Bram"}
-
-
-def test_the_slug_stays_and_the_title_follows_the_newest_version(correct, first):
-    slug = written().get().slug
-
-    edition = correct().edition
-
-    issue = written().get()
-    assert (issue.slug, issue.title) == (slug, "Swifts, corrected")
-    assert edition.archive_url == first.archive_url
 
 
 @pytest.mark.parametrize("key", ["second", "another", "first"])
@@ -163,9 +157,6 @@ def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, 
         correct(goes_to="reached")
 
 
-# --- The key ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "other",
     [{"content": letter("Third thoughts")}, {"goes_to": "reached"}, {"version": 3}, {"version": 1}],
@@ -190,9 +181,6 @@ def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_rou
     with pytest.raises(KeyUsedForOtherContentError):
         correct(2, "first", content=letter())
     assert Edition.objects.count() == 2
-
-
-# --- At the same moment -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("keys", ["ab", "aa"])
@@ -233,9 +221,6 @@ def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_their
 
     assert (outcome.edition.pk, outcome.created) == (theirs.pk, False)
     assert outcome.edition.title == "Theirs"
-
-
-# --- What is said -------------------------------------------------------------------------------
 
 
 def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means(correct, first):

@@ -50,44 +50,28 @@ def letter_page(anybody):
     return anybody.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
 
 
-def test_a_correction_takes_the_place_of_what_was_there_and_says_so_in_words(
-    anybody, first, correct
-):
-    sent(first)
-    correct()
-
-    page = letter_page(anybody)
-
-    assert "Fourteen." in page.words
-    assert "Forty." not in page.words
-    assert CORRECTED.search(page.words)
-
-
-def test_the_letter_keeps_the_day_it_was_first_published_and_its_place_on_the_shelf(
+def test_a_correction_takes_the_place_of_what_was_there_and_its_day_and_says_so_in_words(
     anybody, author, first, correct
 ):
     sent(first)
     publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
     second = correct()
+    first_day = f"{first.published_at:%Y-%m-%d}"
 
-    listed = anybody.get("/archive/")
-
-    assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
-    assert f'datetime="{first.published_at:%Y-%m-%d}"' in listed.html
-    assert f"Corrected on {second.published_at.day} {second.published_at:%B %Y}" in listed.words
-    assert f'datetime="{first.published_at:%Y-%m-%d}"' in letter_page(anybody).html
-
-
-def test_the_feed_tells_of_the_correction_by_its_time_and_in_words(anybody, first, correct):
-    sent(first)
-    second = correct()
-
+    page, listed = letter_page(anybody), anybody.get("/archive/")
     feed = ElementTree.fromstring(anybody.get(FEED).html)  # noqa: S314 -- our own
-    (entry,) = feed.findall(f"{ATOM}entry")
+    entry, _ = feed.findall(f"{ATOM}entry")
 
-    assert entry.find(f"{ATOM}published").text[:10] == f"{first.published_at:%Y-%m-%d}"
-    assert entry.find(f"{ATOM}updated").text[:10] == f"{second.published_at:%Y-%m-%d}"
+    assert "Fourteen." in page.words
+    assert "Forty." not in page.words
+    assert CORRECTED.search(page.words)
+    assert f'datetime="{first_day}"' in page.html
+    assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
+    assert f'datetime="{first_day}"' in listed.html
+    assert f"Corrected on {second.published_at.day} {second.published_at:%B %Y}" in listed.words
     assert entry.find(f"{ATOM}id").text == first.issue_id.urn
+    assert entry.find(f"{ATOM}published").text[:10] == first_day
+    assert entry.find(f"{ATOM}updated").text[:10] == f"{second.published_at:%Y-%m-%d}"
     words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}content").text)
     assert CORRECTED.search(words)
     assert "Fourteen." in words

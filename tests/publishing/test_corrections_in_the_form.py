@@ -132,9 +132,6 @@ def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
     assert PostedForm.objects.count() == 1
 
 
-# --- Posted twice -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "change", [{"goes_to": "reached"}, {"version": "3"}, {"title": "Third thoughts"}]
 )
@@ -236,20 +233,11 @@ def test_new_words_under_a_used_key_may_become_a_correction_of_the_first(window,
     assert Edition.objects.get(version=2).issue_id == issue
 
 
-# --- Signed out in the middle -------------------------------------------------------------------
-
-
-def sign_in(window):
-    window.post(
-        f"/admin/login/?next={FORM}", username="edith", password="a long password", next=FORM
-    )
-
-
 def test_a_correction_posted_while_signed_out_comes_back_for_the_same_version(window, corrected):
     fields = open_correction(window, corrected, goes_to="reached")
     window.post("/admin/logout/")
     window.post(**fields)
-    sign_in(window)
+    window.client.force_login(window.author)
 
     for address in (FORM, form_for(corrected)):
         page = window.get(address)
@@ -266,7 +254,7 @@ def test_a_letter_kept_for_something_else_is_not_put_into_the_form_of_an_issue(w
     fields = {**window.open_form(), "title": "Another letter"}
     window.post("/admin/logout/")
     window.post(**fields)
-    sign_in(window)
+    window.client.force_login(window.author)
 
     page = window.get(form_for(corrected))
 
@@ -282,7 +270,7 @@ def test_a_kept_correction_whose_version_was_published_meanwhile_says_so_and_is_
     window.post(**fields)
     tomas = WindowOf(new_author("tomas"))
     tomas.post(**open_correction(tomas, corrected, text_content="Fifteen, I counted.\n"))
-    sign_in(window)
+    window.client.force_login(window.author)
 
     page = window.get()
     assert "was published meanwhile by tomas" in page.words
@@ -293,9 +281,6 @@ def test_a_kept_correction_whose_version_was_published_meanwhile_says_so_and_is_
     assert kept["version"] == "3"
     assert kept["idempotency_key"] == again.form_with("title").fields["idempotency_key"]
     assert window.post(**kept).status == 303
-
-
-# --- The issue's page ---------------------------------------------------------------------------
 
 
 def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, new_author, first):

@@ -50,7 +50,7 @@ def held(settings):
 
 @pytest.mark.usefixtures("held", "three_readers")
 @pytest.mark.parametrize("name", ["call-back", "cancel"])
-def test_from_the_page_with_a_link_to_it(window, author, name):
+def test_from_the_page_with_a_link_to_it_and_published_as_the_next_version(window, author, name):
     edition = published_draft(window, author)
 
     answer = take_back(window, edition, name)
@@ -62,6 +62,11 @@ def test_from_the_page_with_a_link_to_it(window, author, name):
     assert fresh.issue_id == edition.issue_id
     assert fresh.key != edition.idempotency_key
     assert Draft.objects.get(edition=edition).pk != fresh.pk
+
+    publish_page = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
+    fields = window.get(publish_page).form_with("revision").fields
+    assert window.post(publish_page, **fields).status == 303
+    assert Edition.objects.get(version=2).issue_id == edition.issue_id
 
 
 def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
@@ -104,18 +109,3 @@ def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
 
     fresh = Draft.objects.get(edition=None)
     assert (fresh.goes_to, fresh.letter) == ("reached", SWIFTS.letter)
-
-
-@pytest.mark.usefixtures("held", "three_readers")
-def test_the_draft_is_published_as_the_next_version_and_the_first_press_is_no_key_to_it(
-    window, author
-):
-    first = published_draft(window, author)
-    take_back(window, first)
-    fresh = Draft.objects.get(edition=None)
-    address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
-
-    answer = window.post(address, **window.get(address).form_with("revision").fields)
-
-    assert answer.status == 303
-    assert Edition.objects.get(version=2).issue_id == first.issue_id

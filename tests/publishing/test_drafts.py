@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import transaction
 
 from idempotency.key import fresh_key
 from publishing import drafts
@@ -15,6 +15,7 @@ from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import HTML, MARKDOWN, Written, content_of
 from tests.publishing import ledger
+from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.letters import letter
 from tests.publishing.scheduling_desk import tomorrow
 
@@ -122,6 +123,70 @@ class TestTheNextVersionOfAnIssue:
         assert Draft.objects.count() == 1
 
 
+class TestAtTheSameMoment:
+    """Two calls, each on a connection of its own."""
+
+    def test_of_two_saves_from_one_revision_the_second_meets_the_first(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            mine = drafts.save(draft.pk, 1, wording("Mine."), by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            wait_until_somebody_waits()
+        answer = other.result(PATIENCE_S)
+
+        assert isinstance(mine, Saved)
+        assert isinstance(answer, Conflict)
+        assert answer.draft.letter == Draft.objects.get().letter == "Mine."
+        assert Draft.objects.get().revision == 2
+
+    def test_of_two_saves_of_the_same_words_both_are_saved_once(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            drafts.save(draft.pk, 1, wording("Ours."), by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Ours."), by=author.pk))
+            wait_until_somebody_waits()
+        answer = other.result(PATIENCE_S)
+
+        assert isinstance(answer, Saved)
+        assert (answer.changed, answer.draft.revision) == (False, 2)
+
+    def test_of_two_first_saves_under_one_key_one_draft_comes(self, author):
+        key = fresh_key()
+
+        with transaction.atomic():
+            drafts.begin(author.pk, key, wording("Mine."))
+            other = beside(lambda: drafts.begin(author.pk, key, wording("Theirs.")))
+            wait_until_somebody_waits()
+
+        assert isinstance(other.result(PATIENCE_S), Conflict)
+        assert Draft.objects.get().letter == "Mine."
+
+    def test_of_two_who_begin_the_next_version_both_have_one_draft(self, author, new_author):
+        issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+        ines = new_author("ines")
+
+        with transaction.atomic():
+            mine = drafts.begin_for_issue(author.pk, issue)
+            other = beside(lambda: drafts.begin_for_issue(ines.pk, issue))
+            wait_until_somebody_waits()
+
+        assert other.result(PATIENCE_S).pk == mine.pk
+        assert Draft.objects.count() == 1
+
+    def test_a_draft_is_not_saved_while_it_is_thrown_away(self, author):
+        draft = begun(author)
+
+        with transaction.atomic():
+            drafts.throw_away(draft.pk, by=author.pk)
+            other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
+            wait_until_somebody_waits()
+
+        assert other.result(PATIENCE_S) == drafts.Gone()
+        assert not Draft.objects.exists()
+
+
 class TestThePages:
     def test_write_save_and_come_back(self, window):
         form = window.get(WRITE).form_with("letter")
@@ -150,17 +215,22 @@ class TestThePages:
         assert Draft.objects.get().letter == "\n\nA line.\n\n<b>&amp;</b>\n"
         assert Draft.objects.get().revision == 1
 
-    def test_the_script_is_told_what_became_of_its_save(self, window, author):
+    def test_the_script_is_told_what_became_of_its_save_and_of_the_other_tab(self, window, author):
         draft = begun(author)
-        answer = as_json(
-            window, f"{DRAFTS}{draft.pk}/", revision="1", title="Swifts", letter="Two words."
-        )
+        address = f"{DRAFTS}{draft.pk}/"
 
-        told = json.loads(answer.content)
-        assert answer.status_code == 200
-        assert (told["revision"], told["address"]) == (2, f"{DRAFTS}{draft.pk}/")
+        saved = as_json(window, address, revision="1", title="Swifts", letter="Two words.")
+        late = as_json(window, address, revision="1", letter="Mine.")
+
+        told = saved.json()
+        assert saved.status_code == 200
+        assert (told["revision"], told["address"]) == (2, address)
         assert told["subject"] == "Swifts"
         assert told["count"].startswith("2 words, ")
+        told = late.json()
+        assert late.status_code == 409
+        assert (told["revision"], told["present"]["letter"]) == (2, "Two words.")
+        assert Draft.objects.get().revision == 2
 
     def test_two_tabs_are_told_of_each_other(self, window, author):
         draft = begun(author)
@@ -182,15 +252,6 @@ class TestThePages:
         instead = page.form_with("revision")
         assert window.post(instead.action, **instead.fields).status == 303
         assert Draft.objects.get(pk=draft.pk).letter == "One\nother thing"
-
-    def test_the_script_is_told_of_the_other_tab(self, window, author):
-        draft = begun(author)
-        answer = as_json(window, f"{DRAFTS}{draft.pk}/", revision="7", letter="Mine.")
-
-        told = json.loads(answer.content)
-        assert answer.status_code == 409
-        assert (told["revision"], told["present"]["letter"]) == (1, "They have gone.")
-        assert Draft.objects.get().revision == 1
 
     @pytest.mark.parametrize("done", ["published", "scheduled"])
     def test_a_draft_that_is_an_issue_by_now_leads_to_it(self, window, author, done):
@@ -229,28 +290,21 @@ class TestThePages:
         assert not Draft.objects.exists()
         assert LogEntry.objects.filter(change_message="Threw the draft away.").exists()
 
-    def test_html_instead_of_markdown_keeps_the_letter(self, window, author):
+    def test_html_instead_of_markdown_and_back_loses_no_character(self, window, author):
         draft = begun(author, "They *have* gone.")
         address = f"{DRAFTS}{draft.pk}/"
-        fields = window.get(address).form_with("letter").fields
+        in_html = "<p>They <em>have</em> gone.</p>\n"
 
-        window.post(address, **{**fields, "then": "html"})
-
+        window.post(address, **window.get(address).form_with("letter").fields | {"then": "html"})
         now = Draft.objects.get()
-        assert (now.format, now.letter) == (HTML, "<p>They <em>have</em> gone.</p>\n")
+        assert (now.format, now.letter) == (HTML, in_html)
 
-    def test_back_to_markdown_asks_first_and_loses_no_character(self, window, author):
-        draft = begun(author, "<p>Gone.</p>", format=HTML)
-        address = f"{DRAFTS}{draft.pk}/"
         fields = window.get(address).form_with("letter").fields
-        asked = window.post(address, **{**fields, "then": "markdown"})
+        asked = window.post(address, **fields | {"then": "markdown"}).answer["Location"]
         assert Draft.objects.get().format == HTML
-
-        form = window.get(asked.answer["Location"]).form_with("revision")
-        window.post(asked.answer["Location"], **form.fields)
-
+        window.post(asked, **window.get(asked).form_with("revision").fields)
         now = Draft.objects.get()
-        assert (now.format, now.letter) == (MARKDOWN, "<p>Gone.</p>")
+        assert (now.format, now.letter) == (MARKDOWN, in_html)
 
     def test_pressed_again_with_other_words_while_signed_out_both_are_kept(self, window):
         form = window.get(WRITE).form_with("letter")

@@ -16,12 +16,6 @@ from tests.publishing.window_of import WindowOf
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def edition(author, three_readers):
-    """A letter to three readers that is being sent."""
-    return publish(author.pk, "k", letter(), hold_s=0).edition
-
-
 def look(window, edition, query="", tag=None):
     """What a page is answered that has seen the reading with this tag."""
     headers = {"If-None-Match": tag} if tag else {}
@@ -94,15 +88,8 @@ def test_the_answer_says_when_to_ask_again_by_what_it_says_and_how_often_it_was_
     assert (pauses[0], pauses[-1]) == (10, 60)
     assert pauses == sorted(pauses)
     assert float(hidden["Homing-Ask-Again"]) == 60
-
-
-@pytest.mark.parametrize(
-    "query", ["&same=x", "&same=-1", f"&same={'9' * 99}", "&page=%00&hidden=2"]
-)
-def test_a_page_that_asks_in_a_strange_way_is_answered(window, edition, query):
-    tag = look(window, edition)["ETag"]
-
-    assert float(look(window, edition, query, tag)["Homing-Ask-Again"]) == 10
+    for strange in ("&same=x", "&same=-1", f"&same={'9' * 99}", "&page=%00&hidden=2"):
+        assert float(look(window, edition, strange, tag)["Homing-Ask-Again"]) == 10
 
 
 def test_pages_that_ask_within_a_second_share_one_reading_of_the_books(window, edition):

@@ -34,6 +34,7 @@ def in_time(seconds: float = LONG_AGO) -> float:
 @pytest.fixture
 def names():
     with LocalNameServer() as server:
+        server.records = {("letters.test", "A"): ["127.0.0.1"]}
         yield server
 
 
@@ -43,6 +44,12 @@ def site():
         yield server
 
 
+@pytest.fixture
+def here(names, site):
+    """The address of the web server, by a name that the name server knows."""
+    return f"http://letters.test:{site.port}"
+
+
 def opener(names, **otherwise):
     """One that may connect to loopback, where the tests' servers are."""
     return LinkOpener(
@@ -50,7 +57,14 @@ def opener(names, **otherwise):
     )
 
 
-# --- Name servers ---------------------------------------------------------------------------------
+@pytest.fixture
+def opened(names):
+    """Open a link, and return the answer."""
+
+    def open_it(address, within_s=LONG_AGO, **otherwise):
+        return opener(names, **otherwise).open(address, until=in_time(within_s))
+
+    return open_it
 
 
 def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
@@ -106,9 +120,6 @@ def test_a_question_ends_when_its_time_is_over(names):
     assert len(names.asked) == 1
 
 
-# --- Links ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("path", "status", "well", "dead"),
     [
@@ -118,10 +129,8 @@ def test_a_question_ends_when_its_time_is_over(names):
         ("/429", 429, False, False),
     ],
 )
-def test_a_link_is_opened_as_far_as_its_status(names, site, path, status, well, dead):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    answer = opener(names).open(f"http://letters.test:{site.port}{path}", until=in_time())
+def test_a_link_is_opened_as_far_as_its_status(here, opened, site, path, status, well, dead):
+    answer = opened(f"{here}{path}")
 
     assert answer.status == status
     assert (answer.is_well, answer.is_dead) == (well, dead)
@@ -129,46 +138,37 @@ def test_a_link_is_opened_as_far_as_its_status(names, site, path, status, well, 
 
 
 @pytest.mark.parametrize("status", [405, 501, 404])
-def test_a_server_that_does_not_know_head_is_asked_like_a_reader_asks(names, site, status):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    answer = opener(names).open(f"http://letters.test:{site.port}/head-{status}", until=in_time())
+def test_a_server_that_does_not_know_head_is_asked_like_a_reader_asks(here, opened, site, status):
+    answer = opened(f"{here}/head-{status}")
 
     assert answer.status == 200
     assert [method for method, _, _ in site.requests] == ["HEAD", "GET"]
 
 
-def test_nothing_is_told_to_a_site_but_what_is_asked_for(names, site):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    opener(names).open(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f", until=in_time())
+def test_nothing_is_told_to_a_site_but_what_is_asked_for(opened, site):
+    opened(f"http://edith:secret@letters.test:{site.port}/ä b?q=ü#f")
 
     assert site.requests == [("HEAD", f"letters.test:{site.port}", "/%C3%A4%20b?q=%C3%BC")]
     assert {"Cookie", "Authorization", "Referer"}.isdisjoint(site.headers[0])
 
 
-def test_three_redirects_are_followed_and_a_fourth_is_not(names, site):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-    here = f"http://letters.test:{site.port}"
-
-    followed = opener(names).open(f"{here}/onwards-3", until=in_time())
-    refused = opener(names).open(f"{here}/onwards-4", until=in_time())
+def test_three_redirects_are_followed_and_a_fourth_is_not(here, opened):
+    followed = opened(f"{here}/onwards-3")
+    refused = opened(f"{here}/onwards-4")
 
     assert followed == LinkAnswer(status=200, at=f"{here}/onwards-0")
     assert refused.trouble is Trouble.TOO_MANY_REDIRECTS
     assert refused.is_dead
 
 
-def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(names):
+def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(opened, names):
     names.broken = {"silent.test"}
-
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
     with LocalWebServer() as closed:
         port = closed.port
 
-    gone = opener(names).open("https://gone.test/", until=in_time())
-    silent = opener(names).open("https://silent.test/", until=in_time())
-    refused = opener(names).open(f"http://letters.test:{port}/", until=in_time())
+    gone = opened("https://gone.test/")
+    silent = opened("https://silent.test/")
+    refused = opened(f"http://letters.test:{port}/")
 
     assert (gone.trouble, gone.is_dead) == (Trouble.NO_SUCH_HOST, True)
     assert (silent.trouble, silent.is_dead) == (Trouble.NOT_LOOKED_UP, False)
@@ -176,34 +176,26 @@ def test_a_host_that_does_not_exist_is_dead_and_one_that_nobody_knows_of_is_not(
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
-def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(names, site, path):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    answer = opener(names).open(f"http://letters.test:{site.port}{path}", until=in_time(0.7))
+def test_a_server_that_keeps_us_waiting_is_left_in_time_also_when_it_drips(
+    here, opened, site, path
+):
+    answer = opened(f"{here}{path}", within_s=0.7)
 
     assert answer.trouble is Trouble.TOO_SLOW
     assert not answer.is_dead
     assert not site.let_go.is_set()
 
 
-def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(names):
+def test_a_certificate_has_to_be_of_the_name_in_the_link_and_not_of_the_address(opened):
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
     with LocalWebServer(CERTIFICATE) as site:
-        by_address = opener(names, trusted=trusted).open(
-            f"https://127.0.0.1:{site.port}/", until=in_time()
-        )
-        by_name = opener(names, trusted=trusted).open(
-            f"https://letters.test:{site.port}/", until=in_time()
-        )
-        untrusted = opener(names).open(f"https://127.0.0.1:{site.port}/", until=in_time())
+        by_address = opened(f"https://127.0.0.1:{site.port}/", trusted=trusted)
+        by_name = opened(f"https://letters.test:{site.port}/", trusted=trusted)
+        untrusted = opened(f"https://127.0.0.1:{site.port}/")
 
     assert by_address.is_well
     assert by_name.trouble is Trouble.CERTIFICATE
     assert untrusted.trouble is Trouble.CERTIFICATE
-
-
-# --- Where a letter may not lead us ---------------------------------------------------------------
 
 
 PRIVATE = """
@@ -225,11 +217,8 @@ def test_an_address_that_is_not_public_is_not_connected_to():
     "host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "letters.test", "both.test", "mapped.test"]
 )
 def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written(names, site, host):
-    names.records = {
-        ("letters.test", "A"): ["127.0.0.1"],
-        ("both.test", "A"): ["1.1.1.1", "127.0.0.1"],
-        ("mapped.test", "AAAA"): ["::ffff:127.0.0.1"],
-    }
+    names.records["both.test", "A"] = ["1.1.1.1", "127.0.0.1"]
+    names.records["mapped.test", "AAAA"] = ["::ffff:127.0.0.1"]
     as_it_runs = LinkOpener(names.known())
 
     answer = as_it_runs.open(f"http://{host}:{site.port}/", until=in_time())
@@ -239,13 +228,11 @@ def test_the_running_program_opens_nothing_on_this_machine_however_it_is_written
 
 
 @pytest.mark.parametrize("onwards", ["http://127.0.0.2:{port}/", "//127.0.0.2:{port}/", "{inner}"])
-def test_a_redirect_is_judged_like_a_link(names, site, onwards):
-    names.records = {("letters.test", "A"): ["127.0.0.1"], ("inner.test", "A"): ["127.0.0.2"]}
+def test_a_redirect_is_judged_like_a_link(here, opened, names, site, onwards):
+    names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
     # The machine at .1 is outside in this test, the one at .2 is not.
-    outside = opener(names, may_connect=lambda place: str(place) == "127.0.0.1")
-
-    answer = outside.open(f"http://letters.test:{site.port}/to?u={onwards}", until=in_time())
+    answer = opened(f"{here}/to?u={onwards}", may_connect=lambda place: str(place) == "127.0.0.1")
 
     assert answer.trouble is Trouble.NOT_PUBLIC
     assert len(site.requests) == 1
@@ -255,11 +242,10 @@ def test_a_redirect_is_judged_like_a_link(names, site, onwards):
     "onwards", ["http://[::1", "http://%255b/", "http://a%00b.test/", "//%00", "file:///etc/passwd"]
 )
 @pytest.mark.django_db
-def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(names, site, onwards):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-    address = f"http://letters.test:{site.port}/to?u={onwards}"
+def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onwards):
+    address = f"{here}/to?u={onwards}"
 
-    answer = opener(names).open(address, until=in_time())
+    answer = opened(address)
     keeping.keep_links({address: answer})
 
     assert answer.is_dead
@@ -267,29 +253,23 @@ def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(names, site, onwards
     assert keeping.fresh("", [address]).links == {address: answer}
 
 
-def test_the_connection_is_made_to_the_address_that_was_judged(names, site):
+def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, names, site):
     """Whoever answers otherwise the second time (DNS rebinding) is not asked a second time."""
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-
-    opener(names).open(f"http://letters.test:{site.port}/", until=in_time())
+    opened(f"{here}/")
 
     assert names.asked.count(("letters.test", "A")) == 1
     assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://a:b/", "ftp://a.test/", "x"])
-def test_what_is_no_address_of_the_web_is_answered_and_not_raised(names, address):
-    answer = opener(names).open(address, until=in_time())
+def test_what_is_no_address_of_the_web_is_answered_and_not_raised(opened, address):
+    answer = opened(address)
 
     assert answer.trouble is Trouble.NOT_WEB
 
 
-# --- All of a letter's ----------------------------------------------------------------------------
-
-
-def test_at_most_forty_links_are_opened_and_each_once(names, site):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-    addresses = [f"http://letters.test:{site.port}/page-{n}" for n in range(50)]
+def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
+    addresses = [f"{here}/page-{n}" for n in range(50)]
 
     found = open_links([*addresses, *addresses], opener(names))
 
@@ -297,9 +277,7 @@ def test_at_most_forty_links_are_opened_and_each_once(names, site):
     assert len(site.requests) == MOST_LINKS
 
 
-def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(names, site):
-    names.records = {("letters.test", "A"): ["127.0.0.1"]}
-    here = f"http://letters.test:{site.port}"
+def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, names, site):
     slow = [f"{here}/{n}/hang" for n in range(20)]
 
     found = open_links([f"{here}/404", *slow], opener(names), within_s=1.0)
@@ -308,9 +286,6 @@ def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(names, s
     assert {found[address].trouble for address in slow if address in found} == {Trouble.TOO_SLOW}
     # The dead one is asked twice. With more time the rest would have had its turn.
     assert len(site.requests) <= 2 + AT_A_TIME
-
-
-# --- Kept -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db

@@ -15,9 +15,6 @@ def one_line(markdown: str) -> str:
     return html_of(markdown).replace("\n", "")
 
 
-# --- Merge fields -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("written", "made"),
     [
@@ -110,9 +107,6 @@ def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: l
 @given(st.text(max_size=200))
 def test_anything_is_markdown(written: str) -> None:
     html_of(written)
-
-
-# --- What is Markdown, and what is not ----------------------------------------------------------
 
 
 def test_html_within_markdown_stays_words() -> None:

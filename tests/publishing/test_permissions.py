@@ -96,9 +96,6 @@ def somebody_in(groups):
     return make
 
 
-# --- Every address, every group -------------------------------------------------------------------
-
-
 def test_the_table_names_every_address_of_the_desk():
     assert set(OPEN_TO) == set(patterns())
 
@@ -125,8 +122,6 @@ def test_nobody_who_is_signed_out_gets_further_than_the_login(transactional_db):
         assert page.status == 302
         assert page.answer["Location"].startswith("/admin/login/?next=")
 
-
-# --- The groups -----------------------------------------------------------------------------------
 
 EXPECTED = {
     W: {"view_issue", "write_draft"},
@@ -172,9 +167,6 @@ def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(transactio
     assert Group.objects.get(name=W).pk == theirs.pk
     assert codenames(W) == EXPECTED[W] | {"add_logentry"}
     assert member.has_perm("publishing.write_draft")
-
-
-# --- What one sees and may press ------------------------------------------------------------------
 
 
 def links_of(page):
@@ -236,9 +228,6 @@ def test_an_action_is_done_for_those_who_have_its_permission_alone(somebody_in, 
     assert set(Delivery.objects.values_list("outcome", flat=True)) == {"waiting"}
     for group in (P, O):
         assert WindowOf(somebody_in(group)).get(address).status in {200, 303}
-
-
-# --- The admin ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("group", "status"), [(O, 200), (P, 403), (W, 403), (M, 403)])

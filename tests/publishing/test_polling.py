@@ -111,9 +111,6 @@ def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_res
     assert reload_s(status_from(replace(BOOKS, **DONE))) is None
 
 
-# --- Pages that are open --------------------------------------------------------------------------
-
-
 class Clock:
     """A clock that a test turns."""
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError, OutputWrapper
-from django.db import Error, IntegrityError, connection
+from django.db import Error, IntegrityError, connection, transaction
 from django.db.models.functions import Now
-from django.test import Client
 
 from delivery.books import Books
 from delivery.edition_state import EditionState
@@ -38,6 +36,7 @@ from publishing.status import Status
 from publishing.versions import VersionRefusedError
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
+from tests.publishing.beside import PATIENCE_S, beside
 from tests.publishing.scheduling_desk import (
     LISBON,
     its_time_came,
@@ -46,6 +45,7 @@ from tests.publishing.scheduling_desk import (
     status,
     tomorrow,
 )
+from tests.publishing.window_of import WindowOf, address
 
 
 @pytest.fixture
@@ -72,9 +72,6 @@ def rows_of(edition: Edition) -> int:
 def books(edition: Edition) -> Books:
     assert breaches_of([edition.pk]) == []
     return status(edition).books
-
-
-# --- Before its time ------------------------------------------------------------------------------
 
 
 def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Newsroom) -> None:
@@ -118,21 +115,18 @@ def test_nobody_reads_it_before_it_has_started(newsroom: Newsroom, time_came: bo
     edition = schedule(newsroom)
     if time_came:
         its_time_came(edition)
+    anybody, letter = WindowOf(None), f"/archive/{edition.issue.slug}/"
     assert not public_editions().exists()
-    slug = edition.issue.slug
-    for address in ("/archive/", "/archive/feed.xml", "/"):
-        assert b"Swifts" not in Client().get(address, secure=True).content
-    assert Client().get(f"/archive/{slug}/", secure=True).status_code == 404
+    for place in ("/archive/", "/archive/feed.xml", "/"):
+        assert "Swifts" not in anybody.get(place).html
+    assert anybody.get(letter).status == 404
 
     its_time_came(edition)
     start_due()
 
     assert public_editions().exists()
-    assert b"Swifts" in Client().get("/archive/", secure=True).content
-    assert Client().get(f"/archive/{slug}/", secure=True).status_code == 200
-
-
-# --- Its key --------------------------------------------------------------------------------------
+    assert "Swifts" in anybody.get("/archive/").html
+    assert anybody.get(letter).status == 200
 
 
 def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -> None:
@@ -159,9 +153,6 @@ def test_the_same_key_for_another_time_is_other_content(newsroom: Newsroom) -> N
     assert Edition.objects.filter(kind="newsletter").count() == 1
 
 
-# --- At its time ----------------------------------------------------------------------------------
-
-
 def test_at_its_time_it_goes_to_everyone_confirmed_then(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -186,41 +177,17 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     assert log_of(edition)[1:] == ["Version 1 went out by itself at its time, to 3 readers."]
 
 
-def in_threads(*work: Any) -> list[threading.Thread]:
-    """Each on a connection of its own."""
-
-    def run(do: Any) -> None:
-        try:
-            do()
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(do,)) for do in work]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
 def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
     its_time_came(edition)
-    started: list[bool] = []
-    blocker = connection.copy()
-    try:
-        with blocker.cursor() as cursor:
-            # Whoever enqueues waits for this, with its edition locked.
-            cursor.execute("BEGIN")
-            cursor.execute("SELECT FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition.pk])
-            threads = in_threads(*[lambda: started.append(start_due())] * 2)
-            newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
-            cursor.execute("COMMIT")
-    finally:
-        blocker.close()
-    for thread in threads:
-        thread.join()
+    with transaction.atomic():
+        # Whoever enqueues waits for this, with its edition locked.
+        Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
+        begun = [beside(start_due) for _ in range(2)]
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
 
-    assert sorted(started) == [False, True]
+    assert sorted(each.result(PATIENCE_S) for each in begun) == [False, True]
     assert books(edition).audience == 5
     assert Delivery.objects.filter(issue=edition.issue_id).count() == 5
     assert len(log_of(edition)) == 2
@@ -230,34 +197,19 @@ def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom
     newsroom.confirm(5)
     edition = schedule(newsroom)
     its_time_came(edition)
-    ended: list[BaseException] = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE batch IN SHARE MODE")
+        begun = beside(start_due)
+        newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
+        # What a kill -9 of the worker comes to: its session ends where it is.
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock' "
+            "AND strpos(query, 'INSERT INTO batch') > 0 AND pid <> pg_backend_pid()"
+        )
+        with pytest.raises(Error):
+            begun.result(PATIENCE_S)
 
-    def start() -> None:
-        try:
-            start_due()
-        except Error as error:
-            ended.append(error)
-
-    blocker = connection.copy()
-    try:
-        with blocker.cursor() as cursor:
-            cursor.execute("BEGIN")
-            cursor.execute("LOCK TABLE batch IN SHARE MODE")
-            threads = in_threads(start)
-            newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
-            # What a kill -9 of the worker comes to: its session ends where it is.
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND wait_event_type = 'Lock' "
-                "AND strpos(query, 'INSERT INTO batch') > 0 AND pid <> pg_backend_pid()"
-            )
-            for thread in threads:
-                thread.join()
-            cursor.execute("COMMIT")
-    finally:
-        blocker.close()
-
-    assert len(ended) == 1
     assert status(edition).state is EditionState.SCHEDULED
     assert rows_of(edition) == 0
     assert len(log_of(edition)) == 1
@@ -298,8 +250,6 @@ def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
     assert start_due()
     assert books(edition).audience == 1
 
-
-# --- Late -----------------------------------------------------------------------------------------
 
 SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
 
@@ -347,14 +297,9 @@ def test_too_late_it_is_published_but_waits_for_a_person(
 def progress_page(newsroom: Newsroom, edition: Edition) -> str:
     newsroom.author.is_superuser = newsroom.author.is_staff = True
     newsroom.author.save()
-    client = Client()
-    client.force_login(newsroom.author)
-    answer = client.get(f"/admin/newsletters/{edition.issue_id}/", secure=True)
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-# --- What a person may do -------------------------------------------------------------------------
+    page = WindowOf(newsroom.author).get(address(edition))
+    assert page.status == 200
+    return page.html
 
 
 def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
@@ -410,9 +355,6 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     assert status(edition).state is EditionState.SENDING
 
 
-# --- The desk -------------------------------------------------------------------------------------
-
-
 def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
@@ -420,16 +362,11 @@ def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) ->
     assert re.findall('data-text="audience">([^<]*)<', page) == ["0", "0"]  # the sum and the tab
     its_time_came(edition)
     start_due()
-    client = Client()
-    client.force_login(newsroom.author)
-    told = client.get(f"/admin/newsletters/{edition.issue_id}/progress.json", secure=True).json()
+    told = WindowOf(newsroom.author).get(address(edition, "progress.json")).answer.json()
     text = told["page"]["text"]
     assert (text["audience"], text["count_waiting"]) == ("3", "3")
     # What is shown once is shown again: no name in the page is without its text.
     assert set(re.findall('data-text="([^"]+)"', page)) <= set(text)
-
-
-# --- Corrections ----------------------------------------------------------------------------------
 
 
 def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then(
@@ -474,9 +411,6 @@ def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> N
     assert second.version == 2
 
 
-# --- Until nothing more happens -------------------------------------------------------------------
-
-
 def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
@@ -495,9 +429,6 @@ def until_empty() -> tuple[int, int, int]:
     worker_from_settings(1, is_awaited=True).run(until=watch.nothing_more_will_happen)
     totals = watch.totals().by_outcome()
     return totals["editions"], totals["audience"], totals["sent"]
-
-
-# --- From a script --------------------------------------------------------------------------------
 
 
 def told(*options: str) -> tuple[dict[str, Any], str]:
@@ -543,9 +474,6 @@ def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(
     with pytest.raises(CommandError, match=words):
         told("--text-file", "README.md", "--author", newsroom.author.username, *options)
     assert not Edition.objects.filter(kind="newsletter").exists()
-
-
-# --- A restored backup ----------------------------------------------------------------------------
 
 
 def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> None:

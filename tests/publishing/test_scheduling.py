@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.moment import LOCAL
@@ -35,9 +35,6 @@ def refused(local: str, zone: str, *, now: datetime | None = NOW) -> MomentRefus
     with pytest.raises(MomentRefusedError) as caught:
         read_moment(local, zone, now=now)
     return caught.value
-
-
-# --- A time as it is said -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -72,9 +69,6 @@ def test_a_time_is_a_moment_and_its_words_name_both_clocks(
     assert moment.words == words
 
 
-# --- Times that never come ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("local", "zone", "now", "gap", "nearest"),
     [
@@ -98,9 +92,6 @@ def test_a_time_that_does_not_exist_is_refused_with_the_gap_and_the_nearest(
     assert error.field == "at"
     assert gap in error.sentence
     assert nearest in error.sentence
-
-
-# --- Times that come twice ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -137,9 +128,6 @@ def test_which_of_two_is_not_looked_at_where_a_time_comes_once() -> None:
     )
 
 
-# --- What is refused ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("local", "zone", "field", "named"),
     [
@@ -166,9 +154,6 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(
     assert error.sentence.endswith(".")
 
 
-# --- Changes of the clocks ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("local", "zone", "said"),
     [
@@ -191,8 +176,6 @@ def test_a_change_of_the_clocks_is_said_where_it_lies_before_or_near(
     assert clock_change(read_moment("2026-06-05T07:30", LISBON, now=far_away), far_away) == ""
 
 
-# --- Anything -------------------------------------------------------------------------------------
-
 BEGINNING, END = map(datetime.fromisoformat, ("2000-01-01", "2036-12-01"))
 moments = st.datetimes(min_value=BEGINNING, max_value=END, timezones=st.just(UTC)).map(
     lambda at: at.replace(second=0, microsecond=0)
@@ -200,11 +183,7 @@ moments = st.datetimes(min_value=BEGINNING, max_value=END, timezones=st.just(UTC
 CHANGING = [LISBON, NEW_YORK, LORD_HOWE, APIA, "Africa/Casablanca", "Asia/Gaza", "America/Havana"]
 any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zones())))
 
-# Reading the zones from disk takes its time on a busy machine.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-
-@unhurried
 @given(moments, any_zone)
 def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) -> None:
     said = moment_of(at, zone)
@@ -215,7 +194,6 @@ def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) ->
     assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == said.local
 
 
-@unhurried
 @given(
     st.datetimes(min_value=BEGINNING, max_value=END),
     any_zone,
@@ -232,9 +210,6 @@ def test_every_time_that_is_accepted_is_the_time_the_clocks_show_then(
         meant = list(refusal.choices)
     for moment in meant:
         assert f"{moment.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == moment.local == local
-
-
-# --- The form -------------------------------------------------------------------------------------
 
 
 def form(**posted: str) -> WhenForm:

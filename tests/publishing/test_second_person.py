@@ -64,9 +64,6 @@ def content_of_draft(draft):
     return content_of(Written(draft.title, draft.preheader, draft.format, draft.letter, draft.text))
 
 
-# --- Publishing -----------------------------------------------------------------------------------
-
-
 def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
     assert not needs_approval()
     edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
@@ -148,9 +145,6 @@ def test_who_switches_it_on_waits_for_what_is_being_published(author):
     assert Edition.objects.count() == 1
 
 
-# --- The plain form and the script ----------------------------------------------------------------
-
-
 def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
     assert TAKES_TWO in window.get().words
     fields = window.open_form()
@@ -191,9 +185,6 @@ def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
         call_command("publish", "--title", "Swifts", "--text-file", str(text), "--author", "edith")
 
     assert not Edition.objects.exists()
-
-
-# --- Approving ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -292,28 +283,22 @@ def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_wor
     assert draft.approved_by_id is None
 
 
-# --- Over HTTP ------------------------------------------------------------------------------------
-
-
 def address_of(draft, page="approve"):
     return f"{FORM}drafts/{draft.pk}/{page}/"
 
 
-def test_the_button_approves_and_leads_back_to_the_sheet(two, basil, draft):
+def test_the_button_approves_the_words_that_were_seen_and_leads_back_to_the_sheet(
+    two, basil, draft
+):
     window = WindowOf(basil)
     window.get(address_of(draft))  # looking approves nothing
+    for seen in ("", "no hash", "ab" * 32, "\x00"):
+        assert window.post(address_of(draft), seen=seen).status == 303
     assert approval_of(Draft.objects.get(pk=draft.pk)) is None
+
     page = window.post(address_of(draft), seen=hash_to_approve(draft).hex())
 
     assert page.status == 303
     assert page.answer["Location"] == address_of(draft, "check")
     draft.refresh_from_db()
     assert approval_of(draft).by == basil.pk
-
-
-@pytest.mark.parametrize("seen", ["", "no hash", "ab" * 32, "\x00"])
-def test_a_post_without_the_words_that_were_seen_approves_nothing(two, basil, draft, seen):
-    assert WindowOf(basil).post(address_of(draft), seen=seen).status == 303
-
-    draft.refresh_from_db()
-    assert draft.approved_by_id is None

@@ -1,4 +1,4 @@
-"""The text part that is made from a letter."""
+"""The text part that is made from a letter, and a title of one line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.merge_fields import FIELD
+from publishing.content import Content, flaws_of
 from publishing.markdown import html_of
 from publishing.text_part import DEEPEST, text_of
 from publishing.written import HTML, MARKDOWN, Written, automatic_text, content_of
-
-# --- Words --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,9 +65,6 @@ def test_what_nobody_sees_is_not_said(unseen: str) -> None:
     assert text_of(f"<p>before</p>{unseen}<p>after</p>") == "before\n\nafter"
 
 
-# --- Links --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("html", "text"),
     [
@@ -89,17 +85,11 @@ def test_links_say_their_address_once(html: str, text: str) -> None:
     assert text_of(html) == text
 
 
-# --- Lists, quotes, code, rules -----------------------------------------------------------------
-
-
 def test_lists_nested_and_numbered() -> None:
     markdown = "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
     assert text_of(html_of(markdown)) == (
         "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
     )
-
-
-# --- Tables -------------------------------------------------------------------------------------
 
 
 def test_tables_are_columns_with_figures_at_the_right() -> None:
@@ -116,9 +106,6 @@ def test_a_table_that_is_too_wide_for_a_window_is_no_columns() -> None:
     wide = "word " * 15
     html = f"<table><tr><th>A<th>B<tr><td>{wide}<td>{wide}</table>"
     assert text_of(html) == f"A | B\n{wide.strip()} | {wide.strip()}"
-
-
-# --- Merge fields -------------------------------------------------------------------------------
 
 
 def test_fields_come_through_in_words_and_in_addresses() -> None:
@@ -193,9 +180,6 @@ def test_depth_costs_no_room() -> None:
     assert len(deep) < 50
 
 
-# --- What the author wrote ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("form", "letter"), [(MARKDOWN, "Hi **you**"), (HTML, "<p>Hi <b>you</b>")])
 def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     form: str, letter: str
@@ -204,3 +188,25 @@ def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     assert automatic_text(written) == "Hi you"
     assert content_of(written).text == "Hi you"
     assert content_of(Written("T", "", form, letter, "In *my* words\n")).text == "In *my* words\n"
+
+
+# Line feed, tab, delete, next line, line separator, paragraph separator.
+BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("sign", BREAKS)
+def test_a_title_of_more_than_a_line_is_refused(sign: str) -> None:
+    for field in ("title", "preheader"):
+        words = {"title": "Swifts", "preheader": "", field: f"Swifts{sign}gone"}
+        [flaw] = flaws_of(
+            Content.written(words["title"], "", "They have gone.", words["preheader"])
+        )
+        assert (flaw.field, "more than one line" in flaw.sentence) == (field, True)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Мауэрзеглер", "خبر\u200cنامه", "שלום \u2068Homing\u2069", "👩\u200d🌾 in May", "A\xa0B"],
+)
+def test_a_title_may_be_of_any_script(title: str) -> None:
+    assert flaws_of(Content.written(title, "", "They have gone.")) == []

@@ -184,32 +184,6 @@ def test_the_date_is_that_of_the_newsletters_zone_and_the_language_is_named(anyb
     assert '<div class="body" lang="pt-PT">' in page.html
 
 
-def test_the_archive_may_be_kept_by_caches_and_sets_no_cookie(anybody, print_letter):
-    address = print_letter()
-
-    for place in ("/archive/", address, "/archive/feed.xml"):
-        answer = anybody.get(place).answer
-        assert "public" in answer["Cache-Control"]
-        assert "max-age=60" in answer["Cache-Control"]
-        assert not answer.cookies
-        assert "Cookie" not in answer.get("Vary", "")
-
-
-def test_the_feed_has_every_letter_whole_under_the_address_of_the_site(anybody, print_letter):
-    first = print_letter(title="First")
-    second = print_letter(title="Second", html="<p>Hello<script>alert(1)</script></p>")
-
-    page = anybody.get("/archive/feed.xml")
-
-    assert page.answer["Content-Type"].startswith("application/atom+xml")
-    feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
-    entries = feed.findall(f"{ATOM}entry")
-    links = [entry.find(f"{ATOM}link").get("href") for entry in entries]
-    assert links == [f"https://letter.example.org{address}" for address in (second, first)]
-    assert entries[0].find(f"{ATOM}content").text == "<p>Hello</p>"
-    assert len({entry.find(f"{ATOM}id").text for entry in entries}) == 2
-
-
 # A word processor's line break, a page break, a bell, a terminal's colour, what is no character.
 UNSEEN = ("\x0b", "\x0c", "\x07", "\x1b", "\x7f", "\ufffe", "\uffff")
 AS_ENTITIES = ("&#11;", "&#12;", "&#7;", "&#x1b;", "&#xfffe;", "&#0;", "&#xd800;")

@@ -10,24 +10,25 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
+from delivery.models import Edition
 from publishing.audit_trail import record_action, record_draft_begun, record_listing
 from publishing.drafts import throw_away
+from publishing.history import words_of
 from publishing.logged import said
 from publishing.models import Draft, Issue
 from publishing.publish import publish
 from subscribers import audit_trail as of_readers
 from subscribers.importing import audit_trail as of_imports
 from subscribers.models import Subscriber, SubscriberImport
+from tests.publishing.ledger import in_doubt
 from tests.publishing.letters import letter
-from tests.publishing.window_of import Page, WindowOf
+from tests.publishing.window_of import Page, WindowOf, address
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 LOG = "/admin/newsletters/log/"
-
-
-# --- The sentence ---------------------------------------------------------------------------------
 
 
 DROPPED = "dropped the copies of version 2 of It from the command line"
@@ -67,8 +68,6 @@ def test_a_title_that_looks_like_one_of_our_sentences_is_only_a_title() -> None:
         str(said("Resumed, version 1.", "Erased, version {0}.")) == "resumed Erased, version {0}."
     )
 
-
-# --- The page -------------------------------------------------------------------------------------
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -232,3 +231,58 @@ def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, aut
         reader = SubscriberFactory()
         of_readers.record_action(author.pk, reader.pk, f"Downloaded the record {number}.")
     assert queries() == few <= 10
+
+
+def happened(page: Page) -> list[str]:
+    """The words of the history."""
+    part = re.search(r'<h2 id="what">.*?</section>', page.html, re.S)[0]
+    return re.findall(r"</time><span>([^<]*)</span>", part)
+
+
+def test_the_history_of_an_edition_says_who_did_what_and_what_homing_did(
+    window: WindowOf, edition: Edition
+) -> None:
+    for action in ("pause", "resume"):
+        window.post(address(edition, f"{action}/"))
+    assert happened(window.get(address(edition))) == [
+        "Edith Marlow: resumed",
+        "Edith Marlow: paused",
+        "Edith Marlow: published to 3 readers",
+    ]
+
+    Edition.objects.filter(pk=edition.pk).update(
+        control="stopped", control_reason="Postmark refuses the sender.", control_at=Now()
+    )
+    in_doubt(edition, "Ada")
+    words = happened(window.get(address(edition)))
+    assert "Homing stopped it: Postmark refuses the sender" in words
+    assert "No answer came back about 1 copy" in words
+
+
+def test_every_version_has_its_own_and_what_is_about_the_issue_stands_with_all():
+    assert words_of("Paused, version 1.", "Edith", 1) == "Edith: paused"
+    assert words_of("Paused, version 1.", "Edith", 2) == ""
+    assert words_of("Paused, version 12.", "Edith", 1) == ""
+    assert words_of("Published version 2 to everyone confirmed: 3 readers.", "E", 2) == (
+        "E: published to everyone confirmed: 3 readers"
+    )
+    assert words_of("Made unlisted.", "Edith", 2) == "Edith: made unlisted"
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        ("Looked at the alarms, version 2.", "Edith: looked at the alarms"),
+        (
+            "Downloaded the waiting readers of version 2 as CSV.",
+            "Edith: downloaded the waiting readers as CSV",
+        ),
+        (
+            "Version 2 went out by itself at its time, to 3 readers.",
+            "It went out by itself at its time, to 3 readers",
+        ),
+    ],
+)
+def test_without_its_version_it_is_a_sentence_and_stands_with_that_version_alone(kept, words):
+    assert words_of(kept, "Edith", 2) == words
+    assert words_of(kept, "Edith", 1) == ""

@@ -73,9 +73,6 @@ def stop(edition: Edition, reason: str) -> None:
     Edition.objects.filter(pk=edition.pk).update(control="stopped", control_reason=reason)
 
 
-# --- The head and what asks for somebody ----------------------------------------------------------
-
-
 def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
     window: WindowOf,
     new_author: Any,
@@ -152,14 +149,10 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     need = section(window.get(DESK), "need")
     assert "Too many bounces." in need
     assert "Copy 2." not in need
+    # A form that names nothing changes nothing.
+    for fields in ({}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}):
+        assert window.post(f"{DESK}alarms/", **fields).status == 303
     assert Alarm.objects.filter(looked_by=window.author.pk).count() == 2
-
-
-@pytest.mark.parametrize("fields", [{}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}])
-def test_a_form_of_alarms_that_names_nothing_changes_nothing(
-    window: WindowOf, fields: dict[str, str]
-) -> None:
-    assert window.post(f"{DESK}alarms/", **fields).status == 303
 
 
 def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
@@ -182,7 +175,7 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
     window: WindowOf, new_author: Any
 ) -> None:
     writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
-    Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
+    draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
     assert section(window.get(DESK), "need") == ""
 
     Newsletter.objects.the_one()
@@ -193,17 +186,10 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
     # Whoever wrote it waits for another.
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
-
-def test_a_draft_counts_as_approved_as_long_as_its_giver_may_publish(
-    window: WindowOf, author: Any, new_author: Any
-) -> None:
-    Newsletter.objects.the_one()
-    Newsletter.objects.update(second_person=True)
-    writer, giver = new_author("tom", "write_draft"), new_author("basil", "publish_edition")
-    draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
+    # It counts as approved as long as its giver may publish.
+    giver = new_author("basil", "publish_edition")
     approve(draft.pk, giver.pk, hash_to_approve(draft))
     assert section(window.get(DESK), "need") == ""
-
     giver.user_permissions.clear()
     assert "A moth at the lamp" in section(window.get(DESK), "need")
 
@@ -228,9 +214,6 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
     assert "Nine things" in lede(window.get(DESK + where))
     manager = new_author("tom", "publish_edition", "manage_readers")
     assert "11 things" in lede(WindowOf(manager).get(DESK + where))
-
-
-# --- Going out ------------------------------------------------------------------------------------
 
 
 def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
@@ -275,9 +258,6 @@ def test_later_readings_are_told_again_only_if_they_say_something_new(
 
     sent(edition)
     assert json.loads(again().content) == {"here": "needs-0", "going": {}}
-
-
-# --- Issues ---------------------------------------------------------------------------------------
 
 
 def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
@@ -375,33 +355,24 @@ def test_drafts_have_pages_too(window: WindowOf) -> None:
     assert titles(first) + titles(second) == [f"Draft {n}" for n in range(14, -1, -1)]
 
 
-# --- Readers --------------------------------------------------------------------------------------
-
-
-def test_readers_over_time_begin_with_the_first_issue(
+def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_called_off(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
-    publish_one("Herons")
-    SubscriberFactory()
-    page = window.get(DESK)
-    assert "4 confirmed" in section(page, "readers")
-    assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
-
-
-def test_what_was_called_off_before_its_time_is_no_number_of_readers(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    publish_one("Herons")
+    first = publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
     assert scheduled.call_off(waits.pk, "Called back by a person.")
-    # Nor is a correction to some.
-    first = Edition.objects.get(title="Herons")
+    # A correction to some is no number of readers either.
     sent(first, "Ada")
     publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
+    SubscriberFactory()
+
     page = window.get(DESK)
+
+    assert "4 confirmed" in section(page, "readers")
+    assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
     assert page.html.count('<path class="e"') == 2  # Herons, and now
     figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
-    assert re.fullmatch(r"[^;]* 3; now 3\.", figures)
+    assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
 
 
 def test_what_was_not_sent_is_drawn_of_what_is_over(
@@ -417,9 +388,6 @@ def test_what_was_not_sent_is_drawn_of_what_is_over(
     assert strips.count('<svg class="bar"') == 1
     assert "2 of 3" in strips
     assert going.title not in strips
-
-
-# --- Health and the log ---------------------------------------------------------------------------
 
 
 def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
@@ -460,8 +428,6 @@ def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
     assert log.count("Edith Marlow published") == 6
     assert "Edith Marlow published Letter 7 to 3 readers" in log
 
-
-# --- Who sees what, and what it costs -------------------------------------------------------------
 
 PARTS = ("issues", "readers", "health", "log")
 
@@ -514,3 +480,35 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
     more(3, 13)
     assert queries() == few <= 25
     assert queries(NOW) == few_now <= 8
+
+
+SAID = "The newsletter is still called “The Homing Letter”"
+
+
+def test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own(
+    new_author: Any,
+) -> None:
+    operator = WindowOf(new_author("otto", "publish_edition", "change_newsletter"))
+
+    page = operator.get(DESK)
+    assert SAID in page.words
+    assert 'href="/admin/delivery/newsletter/1/change/"' in page.html
+
+    Newsletter.objects.update(name="Tide Tables")
+    assert SAID not in operator.get(DESK).words
+
+
+def test_of_the_name_the_desk_asks_nobody_who_may_not_change_it(window: WindowOf) -> None:
+    assert SAID not in window.get(DESK).words
+
+
+def test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own(
+    window: WindowOf,
+) -> None:
+    draft = Draft.objects.create(title="Swifts leave", letter="They have gone.")
+    check = f"/admin/newsletters/drafts/{draft.pk}/check/"
+
+    assert SAID in window.get(check).words
+
+    Newsletter.objects.update(name="Tide Tables")
+    assert SAID not in window.get(check).words

@@ -13,10 +13,11 @@ import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.management import call_command
 from django.db.models import TextField, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models.functions import Cast, Concat, Now
 from django.utils import timezone
 
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
+from delivery.queue import presence
 from publishing.progress import reading_of
 from publishing.publish import publish
 from publishing.scheduling import moment_of
@@ -24,6 +25,7 @@ from publishing.status import status_of
 from subscribers.models import Subscriber
 from tests.publishing.ledger import hold_is_over, written
 from tests.publishing.letters import letter
+from tests.publishing.window_of import address
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,18 +63,6 @@ def settled(edition, number, **counts):
     )  # fmt: skip
 
 
-def stop(edition):
-    """A fault of the account stops the edition."""
-    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
-    Edition.objects.filter(pk=edition.pk).update(
-        control="stopped", control_reason="Postmark refuses the sender. Confirm it, then resume."
-    )
-
-
-def address(edition, more=""):
-    return f"/admin/newsletters/{edition.issue_id}/{more}"
-
-
 def ledger(page):
     """The counts of the ledger by the word in their row, and the audience under the rule."""
     number = r"</th><td class=\"num\"[^>]*>([\d,]+)</td>"
@@ -81,31 +71,25 @@ def ledger(page):
     return {word.lower(): int(number.replace(",", "")) for word, number in rows}
 
 
-def test_the_ledger_shows_every_outcome_in_order_and_adds_up_to_the_audience(window, edition):
+def test_page_json_and_command_tell_the_same_and_it_adds_up_to_the_audience(
+    window, edition, capsys
+):
     settled(edition, 0, failed=2, suppressed=3)
     settled(edition, 1, withdrawn=5)
     settled(edition, 2, unknown=20)
 
     counts = ledger(window.get(address(edition)))
-
-    assert list(counts) == [*OUTCOMES, "audience"]
-    assert tuple(counts.values()) == (30, 20, 2, 3, 5, 40, 100)
-
-
-def test_page_json_and_command_tell_the_same(window, edition, capsys):
-    settled(edition, 0, failed=2)
-
     told = window.get(address(edition, "progress.json"))
     call_command("issue_status", str(edition.issue_id))
     status = json.loads(capsys.readouterr().out)
 
+    assert list(counts) == [*OUTCOMES, "audience"]
+    assert tuple(counts.values()) == (30, 20, 2, 3, 5, 40, 100)
     progress = told.answer.json()
     assert {name: progress[name] for name in status} == status
+    assert {name: progress[name] for name in counts} == counts
     assert progress["rate"] >= 0
     assert progress["eta_s"] is None or progress["eta_s"] >= 0
-    assert sum(progress[outcome] for outcome in OUTCOMES) == progress["audience"] == 100
-    counts = ledger(window.get(address(edition)))
-    assert counts == {name: progress[name] for name in counts}
     assert told.answer["Cache-Control"] == "no-store"
 
 
@@ -153,26 +137,20 @@ def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_re
     assert window.get(link).status == 200
 
 
-def test_an_edition_that_succeeded_says_so_and_rests(window, edition):
+def test_an_edition_that_succeeded_says_so_rests_and_keeps_its_alarm(window, edition):
     for number in range(4):
         settled(edition, number)
     settled(edition, 4, suppressed=2, withdrawn=1)
-
-    page = window.get(address(edition))
-
-    assert "97 copies" in page.words
-    assert 'http-equiv="refresh"' not in page.html
-    assert 'data-ask=""' in page.html
-
-
-def test_an_alarm_stands_on_the_page_for_good(window, edition):
     Alarm.objects.create(
         edition=edition, kind=Alarm.Kind.ACCEPTED_TWICE, about="m-2", sentence="Two for reader 7."
     )
 
     page = window.get(address(edition))
 
+    assert "97 copies" in page.words
     assert "Two for reader 7." in page.words
+    assert 'http-equiv="refresh"' not in page.html
+    assert 'data-ask=""' in page.html
 
 
 def time_left(window, edition):
@@ -228,17 +206,13 @@ def listed(page):
     return [address.replace("<wbr>", "") for address in found]
 
 
-def came_back(window, edition):
-    answer = window.get(address(edition, "progress.json")).answer
-    return answer.json()["page"]["text"]["came_back"]
-
-
 def test_what_came_back_of_accepted_copies_is_told_beside_the_sum_and_not_in_it(window, edition):
     settled(edition, 0)
     Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
-    page = window.get(address(edition))
-    assert ledger(page)["audience"] == 100 == sum(ledger(page)[outcome] for outcome in OUTCOMES)
-    assert re.match(r"7 \w+, 1 ", came_back(window, edition))
+    counts = ledger(window.get(address(edition)))
+    assert counts["audience"] == 100 == sum(counts[outcome] for outcome in OUTCOMES)
+    told = window.get(address(edition, "progress.json")).answer.json()["page"]["text"]
+    assert re.match(r"7 \w+, 1 ", told["came_back"])
 
 
 def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition):
@@ -277,7 +251,8 @@ def test_an_unknown_issue_or_version_is_not_found_and_named(window, edition):
 
 def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):
     settled(edition, 0)
-    stop(edition)
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
 
     answer = window.post(address(edition, "resume/"))
 
@@ -305,9 +280,6 @@ def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window,
     issues = window.get("/admin/newsletters/issues/").html.partition('id="issues"')[2]
     assert issues.count('class="title"') == 1
     assert written().count() == 1
-
-
-# --- After its end, and what is left in doubt -----------------------------------------------------
 
 
 def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
@@ -372,3 +344,17 @@ def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays
     for number in ("20 readers", "60 did not", "20 copies"):
         assert number in page.words
     assert 'data-ask="2.0"' in page.html
+
+
+def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window, edition):
+    found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
+    workers = [uuid.uuid4() for _ in range(3)]
+    for worker, warning in zip(workers, ("", found, found), strict=True):
+        presence.arrive(worker, host="letterbox", pid=4711, warning=warning)
+
+    for page in (window.get(), window.get(address(edition))):
+        assert page.words.count(found) == 1
+
+    presence.leave(workers[1])
+    Worker.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
+    assert found not in window.get().words

@@ -21,6 +21,7 @@ from publishing.publish import publish
 from publishing.status import status_of
 from subscribers.models import Subscriber
 from tests.publishing.letters import letter
+from tests.publishing.window_of import address
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,15 +84,8 @@ def control(edition, **facts):
     Edition.objects.filter(pk=edition.pk).update(**facts)
 
 
-def address(edition, more=""):
-    return f"/admin/newsletters/{edition.issue_id}/{more}"
-
-
 def names(edition):
     return {action.name for action in applicable(status_of(edition.pk))}
-
-
-# --- Which apply ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -138,9 +132,6 @@ def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line
         assert ask(address(edition, f"{name}/")).status == 303
         assert "“On the patience of herons”: " in window.get(address(edition)).words
     assert not LogEntry.objects.filter(action_flag=CHANGE).exists()
-
-
-# --- On the page ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,29 +183,20 @@ def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
     assert offered == {"send-now", "call-back", "pause", "cancel"}
 
 
-# --- On the command line ----------------------------------------------------------------------
-
-
-def test_the_command_prints_the_new_state_as_its_only_output(publish_letter, capsys):
-    edition = publish_letter()
-
-    call_command("edition", "pause", str(edition.issue_id))
-
-    told = capsys.readouterr()
-    status = json.loads(told.out)
-    assert status["state"] == "paused"
-    assert (status["waiting"], status["audience"]) == (6, 6)
-
-
-def test_what_an_operator_does_stands_under_the_only_superuser(publish_letter, author):
+def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(
+    publish_letter, author, capsys
+):
     author.is_superuser = True
     author.save()
     edition = publish_letter()
 
-    call_command("edition", "cancel", str(edition.issue_id))
+    call_command("edition", "pause", str(edition.issue_id))
 
+    status = json.loads(capsys.readouterr().out)
+    assert status["state"] == "paused"
+    assert (status["waiting"], status["audience"]) == (6, 6)
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
-    assert entry.get_change_message() == "Cancelled from the command line, version 1."
+    assert entry.get_change_message() == "Paused from the command line, version 1."
     assert entry.user == author
 
 

@@ -126,3 +126,8 @@ class WindowOf:
     def publish(self, **changes: str) -> Page:
         """Write a letter into a fresh form and press the button."""
         return self.post(**{**self.open_form(), **changes})
+
+
+def address(edition: Any, more: str = "") -> str:
+    """The progress page of an edition's issue, or one below it."""
+    return f"{FORM}{edition.issue_id}/{more}"

@@ -105,14 +105,6 @@ def test_a_key_whose_answer_has_expired_is_answered_from_the_edition(
         assert again.json()["made"] == first.headers["Location"]
 
 
-@pytest.mark.parametrize("key", [None, " ", "a" * 50, "schlüssel".encode().decode("latin-1"), " a"])
-def test_without_a_usable_key_nothing_is_done(program: Program, key: str | None) -> None:
-    answer = program.post("/issues/", SWIFTS, key=key)
-    assert answer.status_code == 400
-    assert problem_of(answer) == "bad-key"
-    assert editions() == 0
-
-
 def test_what_has_to_be_put_right_is_named_and_claims_nothing(program: Program) -> None:
     flawed = {"title": "Swifts {{ surname }}", "html": "<p>{{ nane }}</p>", "text": ""}
     answer = program.post("/issues/", flawed, key="october")
@@ -183,9 +175,6 @@ def test_where_publishing_takes_two_a_program_is_told_so(program: Program, autho
     assert (answer.status_code, problem_of(answer)) == (409, "takes-two")
     assert editions() == 0
     assert not PostedForm.objects.exists()
-
-
-# --- How it stands, and what is done to it --------------------------------------------------------
 
 
 def test_the_status_has_exactly_the_keys_of_the_command(

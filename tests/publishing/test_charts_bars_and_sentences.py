@@ -1,13 +1,20 @@
-"""Readers over time and what was not sent, as drawings: few, many, flat and huge."""
+"""Pure decisions of the pages: charts, strips, bars, where two letters differ, and sentences."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from publishing.bar import NARROWEST, ORDER, parts_of
 from publishing.chart import Chart, Point, Scale, chart_of, scale_of
+from publishing.content import Content
+from publishing.how_things_stand import Standing, sentence_of
 from publishing.strips import NotSent, strips_of
+from publishing.templatetags.desk import mailbox
+from publishing.what_differs import compare
 
 
 def charted(*readers: int) -> Chart:
@@ -84,9 +91,6 @@ def test_a_date_stands_below_it_once_however_many_issues_it_had() -> None:
     assert labels("1 Jul", "1 Jul") == ("1 Jul", "")
 
 
-# --- What was not sent ----------------------------------------------------------------------------
-
-
 def edition(suppressed: int = 0, withdrawn: int = 0, failed: int = 0) -> NotSent:
     return NotSent("14 Sep", "A storm", 52_266, suppressed, withdrawn, failed)
 
@@ -111,3 +115,84 @@ def test_a_strip_says_all_three_numbers() -> None:
     (strip,) = strips_of([edition(1059, 10)])
     assert strip.label == "14 Sep: suppressed 1,059, withdrawn 10, failed 0"
     assert (strip.total, strip.audience) == (1069, 52_266)
+
+
+a_count = st.integers(0, 2_000_000)
+counts_of_an_edition = st.tuples(*[a_count] * 6).map(lambda n: dict(zip(ORDER, n, strict=True)))
+
+
+@given(counts_of_an_edition)
+def test_a_bar_is_full_its_parts_join_and_none_of_them_is_too_narrow_to_see(counts):
+    parts = parts_of(counts)
+
+    assert [part.outcome for part in parts] == list(ORDER)
+    x = 0.0
+    for part in parts:
+        width = float(part.width.rstrip("%"))
+        assert float(part.x.rstrip("%")) == pytest.approx(x, abs=0.05)
+        assert width >= NARROWEST - 0.01 if counts[part.outcome] else width == 0
+        x += width
+    assert x == pytest.approx(100 if any(counts.values()) else 0, abs=0.05)
+
+
+def test_where_two_letters_differ_is_shown_with_the_words_around_it():
+    earlier = Content("Swifts", "", "They came in May, nine of them and then forty, screaming.")
+    now = Content("Swifts", "", "They came in May, nine of them and then fourteen, screaming.")
+
+    title, html, text = compare(earlier, now)
+
+    assert title.earlier is html.earlier is None
+    assert text.earlier.before.endswith("of them and then ")
+    assert (text.earlier.own, text.now.own) == ("forty", "fourteen")
+    assert text.earlier.after.startswith(", screaming.")
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_the_three_parts_of_a_short_difference_are_the_two_letters(one, other):
+    (line,) = [
+        c for c in compare(Content("", "", one), Content("", "", other)) if c.field == "Text"
+    ]
+
+    if one == other:
+        assert line.earlier is line.now is None
+    else:
+        assert line.earlier.before == line.now.before
+        assert line.earlier.own != line.now.own
+        assert line.earlier.length == len(one)
+        assert line.earlier.before.removeprefix("…") + line.earlier.own in one
+        assert line.now.before.removeprefix("…") + line.now.own in other
+
+
+NEXT = {"next_title": "Notes from a wet orchard", "next_when": "Thu 24 Sep 2026, 07:00 UTC"}
+
+
+@pytest.mark.parametrize(
+    ("standing", "numbers"),
+    [
+        (Standing(), "^No issue"),
+        (Standing(drafts=1), "One draft"),
+        (Standing(issues=4, drafts=12), "Nothing .* 12 drafts"),
+        (Standing(needs=3, going=["Swifts"], issues=4), "^Three .*“Swifts”"),
+        (Standing(going=["Swifts", "Herons"], issues=4), "^Two "),
+        (Standing(held=["Herons"], going=["Swifts"], issues=4), "“Herons” is held .*Another"),
+        (Standing(scheduled=1, issues=4, **NEXT), "“Notes from a wet orchard” .* 24 Sep 2026"),
+        (Standing(scheduled=2, going=["Swifts"], issues=4, **NEXT), "“Swifts” .*Two .*, 07:00"),
+        (Standing(sees_issues=False, needs=11), "^11 "),
+    ],
+)
+def test_it_says_what_needs_a_person_first_and_what_comes_next(
+    standing: Standing, numbers: str
+) -> None:
+    assert re.search(numbers, sentence_of(standing))
+
+
+@pytest.mark.parametrize(
+    ("sender", "shown"),
+    [
+        ("Homing <letter@example.org>", "Homing <letter@example.org>"),
+        ('"Marlow, The Almanack" <l@example.org>', "Marlow, The Almanack <l@example.org>"),
+        ("letter@example.org", "letter@example.org"),
+    ],
+)
+def test_a_sender_is_shown_without_the_quotation_marks_that_a_header_wants(sender, shown):
+    assert mailbox(sender) == shown
