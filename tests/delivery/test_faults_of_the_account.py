@@ -94,7 +94,7 @@ def test_a_block_before_the_provider_stops_the_edition_in_the_end(newsroom: News
 
 @pytest.fixture
 def resumed(newsroom: Newsroom) -> Edition:
-    """Three batches of one copy, stopped by a fault that is gone, and resumed."""
+    """Three batches of one copy, resumed after a fault: two wait until one was judged."""
     edition = newsroom.publish(readers=3, batch_size=1)
     newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
