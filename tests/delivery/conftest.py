@@ -22,13 +22,15 @@ def provider(settings: object) -> Iterator[SandboxServer]:
 
 
 @pytest.fixture
-def newsroom(transactional_db: None, settings: object) -> Newsroom:
-    """An author with a list, and settings under which nothing waits longer than it must."""
+def newsroom(transactional_db: None, provider: SandboxServer, settings: object) -> Newsroom:
+    """An author, a list and a provider; nothing waits longer than it must."""
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LEASE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)  # type: ignore[attr-defined]
     settings.DELIVERY_RETRY_BASE_S = 5.0  # type: ignore[attr-defined]
-    return Newsroom()
+    newsroom = Newsroom()
+    newsroom.sandbox = provider.sandbox
+    return newsroom
 
 
 @pytest.fixture
@@ -38,30 +40,26 @@ def small_batches(settings: object) -> None:
 
 
 @pytest.fixture
-def with_missed(
-    newsroom: Newsroom, provider: SandboxServer, settings: object, small_batches: None
-) -> Edition:
+def with_missed(newsroom: Newsroom, settings: object, small_batches: None) -> Edition:
     """Six readers: one refused for good beside one of two that were missed, three sent."""
     settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
     readers = newsroom.confirm(6, addresses={2: "invalid@bounce.example"})
     edition = newsroom.publish()
     addresses = [reader.email for reader in readers]
-    provider.sandbox.set_fault("item_error", code=100, recipients=addresses[3:5], calls=None)
+    newsroom.sandbox.set_fault("item_error", code=100, recipients=addresses[3:5], calls=None)
     newsroom.deliver_all()
-    provider.sandbox.faults.clear()
+    newsroom.sandbox.faults.clear()
     assert newsroom.outcomes(edition) == ["sent", "sent", "failed", "failed", "failed", "sent"]
     assert newsroom.books(edition).missed == 2
     return edition
 
 
 @pytest.fixture
-def with_parked(
-    newsroom: Newsroom, provider: SandboxServer, settings: object, small_batches: None
-) -> Edition:
+def with_parked(newsroom: Newsroom, settings: object, small_batches: None) -> Edition:
     """Two readers whose call was never answered, left to a person."""
     settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
-    provider.sandbox.set_fault("reset")
+    newsroom.sandbox.set_fault("reset")
     newsroom.step()
     for _ in range(3):
         newsroom.let_time_pass(1000)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from delivery.delivery_key import DeliveryKey
 from delivery.dispatch import policy_from_settings, result_of
 from delivery.models import Batch, Delivery, Edition
 from delivery.outcomes import CallAnswer
@@ -14,16 +15,27 @@ from delivery.queue.claim import Claim, claim, claim_look_up
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
 from delivery.retries import after_call
-from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 
 WORKER = uuid.uuid4()
 
 
-def accepted(provider: SandboxServer) -> int:
+def accepted(newsroom: Newsroom) -> int:
     """Copies that the provider took, of whomever."""
-    return int(provider.sandbox.summary()["accepted"])
+    return int(newsroom.sandbox.summary()["accepted"])
+
+
+def changed(copy: Delivery, **values: object) -> str:
+    """Change the row of a copy past all code; its key."""
+    key = {"issue": copy.issue_id, "version": copy.version, "recipient": copy.recipient_id}
+    Delivery.objects.filter(**key).update(**values)
+    return str(DeliveryKey(**key))
+
+
+def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
+    """How many copies the provider accepted, by delivery."""
+    return newsroom.sandbox.outbox.copies(lambda size: size > 0)
 
 
 def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
@@ -41,10 +53,10 @@ def asked() -> Claim:
     return claimed
 
 
-def unheard(newsroom: Newsroom, provider: SandboxServer, readers: int = 3) -> Edition:
+def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
     """An edition whose only call was accepted, and whose answer was lost."""
     edition = newsroom.publish(readers=readers)
-    provider.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
     assert "unknown" in newsroom.outcomes(edition)
     return edition

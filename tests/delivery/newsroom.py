@@ -21,6 +21,7 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import books_of
 from delivery.queue.sweep import sweep
+from postmark_sandbox.sandbox import Sandbox
 from publishing.content import Content
 from publishing.publish import publish
 from subscribers.models import Subscriber
@@ -50,6 +51,8 @@ STORED_TIMES = {
 
 class Newsroom:
     """An author, a list of confirmed readers, and one worker's hands."""
+
+    sandbox: Sandbox  # of the Postmark that it sends to, where a test has one
 
     def __init__(self) -> None:
         self.author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex}")
@@ -172,10 +175,15 @@ class Newsroom:
         """The calls that were put on record for it, oldest first."""
         return list(Attempt.objects.filter(edition=edition).order_by("started_at"))
 
+    def copies(self, edition: Edition) -> Sequence[Delivery]:
+        """Its deliveries, by recipient."""
+        copies = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+        return list(copies.order_by("recipient"))
+
+    def recipients(self, edition: Edition) -> Sequence[int]:
+        """Whom they go to, in the same order."""
+        return [copy.recipient_id for copy in self.copies(edition)]
+
     def outcomes(self, edition: Edition) -> list[str]:
         """The outcome of each delivery, by recipient."""
-        return list(
-            Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
-            .order_by("recipient")
-            .values_list("outcome", flat=True)
-        )
+        return [copy.outcome for copy in self.copies(edition)]

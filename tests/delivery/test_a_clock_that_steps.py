@@ -12,7 +12,6 @@ import uuid
 import pytest
 
 from delivery.queue.claim import claim, claim_look_up
-from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
 HOUR = 3600.0
@@ -21,16 +20,14 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 
 @STEPS
 @pytest.mark.parametrize("when", [1, 2, 5])
-def test_a_step_at_any_stage_costs_nobody_a_copy_and_sends_nobody_two(
-    newsroom: Newsroom, provider: SandboxServer, step: float, when: int
-) -> None:
+def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, when: int) -> None:
     """A claim that is lost, a reply that is lost, a 429, a plain call: and a step before each."""
     edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [
         lambda: newsroom.let_time_pass(61),
         lambda: claim(uuid.uuid4(), lease_s=5),
-        lambda: (provider.sandbox.set_fault("accept_then_close"), newsroom.step()),
-        lambda: (provider.sandbox.set_fault("refuse_429"), newsroom.step()),
+        lambda: (newsroom.sandbox.set_fault("accept_then_close"), newsroom.step()),
+        lambda: (newsroom.sandbox.set_fault("refuse_429"), newsroom.step()),
         lambda: newsroom.step(),
         lambda: claim_look_up(uuid.uuid4(), lease_s=5),
     ]
@@ -48,17 +45,15 @@ def test_a_step_at_any_stage_costs_nobody_a_copy_and_sends_nobody_two(
 
     assert newsroom.state(edition) == "succeeded"
     assert newsroom.outcomes(edition) == ["sent"] * 8
-    summary = provider.sandbox.summary()
+    summary = newsroom.sandbox.summary()
     assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (8, 0)
 
 
-def test_a_step_forward_does_not_make_three_look_ups_one(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> None:
     """The search is late, and by the stepped clock the whole schedule is over at once."""
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("search_delay", seconds=3600)
-    provider.sandbox.set_fault("accept_then_close")
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    newsroom.sandbox.set_fault("accept_then_close")
     newsroom.step()
     newsroom.let_time_pass(HOUR)
 
@@ -67,7 +62,7 @@ def test_a_step_forward_does_not_make_three_look_ups_one(
 
     assert newsroom.books(edition).unknown == 3
     assert len(newsroom.attempts(edition)) == 1
-    provider.sandbox.faults.clear()
+    newsroom.sandbox.faults.clear()
     newsroom.deliver_after(HOUR)
     assert newsroom.state(edition) == "succeeded"
-    assert provider.sandbox.summary()["accepted"] == 3
+    assert newsroom.sandbox.summary()["accepted"] == 3

@@ -20,9 +20,7 @@ def said(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_alarms_are_listed_until_somebody_looked_at_those_of_their_issue(
-    newsroom: Newsroom,
-) -> None:
+def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) -> None:
     assert said("alarms") == "No alarm waits to be looked at.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")

@@ -1,23 +1,30 @@
-"""What no webhook told is asked for: bounces and suppression lists, one worker at a time."""
+"""What no webhook told is asked for, by one worker at a time; an errand that fails says why."""
 
 from __future__ import annotations
 
+import logging
 import uuid
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.db import connection
 
 from delivery import polling
 from delivery.models import Delivery, Edition, Errand
 from delivery.queue import errand
-from postmark_sandbox.server import SandboxServer
+from delivery.queue.errand import have_a_row
+from delivery.queue.health import health
+from delivery.queue.standing import standing
+from newsletter_site.logs.lines import LineFormatter
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.beside import at_once
 from tests.delivery.newsroom import Newsroom, never
 
 
 @pytest.fixture
-def sent(newsroom: Newsroom, provider: SandboxServer) -> Edition:
+def sent(newsroom: Newsroom) -> Edition:
     edition = newsroom.publish(readers=4)
     newsroom.deliver_all()
     return edition
@@ -31,18 +38,16 @@ def due_again() -> None:
     Errand.objects.update(due_at="2000-01-01T00:00:00Z")
 
 
-def happens(provider: SandboxServer) -> None:
+def happens(newsroom: Newsroom) -> None:
     """One bounces, one complains, one leaves on Postmark's page."""
-    box, after = provider.sandbox.outbox, provider.sandbox.aftermath
+    box, after = newsroom.sandbox.outbox, newsroom.sandbox.aftermath
     after.bounce(box.message(0), "reader0@example.net")
     after.complain(box.message(1), "reader1@example.net")
     after.unsubscribe(box.message(2), "reader2@example.net")
 
 
-def test_what_no_webhook_told_is_found_by_asking(
-    sent: Edition, newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    happens(provider)
+def test_what_no_webhook_told_is_found_by_asking(sent: Edition, newsroom: Newsroom) -> None:
+    happens(newsroom)
     polling.poll(never)
 
     assert [state(number) for number in range(4)] == [
@@ -58,10 +63,8 @@ def test_what_no_webhook_told_is_found_by_asking(
     assert newsroom.batch(sent).bounced == newsroom.batch(sent).complained == 1
 
 
-def test_a_bounce_on_the_transactional_stream_is_found_too(
-    sent: Edition, provider: SandboxServer, settings: Any
-) -> None:
-    provider.sandbox.aftermath.suppress(
+def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: Newsroom) -> None:
+    newsroom.sandbox.aftermath.suppress(
         "outbound", "reader3@example.net", "HardBounce", "Recipient"
     )
     polling.poll(never)
@@ -103,11 +106,11 @@ def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: 
 
 @pytest.mark.parametrize("path", ["/bounces", "/message-streams/*/suppressions/dump"])
 def test_where_the_provider_does_not_say_it_is_asked_later(
-    sent: Edition, provider: SandboxServer, path: str, caplog: pytest.LogCaptureFixture
+    sent: Edition, newsroom: Newsroom, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    happens(provider)
+    happens(newsroom)
     # Once for each of the two streams.
-    provider.sandbox.set_fault("bad_gateway_502_html", path=path, calls=2)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", path=path, calls=2)
     polling.poll(never)
 
     for failed in Errand.objects.all():
@@ -120,3 +123,76 @@ def test_where_the_provider_does_not_say_it_is_asked_later(
     polling.poll(never)
     assert state(2) == "unsubscribed"
     assert [row.failures for row in Errand.objects.all()] == [0, 0]
+
+
+def listed() -> list[str]:
+    out = StringIO()
+    call_command("errands", stdout=out)
+    return out.getvalue().splitlines()
+
+
+def told() -> dict[str, int]:
+    with connection.cursor() as cursor:
+        return dict(standing(cursor).errands)
+
+
+def leave_alone(name: str, hours: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE errand SET due_at = clock_timestamp() - make_interval(hours => %s) "
+            "WHERE name = %s",
+            [hours, name],
+        )
+
+
+@pytest.fixture
+def mistyped(newsroom: Newsroom, settings: Any) -> str:
+    """A stream was asked for by a wrong name, three times in vain; now its name is right."""
+    right = settings.POSTMARK_TRANSACTIONAL_STREAM
+    settings.POSTMARK_TRANSACTIONAL_STREAM = "brodcast"
+    polling.poll(never)
+    settings.POSTMARK_TRANSACTIONAL_STREAM = right
+    polling.poll(never)
+    Errand.objects.filter(name="poll brodcast").update(failures=3)
+    return "poll brodcast"
+
+
+def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
+    with caplog.at_level(logging.WARNING, "delivery.polling"):
+        polling.poll(never)
+    said = Errand.objects.get(name="poll broadcast").said
+    formatter = LineFormatter(shape="lines", words=False, secrets=[])
+    lines = [formatter.format(record) for record in caplog.records]
+    assert len(said) > 10
+    assert any(said in line for line in lines), (said, lines)
+
+
+def test_errands_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: Newsroom) -> None:
+    assert listed() == ["No worker has gone on an errand yet."]
+    newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
+    polling.poll(never)
+    failed, well = listed()
+    said = Errand.objects.get(name="poll broadcast").said
+    assert failed.startswith(f"poll broadcast: failed once: {said} It never went well. Tried again")
+    assert well.startswith("poll outbound: went well at ")
+    assert " Due at " in well
+
+
+def test_an_errand_that_nobody_goes_on_any_more_is_told_no_longer(mistyped: str) -> None:
+    assert told()[mistyped] == 3
+    leave_alone(mistyped, hours=2)
+    assert told() == {"poll broadcast": 0, "poll outbound": 0}
+    assert health().asked_in_vain == 0
+    [line] = [line for line in listed() if line.startswith(mistyped)]
+    assert "Nobody has gone on it since it was due at" in line
+
+
+def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:
+    have_a_row("poll broadcast")
+    Errand.objects.update(failures=3)
+    leave_alone("poll broadcast", hours=0)
+    assert told() == {"poll broadcast": 3}
+    assert health().asked_in_vain == 3

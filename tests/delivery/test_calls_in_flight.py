@@ -215,9 +215,7 @@ def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
     assert not thread.is_alive()
 
 
-def test_a_worker_that_stops_waits_for_its_calls_and_begins_no_other(
-    provider: SandboxServer, worker: Worker
-) -> None:
+def test_a_stopping_worker_only_ends_its_calls(provider: SandboxServer, worker: Worker) -> None:
     provider.sandbox.set_fault("hold", moment="before_accept", calls=2)
     gate = provider.sandbox.gate
     with running(worker, provider):
@@ -226,9 +224,7 @@ def test_a_worker_that_stops_waits_for_its_calls_and_begins_no_other(
     assert states() == Counter(done=2, ready=8)
 
 
-def test_ahead_of_a_call_a_batch_is_made_ready_and_where_calls_hang_others_may_have_it(
-    provider: SandboxServer, worker: Worker
-) -> None:
+def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Worker) -> None:
     # The first call is quick, and the next two never end by themselves: each of the two rules holds
     # the second call that the other one let pass.
     for _ in range(2):

@@ -1,12 +1,16 @@
-"""A batch is in one worker's hands at a time, in its turn, and never before it is due."""
+"""An audience is cut into batches; a batch is in one worker's hands, and never before it is due."""
 
 from __future__ import annotations
 
 import uuid
 
+import pytest
 from django.db import connection, transaction
 
+from delivery.models import Delivery, Edition
 from delivery.queue.claim import claim, next_due_at, release
+from delivery.queue.enqueue import LARGEST_BATCH_BYTES, batch_size_for
+from subscribers.models import Subscriber, Suppression
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
@@ -20,9 +24,7 @@ def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> 
     assert second is None
 
 
-def test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for(
-    newsroom: Newsroom,
-) -> None:
+def test_a_batch_that_another_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, batch_size=2)
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -48,9 +50,7 @@ def test_nothing_is_claimed_before_the_hold_is_over(newsroom: Newsroom) -> None:
     assert newsroom.state(edition) == "sending"
 
 
-def test_a_small_edition_goes_one_for_one_with_a_large_one_that_came_first(
-    newsroom: Newsroom, settings: object
-) -> None:
+def test_a_small_edition_takes_turns_with_a_large_one(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     large = newsroom.publish(readers=20)
     for _ in range(5):
@@ -108,3 +108,49 @@ def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) 
     claimed, _, _ = begun()
     assert not release(claimed)
     assert newsroom.batch(edition).state == "sending"
+
+
+@pytest.mark.parametrize(("readers", "sizes"), [(0, []), (1, [1]), (4, [2, 2]), (5, [2, 2, 1])])
+def test_an_audience_is_cut_into_batches(
+    newsroom: Newsroom, readers: int, sizes: list[int]
+) -> None:
+
+    edition = newsroom.publish(readers=readers, batch_size=2)
+    assert [batch.size for batch in newsroom.batches(edition)] == sizes
+    assert newsroom.books(edition).waiting == edition.audience == readers
+
+
+def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: Newsroom) -> None:
+    newsroom.confirm(3)
+    Subscriber.objects.create(email="pending@example.net")
+    Subscriber.objects.filter(email="reader0@example.net").update(state="bounced")
+    Suppression.objects.create(
+        address_key="reader1@example.net",
+        reason=Suppression.Reason.COMPLAINT,
+        origin=Suppression.Origin.PROVIDER,
+    )
+
+    edition = newsroom.publish()
+
+    addresses = Delivery.objects.filter(issue=edition.issue_id).values_list("address", flat=True)
+    assert list(addresses) == ["reader2@example.net"]
+
+
+def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.confirm(1, start=2)
+    assert newsroom.books(edition).audience == 2
+
+
+def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
+    letter = Edition(html_mail="x" * 1_000_000)
+    size = batch_size_for(letter, 500)
+    assert 1 <= size < 500
+    assert size * 1_000_000 <= LARGEST_BATCH_BYTES
+    assert batch_size_for(Edition(html_mail="short"), 500) == 500
+
+
+def test_a_new_edition_to_nobody_is_there_and_has_succeeded(newsroom: Newsroom) -> None:
+    edition = newsroom.publish()
+    assert newsroom.batches(edition) == []
+    assert newsroom.state(edition) == "succeeded"

@@ -84,9 +84,7 @@ NO_NUMBERS = ["9999999999", "", "soon", "-5", "1.5", "1e3", "nan", "٣", "Wed, 2
 @pytest.mark.parametrize(
     ("value", "seconds"), [*BOUNDED.items(), *((text, None) for text in NO_NUMBERS)]
 )
-def test_retry_after_is_honoured_where_it_is_a_number_and_bounded(
-    value: str, seconds: float | None
-) -> None:
+def test_retry_after_counts_if_it_is_a_bounded_number(value: str, seconds: float | None) -> None:
     assert getattr(answer_to(429, b"", retry_after=value), "retry_after_s", "") == seconds
 
 
@@ -130,18 +128,14 @@ def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
         (403, body([error(406)]), 2, Blocked),
     ],
 )
-def test_status_and_code_say_what_becomes_of_the_call(
-    status: int, content: bytes, count: int, kind: type
-) -> None:
+def test_status_and_code_decide(status: int, content: bytes, count: int, kind: type) -> None:
     assert isinstance(answer_to(status, content, count=count), kind)
 
 
 @pytest.mark.parametrize(
     ("refusal", "alone"), [(error(406), Inactive), (error(300, RECIPIENT_TEXT), Refused)]
 )
-def test_a_whole_call_refused_for_one_readers_sake_goes_in_halves(
-    refusal: dict[str, object], alone: type
-) -> None:
+def test_a_call_refused_for_one_reader_is_halved(refusal: dict[str, object], alone: type) -> None:
     assert isinstance(answer_to(422, body(refusal), count=2), TooLarge)
     answer = answer_to(422, body(refusal), count=1)
     assert isinstance(answer, Answered)
@@ -157,9 +151,7 @@ def test_a_whole_call_refused_for_one_readers_sake_goes_in_halves(
         *((status, HTML, "POSTMARK_BASE_URL") for status in (301, 308, 400, 404, 408, 422, 499)),
     ],
 )
-def test_a_status_without_a_code_says_what_to_set_right(
-    status: int, content: bytes, names: str
-) -> None:
+def test_a_status_without_a_code_says_what_to_do(status: int, content: bytes, names: str) -> None:
     assert names in remedy_of(answer_to(status, content))
 
 
@@ -175,7 +167,5 @@ def test_a_status_without_a_code_says_what_to_set_right(
     ],
 )
 @pytest.mark.parametrize(("status", "count"), [(400, 1), (401, 200), (403, 1), (422, 200)])
-def test_a_whole_call_refused_for_every_callers_sake_stops(
-    status: int, count: int, code: int, names: str
-) -> None:
+def test_a_call_refused_for_good_stops_all(status: int, count: int, code: int, names: str) -> None:
     assert names in remedy_of(answer_to(status, body(error(code)), count=count))

@@ -172,9 +172,7 @@ def test_300_about_anything_else_stops_everything(text: str, names: str) -> None
         ({"a": "b"}, ""),
     ],
 )
-def test_the_providers_words_are_quoted_on_one_line_of_bounded_length(
-    text: object, quoted: str
-) -> None:
+def test_the_providers_words_are_quoted_on_one_bounded_line(text: object, quoted: str) -> None:
     fault = answer_to({"ErrorCode": 400, "Message": text})
     assert isinstance(fault, Fault)
     assert fault.reason == f"Postmark refuses: “{quoted}” (code 400)."

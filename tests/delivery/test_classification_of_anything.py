@@ -89,9 +89,7 @@ def test_every_answer_is_one_of_the_known_kinds(
 
 @repeatable
 @given(statuses, bodies, st.integers(1, 3))
-def test_nothing_is_accepted_without_the_providers_id_and_a_200(
-    status: int, body: bytes, count: int
-) -> None:
+def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, count: int) -> None:
     answer = classify_call(status, {}, body, addresses(count))
     if isinstance(answer, Answered):
         ids = [one.message_id for one in answer.messages if isinstance(one, Accepted)]
@@ -122,7 +120,7 @@ def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count:
 
 @repeatable
 @given(statuses, headers, bodies)
-def test_every_page_of_a_search_is_an_answer_or_no_information(
+def test_any_page_is_read_or_says_nothing(
     status: int, headers: dict[str, str], body: bytes
 ) -> None:
     page = classify_search(status, headers, body, field_name="attempt", value="a77e")

@@ -22,9 +22,7 @@ def test_the_key_names_issue_version_and_recipient() -> None:
 
 @repeatable
 @given(st.uuids(), st.integers(1, 10**9 - 1), st.integers(0, 10**18 - 1))
-def test_every_key_is_read_back_and_fits_into_metadata(
-    issue: uuid.UUID, version: int, recipient: int
-) -> None:
+def test_every_key_fits_and_is_read_back(issue: uuid.UUID, version: int, recipient: int) -> None:
     key = DeliveryKey(issue, version, recipient)
     assert read(str(key)) == key
     assert len(str(key)) <= 80

@@ -14,7 +14,6 @@ from delivery.queue.settle import settle_call
 from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
 from delivery.settlement import Next, Sent, Settlement
-from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken
@@ -31,10 +30,10 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "how", "word"), FAULTS)
 def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
-    newsroom: Newsroom, provider: SandboxServer, fault: str, how: dict[str, int], word: str
+    newsroom: Newsroom, fault: str, how: dict[str, int], word: str
 ) -> None:
     edition = newsroom.publish(readers=6, batch_size=2)
-    provider.sandbox.set_fault(fault, calls=None, **how)
+    newsroom.sandbox.set_fault(fault, calls=None, **how)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
     stopped = Edition.objects.get(pk=edition.pk)
@@ -44,11 +43,9 @@ def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
     assert len(newsroom.attempts(edition)) == 1
 
 
-def test_other_editions_go_on_while_one_is_stopped(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_other_editions_go_on_while_one_is_stopped(newsroom: Newsroom) -> None:
     stopped = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("item_error", code=411, calls=1)
+    newsroom.sandbox.set_fault("item_error", code=411, calls=1)
     newsroom.deliver_all()
     assert newsroom.state(stopped) == "needs_attention"
     other = newsroom.publish()
@@ -57,22 +54,18 @@ def test_other_editions_go_on_while_one_is_stopped(
     assert newsroom.state(stopped) == "needs_attention"
 
 
-def test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_batch_claimed_before_the_stop_starts_no_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, batch_size=2)
     claimed = taken()
-    provider.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
     assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == ClaimLost()
 
 
-def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6, batch_size=2)
-    provider.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert resume(edition.pk)
     assert [batch.state for batch in newsroom.batches(edition)] == ["ready", "paused", "paused"]
@@ -80,7 +73,7 @@ def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(
     assert [batch.state for batch in newsroom.batches(edition)] == ["done", "ready", "ready"]
     newsroom.deliver_all()
     assert newsroom.state(edition) == "succeeded"
-    assert provider.sandbox.summary()["accepted"] == 6
+    assert newsroom.sandbox.summary()["accepted"] == 6
 
 
 def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom) -> None:
@@ -88,11 +81,9 @@ def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom
     assert not resume(edition.pk)
 
 
-def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_block_before_the_provider_stops_the_edition_in_the_end(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault("forbidden_403_html", calls=None)
+    newsroom.sandbox.set_fault("forbidden_403_html", calls=None)
     for _ in range(2):
         newsroom.deliver_all()
         assert newsroom.state(edition) == "sending"
@@ -101,80 +92,69 @@ def test_a_block_before_the_provider_is_waited_out_and_then_stops_the_edition(
     assert newsroom.state(edition) == "needs_attention"
 
 
-class TestTheFirstBatchAfterAFault:
-    """It goes alone. If it comes to rest unjudged, the next goes; the rest never waits for ever."""
-
-    @pytest.fixture
-    def resumed(self, newsroom: Newsroom, provider: SandboxServer) -> Edition:
-        """Three batches of one copy, stopped by a fault that is gone, and resumed."""
-        edition = newsroom.publish(readers=3, batch_size=1)
-        provider.sandbox.set_fault("unauthorized_401", calls=1)
-        newsroom.deliver_all()
-        assert resume(edition.pk)
-        return edition
-
-    def test_the_rest_goes_on_after_it_was_parked(
-        self, newsroom: Newsroom, resumed: Edition
-    ) -> None:
-        for _ in range(2):
-            assert claim(uuid.uuid4(), lease_s=30)
-            newsroom.let_time_pass(31)
-            newsroom.sweep()
-        newsroom.deliver_all()
-        assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
-
-    def test_readers_who_all_left_are_no_judgement(
-        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
-    ) -> None:
-        Subscriber.objects.filter(email="reader0@example.net").update(
-            state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
-        )
-        newsroom.step()
-        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
-        newsroom.deliver_all()
-        assert newsroom.state(resumed) == "succeeded"
-        assert provider.sandbox.summary()["accepted"] == 2
-
-    def test_what_a_look_up_finds_is_no_judgement(
-        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
-    ) -> None:
-        provider.sandbox.set_fault("accept_then_close", calls=1)
-        newsroom.step()
-        newsroom.let_time_pass(61)
-        newsroom.step()
-        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
-        newsroom.deliver_all()
-        assert newsroom.outcomes(resumed) == ["sent"] * 3
-
-    def test_a_call_that_was_put_off_is_no_judgement(
-        self, newsroom: Newsroom, resumed: Edition, provider: SandboxServer
-    ) -> None:
-        provider.sandbox.set_fault("maintenance_503", calls=1)
-        newsroom.step()
-        assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
-
-    def test_judged_while_the_edition_is_paused_it_lets_nobody_go(
-        self, newsroom: Newsroom, resumed: Edition
-    ) -> None:
-        claimed, attempt, (reader,) = begun()
-        assert pause(resumed.pk)
-        accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
-        assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
-        assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
-
-    def test_while_the_edition_is_paused_no_other_takes_its_turn(
-        self, newsroom: Newsroom, resumed: Edition
-    ) -> None:
-        claimed, attempt, _ = begun()
-        assert pause(resumed.pk)
-        put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
-        assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
-        assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
+@pytest.fixture
+def resumed(newsroom: Newsroom) -> Edition:
+    """Three batches of one copy, resumed after a fault: two wait until one was judged."""
+    edition = newsroom.publish(readers=3, batch_size=1)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=1)
+    newsroom.deliver_all()
+    assert resume(edition.pk)
+    return edition
 
 
-def test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other(
-    newsroom: Newsroom,
-) -> None:
+def test_after_a_parked_first_batch_the_rest_goes_on(newsroom: Newsroom, resumed: Edition) -> None:
+    for _ in range(2):
+        assert claim(uuid.uuid4(), lease_s=30)
+        newsroom.let_time_pass(31)
+        newsroom.sweep()
+    newsroom.deliver_all()
+    assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
+
+
+def test_an_empty_first_batch_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+    Subscriber.objects.filter(email="reader0@example.net").update(
+        state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
+    )
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+    newsroom.deliver_all()
+    assert newsroom.state(resumed) == "succeeded"
+    assert newsroom.sandbox.summary()["accepted"] == 2
+
+
+def test_a_look_up_is_no_judgement_of_the_account(newsroom: Newsroom, resumed: Edition) -> None:
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.step()
+    newsroom.let_time_pass(61)
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "ready", "paused"]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(resumed) == ["sent"] * 3
+
+
+def test_a_call_that_was_put_off_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+    newsroom.sandbox.set_fault("maintenance_503", calls=1)
+    newsroom.step()
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
+
+
+def test_judged_in_a_pause_the_first_releases_nobody(newsroom: Newsroom, resumed: Edition) -> None:
+    claimed, attempt, (reader,) = begun()
+    assert pause(resumed.pk)
+    accepted = Settlement(fates={reader: Sent("m-1", None)}, next=Next.DONE)
+    assert settle_call(claimed, attempt, accepted, Attempt.Result.ANSWERED)
+    assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
+
+
+def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: Edition) -> None:
+    claimed, attempt, _ = begun()
+    assert pause(resumed.pk)
+    put_off = Settlement(fates={}, next=Next.TRY_AGAIN, reason="Slower.", new_setbacks=1)
+    assert settle_call(claimed, attempt, put_off, Attempt.Result.REFUSED)
+    assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
+
+
+def test_a_stop_and_a_start_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     claimed = taken()
 

@@ -11,7 +11,6 @@ from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim, release
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
-from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
@@ -23,9 +22,7 @@ def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:
     assert newsroom.sweep() == 0
 
 
-def test_a_batch_that_was_claimed_and_never_called_waits_again(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_batch_that_was_claimed_and_never_called_waits_again(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
     newsroom.let_time_pass(31)
@@ -48,9 +45,7 @@ def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) ->
     assert newsroom.batch(edition).state == "paused"
 
 
-def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=8)
     poison = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[5].recipient_id
 
@@ -84,9 +79,7 @@ def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> No
     assert [(batch.size, batch.crashes) for batch in newsroom.batches(edition)] == [(2, 0), (2, 0)]
 
 
-def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
+def test_a_copy_that_kills_workers_mid_call_is_parked(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=1)
 
@@ -98,13 +91,11 @@ def test_a_delivery_that_ends_workers_during_its_call_is_parked_too(
         newsroom.step()
 
     assert newsroom.outcomes(edition) == ["failed"]
-    assert provider.sandbox.summary()["accepted"] == 0
+    assert newsroom.sandbox.summary()["accepted"] == 0
     assert newsroom.state(edition) == "needs_attention"
 
 
-def test_a_batch_whose_attempt_is_not_on_record_any_more_comes_back_all_the_same(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_batch_whose_attempt_is_gone_comes_back_all_the_same(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     begun()
     Attempt.objects.all().delete()
@@ -148,9 +139,7 @@ def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroo
     assert newsroom.batch(edition).crashes == 0
 
 
-def test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back(
-    newsroom: Newsroom,
-) -> None:
+def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     first = taken()
     assert claim(uuid.uuid4(), lease_s=31)

@@ -9,11 +9,11 @@ from delivery.mail_on_request import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Alarm, Delivery, Edition
 from delivery.queue import identity
 from delivery.reconciliation_run import run
-from postmark_sandbox.server import SandboxServer
 from subscribers import asking_for_record
 from subscribers.gaps_of_a_restore import REQUESTS_APART, number_after
 from subscribers.models import Subscriber
 from subscribers.signing_up import Wish, sign_up
+from tests.delivery.hands_on_an_edition import copies_by_key
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
 
@@ -47,10 +47,6 @@ class Backup:
         identity.declare_restored()
 
 
-def copies(provider: SandboxServer) -> dict[str, int]:
-    return provider.sandbox.outbox.copies(lambda size: size > 0)
-
-
 def reconcile(newsroom: Newsroom) -> None:
     newsroom.let_time_pass(1_000)
     run(None, waits=False, tell=len)
@@ -60,9 +56,7 @@ def versions(issue: object) -> list[int]:
     return list(Delivery.objects.filter(issue=issue).values_list("version", flat=True))
 
 
-def test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
     asks(newsroom, ADA)
@@ -70,7 +64,7 @@ def test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next(
     asks(newsroom, ADA)
     reconcile(newsroom)
 
-    assert sorted(copies(provider).values()) == [1, 1, 1]
+    assert sorted(copies_by_key(newsroom).values()) == [1, 1, 1]
     assert not Alarm.objects.exists()
     assert set(Edition.objects.values_list("control", flat=True)) == {"running"}
     first, jumped = sorted(versions(CONFIRMATION_ISSUE))
@@ -78,9 +72,7 @@ def test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next(
     assert jumped > REQUESTS_APART
 
 
-def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_before(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
     asking_for_record.ask(ADA, "")
@@ -92,9 +84,7 @@ def test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_be
     assert jumped > REQUESTS_APART
 
 
-def test_whoever_joins_after_a_restore_begins_with_number_one(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_whoever_joins_after_a_restore_begins_with_number_one(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     Backup().restore()
     asks(newsroom, BEA)
@@ -103,9 +93,7 @@ def test_whoever_joins_after_a_restore_begins_with_number_one(
 
 
 @pytest.mark.parametrize("restores", [1, 3])
-def test_after_the_jump_requests_are_counted_on_until_the_next_restore(
-    newsroom: Newsroom, provider: SandboxServer, restores: int
-) -> None:
+def test_after_the_jump_requests_are_counted_on(newsroom: Newsroom, restores: int) -> None:
     asks(newsroom, ADA)
     for _ in range(restores):
         identity.declare_restored()

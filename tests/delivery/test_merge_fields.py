@@ -140,9 +140,7 @@ THERE_ARE = "There are name, email, unsubscribe_url and archive_url."
         ("{{}}", f"There is no merge field “{{{{  }}}}”. {THERE_ARE}"),
     ],
 )
-def test_an_unknown_field_is_named_with_the_one_that_was_probably_meant(
-    text: str, sentence: str
-) -> None:
+def test_an_unknown_field_is_named_with_a_known_one_like_it(text: str, sentence: str) -> None:
     assert [str(field) for field in unknown_fields(text)] == [sentence]
 
 

@@ -1,27 +1,29 @@
-"""What a worker does next, and what the database's own trouble does not cost."""
+"""What a worker does next, what its lines say of it, and what trouble does not cost."""
 
 from __future__ import annotations
 
 import threading
 import uuid
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from delivery import log_ids
 from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
+from delivery.worker import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom, steady_dice
 from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.log_lines import Lines, log_lines
 
 
-def one_in_doubt_and_one_in_line(
-    newsroom: Newsroom, provider: SandboxServer
-) -> tuple[Edition, Edition]:
+def one_in_doubt_and_one_in_line(newsroom: Newsroom) -> tuple[Edition, Edition]:
     """An edition whose look-up is due, and another whose call is."""
-    doubtful = unheard(newsroom, provider, 2)
+    doubtful = unheard(newsroom, 2)
     newsroom.let_time_pass(61)
     return doubtful, newsroom.publish()
 
@@ -38,10 +40,8 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
     )
 
 
-def test_while_one_thread_looks_up_the_others_go_on_sending_and_leave_doubt_to_it(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom, provider)
+def test_while_one_thread_looks_up_the_others_go_on_sending(newsroom: Newsroom) -> None:
+    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
     look_ups = threading.Lock()
     other_thread = dispatcher(look_ups)
     with look_ups:
@@ -53,11 +53,9 @@ def test_while_one_thread_looks_up_the_others_go_on_sending_and_leave_doubt_to_i
     assert newsroom.outcomes(doubtful) == ["sent"] * 2
 
 
-def test_calls_and_look_ups_take_turns(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
+def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom, provider)
+    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
     hands = dispatcher(threading.Lock())
     hands.step()
     hands.step()
@@ -67,9 +65,7 @@ def test_calls_and_look_ups_take_turns(
     assert "waiting" in newsroom.outcomes(in_line)
 
 
-def test_an_answer_is_not_lost_when_the_line_to_the_database_was_cut_during_the_call(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: SandboxServer) -> None:
     edition = newsroom.publish(readers=2)
     with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(
@@ -86,3 +82,76 @@ def test_a_concurrency_out_of_range_is_refused_with_one_sentence(given: str) -> 
     sentence = f"--concurrency is '{given}'; expected a whole number from 1 to 64."
     with pytest.raises(CommandError, match=sentence):
         call_command("deliver", "--concurrency", given)
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    with log_lines() as lines:
+        yield lines
+        log_ids.bind(**dict.fromkeys(log_ids.IDS))
+
+
+def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
+    """What stands on a line about the only batch of an edition."""
+    return {
+        "issue": str(edition.issue_id),
+        "version": edition.version,
+        "batch": newsroom.batch(edition).pk,
+        "attempt": newsroom.attempts(edition)[-1].pk.hex,
+    }
+
+
+def test_the_line_of_a_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.step()
+    (line,) = [line for line in lines() if line["logger"] == "delivery.dispatch"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+    assert line["event"].endswith(": 2 copies, done")
+
+
+def test_the_line_of_a_look_up_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    log_ids.bind(**dict.fromkeys(log_ids.IDS))
+    newsroom.deliver_after(100)
+    (line,) = [line for line in lines() if line["logger"] == "delivery.look_up"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+
+
+def test_the_line_of_the_sweep_alone_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.step()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE batch SET state = 'sending', owner = gen_random_uuid(), attempt = %s,"
+            " lease_until = clock_timestamp() - interval '1 s', sent = 0, waiting = size",
+            [newsroom.attempts(edition)[0].pk],
+        )
+        cursor.execute(
+            "UPDATE delivery SET outcome = 'waiting', sent_at = NULL,"
+            " provider_message_id = NULL, evidence = ''"
+        )
+    log_ids.bind(**dict.fromkeys(log_ids.IDS))
+    newsroom.sweep()
+
+    (line,) = [line for line in lines() if line["logger"] == "delivery.queue.sweep"]
+    assert ids_of(newsroom, edition).items() <= line.items()
+    assert log_ids.bound() == {}
+
+
+def test_the_line_of_a_broken_step_names_its_call(newsroom: Newsroom, lines: Lines) -> None:
+    edition = newsroom.publish(readers=2)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE delivery ADD CONSTRAINT closed CHECK (false) NOT VALID")
+    try:
+        worker = Worker(concurrency=1, poll_s=0.05)
+        worker.run(until=lambda: any("a step failed" in line["event"] for line in lines()))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE delivery DROP CONSTRAINT closed")
+
+    line = next(line for line in lines() if "a step failed" in line["event"])
+    assert (ids_of(newsroom, edition) | {"worker": worker.id.hex}).items() <= line.items()
+    assert line["fault"].endswith("CheckViolation 23514 closed")
+    assert "reader" not in line["fault"]

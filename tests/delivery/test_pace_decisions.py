@@ -72,9 +72,7 @@ def test_a_refusal_halves_the_pace_of_the_moment_down_to_a_floor(
 @pytest.mark.parametrize(
     ("for_s", "pace"), [(-3_600, 100), (0, 100), (2, 200), (3.9, 386.4), (4, None), (1e9, None)]
 )
-def test_it_doubles_every_two_seconds_until_it_is_well_past_what_was_too_fast(
-    for_s: float, pace: float | None
-) -> None:
+def test_the_pace_doubles_until_the_refusal_is_forgotten(for_s: float, pace: float | None) -> None:
     assert limit(pace_of(Slowing(200, 100, for_s), None)) == pytest.approx(limit(pace), rel=0.001)
 
 

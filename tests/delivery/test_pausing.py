@@ -1,4 +1,4 @@
-"""A paused edition sends nothing and goes on where it stopped, or by one batch that goes first."""
+"""A hold, a pause, and the batch that goes first after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from delivery.models import Batch, Edition
 from delivery.outcomes import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
 from delivery.queue import control
 from delivery.queue.start import ClaimLost, start
-from postmark_sandbox.server import SandboxServer
 from tests.delivery.hands_on_an_edition import (
     WORKER,
     Call,
@@ -24,88 +23,80 @@ from tests.delivery.hands_on_an_edition import (
 )
 from tests.delivery.newsroom import Newsroom
 
+pytestmark = pytest.mark.usefixtures("small_batches")
 
-@pytest.mark.usefixtures("small_batches")
-class TestPausing:
-    def test_a_paused_edition_sends_nothing_until_it_is_resumed(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=6)
-        newsroom.step()
-        assert control.pause(edition.pk)
-        newsroom.deliver_all()
-        assert (newsroom.state(edition), accepted(provider)) == ("paused", 2)
-        assert control.resume(edition.pk)
-        newsroom.deliver_all()
-        assert (newsroom.state(edition), accepted(provider)) == ("succeeded", 6)
 
-    def test_a_batch_that_was_claimed_before_the_pause_does_not_start(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=2)
-        held = taken()
-        control.pause(edition.pk)
-        assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
-        assert not newsroom.attempts(edition)
+def test_a_paused_edition_sends_nothing_until_it_is_resumed(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=6)
+    newsroom.step()
+    assert control.pause(edition.pk)
+    newsroom.deliver_all()
+    assert (newsroom.state(edition), accepted(newsroom)) == ("paused", 2)
+    assert control.resume(edition.pk)
+    newsroom.deliver_all()
+    assert (newsroom.state(edition), accepted(newsroom)) == ("succeeded", 6)
 
-    def test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused(
-        self, newsroom: Newsroom
-    ) -> None:
-        edition = newsroom.publish(readers=2)
-        in_the_air = Call()
-        control.pause(edition.pk)
-        in_the_air.ends(PutOff("Too fast."))
-        assert states(newsroom, edition) == ["paused"]
-        assert newsroom.state(edition) == "paused"
 
-    def test_one_that_is_held_may_be_paused_and_keeps_its_hold(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=2, hold_s=60)
-        assert control.pause(edition.pk)
-        assert control.resume(edition.pk)
-        assert newsroom.state(edition) == "held"
-        newsroom.deliver_all()
-        assert accepted(provider) == 0
+def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    held = taken()
+    control.pause(edition.pk)
+    assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == ClaimLost()
+    assert not newsroom.attempts(edition)
 
-    def test_pausing_while_one_batch_goes_first_does_not_let_the_rest_go_after_it(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=6)
-        provider.sandbox.set_fault("unauthorized_401")
-        newsroom.step()
-        control.resume(edition.pk)
-        control.pause(edition.pk)
-        control.resume(edition.pk)
-        assert states(newsroom, edition) == ["ready", "paused", "paused"]
 
-    def test_only_what_runs_can_be_paused_and_only_once(self, newsroom: Newsroom) -> None:
-        edition = newsroom.publish(readers=2)
-        assert control.pause(edition.pk)
-        assert not control.pause(edition.pk)
+def test_a_call_put_off_during_a_pause_comes_back_paused(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    in_the_air = Call()
+    control.pause(edition.pk)
+    in_the_air.ends(PutOff("Too fast."))
+    assert states(newsroom, edition) == ["paused"]
+    assert newsroom.state(edition) == "paused"
 
-    def test_a_fault_that_a_call_in_the_air_meets_is_not_lost_in_the_pause(
-        self, newsroom: Newsroom
-    ) -> None:
-        edition = newsroom.publish(readers=4)
-        in_the_air = Call()
-        control.pause(edition.pk)
-        in_the_air.ends(CallFault(Fault("The token is refused.", "Set it right.")))
-        assert newsroom.state(edition) == "needs_attention"
-        assert "The token is refused." in newsroom.books(edition).control_reason
+
+def test_a_hold_outlives_a_pause(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, hold_s=60)
+    assert control.pause(edition.pk)
+    assert control.resume(edition.pk)
+    assert newsroom.state(edition) == "held"
+    newsroom.deliver_all()
+    assert accepted(newsroom) == 0
+
+
+def test_a_pause_does_not_forget_that_one_batch_goes_first(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=6)
+    newsroom.sandbox.set_fault("unauthorized_401")
+    newsroom.step()
+    control.resume(edition.pk)
+    control.pause(edition.pk)
+    control.resume(edition.pk)
+    assert states(newsroom, edition) == ["ready", "paused", "paused"]
+
+
+def test_only_what_runs_can_be_paused_and_only_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    assert control.pause(edition.pk)
+    assert not control.pause(edition.pk)
+
+
+def test_a_fault_of_a_call_in_flight_is_not_lost_in_the_pause(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4)
+    in_the_air = Call()
+    control.pause(edition.pk)
+    in_the_air.ends(CallFault(Fault("The token is refused.", "Set it right.")))
+    assert newsroom.state(edition) == "needs_attention"
+    assert "The token is refused." in newsroom.books(edition).control_reason
 
 
 @pytest.mark.parametrize("stage", ["in a call", "asked about"])
-def test_a_batch_that_was_on_its_way_when_the_edition_was_resumed_passes_the_turn_on(
-    newsroom: Newsroom, provider: SandboxServer, small_batches: None, stage: str
-) -> None:
+def test_a_batch_in_flight_at_the_resume_passes_the_turn_on(newsroom: Newsroom, stage: str) -> None:
     edition = newsroom.publish(readers=6)
     on_its_way = Call()
     if stage == "asked about":
         on_its_way.ends(CallUnanswered("Cut off."))
         newsroom.let_time_pass(61)
         in_question = asked()
-    provider.sandbox.set_fault("unauthorized_401")
+    newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.dispatcher().deliver(taken())
     assert control.resume(edition.pk)
     # Everybody in the batch that goes first leaves: it is no judgement, and nobody is asked.
@@ -124,9 +115,7 @@ def test_a_batch_that_was_on_its_way_when_the_edition_was_resumed_passes_the_tur
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 4 + ["withdrawn"] * 2
 
 
-def test_a_batch_that_was_claimed_before_the_stop_and_has_nobody_left_passes_the_turn_on(
-    newsroom: Newsroom, provider: SandboxServer, small_batches: None
-) -> None:
+def test_an_empty_batch_claimed_before_the_stop_passes_the_turn_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     held = taken()
     Batch.objects.filter(pk=held.batch).update(state="claimed")
@@ -137,3 +126,45 @@ def test_a_batch_that_was_claimed_before_the_stop_and_has_nobody_left_passes_the
     newsroom.dispatcher().deliver(held)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "succeeded"
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_nobody_gets_an_edition_that_is_called_back(newsroom: Newsroom, paused: bool) -> None:
+    edition = newsroom.publish(readers=5, hold_s=60)
+    if paused:
+        control.pause(edition.pk)
+    assert control.call_back(edition.pk) == 5
+    newsroom.deliver_after(120)
+    assert newsroom.state(edition) == "cancelled"
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 5
+    assert accepted(newsroom) == 0
+
+
+def test_once_the_hold_is_over_it_is_too_late_to_call_back(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    assert control.call_back(edition.pk) is None
+    assert newsroom.state(edition) == "sending"
+
+
+def test_after_a_call_nothing_is_called_back(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, hold_s=60)
+    # A batch that is due before its edition's hold is over; then the hold comes back.
+    Batch.objects.filter(pk=newsroom.batches(edition)[0].pk).update(due_at=edition.published_at)
+    newsroom.step()
+    assert control.call_back(edition.pk) is None
+    assert sorted(newsroom.outcomes(edition)) == ["sent", "sent", "waiting", "waiting"]
+
+
+def test_an_edition_sent_now_does_not_wait_for_its_hold(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4, hold_s=3600)
+    assert control.send_now(edition.pk)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "succeeded"
+
+
+def test_only_what_is_held_and_runs_is_sent_now(newsroom: Newsroom) -> None:
+    paused = newsroom.publish(readers=2, hold_s=3600)
+    control.pause(paused.pk)
+    assert not control.send_now(paused.pk)
+    running = newsroom.publish()
+    assert not control.send_now(running.pk)

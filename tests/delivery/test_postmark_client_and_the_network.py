@@ -13,6 +13,7 @@ import ssl
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,13 @@ from delivery.outcomes import (
 from delivery.postmark import Postmark, now_s
 from tests.delivery.answers import accepted, addresses, body, error
 from tests.delivery.http_answers import GOOD, answering, http
-from tests.delivery.scripted_server import CERTIFICATE, PATIENCE_S, Conversation, ScriptedServer
+from tests.delivery.scripted_server import (
+    CERTIFICATE,
+    PATIENCE_S,
+    Conversation,
+    Script,
+    ScriptedServer,
+)
 
 # Long enough never to be met by what is meant to succeed; short enough to be waited for.
 LONG_S = PATIENCE_S
@@ -62,9 +69,6 @@ def send(sender: Postmark, *, within_s: float = LONG_S, content: bytes = b"[{}]"
 def unanswered_because(answer: CallAnswer) -> str:
     assert isinstance(answer, CallUnanswered)
     return answer.reason
-
-
-# --- Surely not sent --------------------------------------------------------------------------
 
 
 def test_a_refused_connection_is_not_sent(client: Client) -> None:
@@ -102,9 +106,6 @@ def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: b
     assert isinstance(answer, NotSent)
 
 
-# --- Too late to start ------------------------------------------------------------------------
-
-
 def test_a_call_whose_time_is_over_does_not_even_connect(client: Client) -> None:
     with ScriptedServer() as server:
         answer = send(client(server.url), within_s=-0.001)
@@ -137,9 +138,6 @@ def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
 def trusting(sender: Postmark) -> Postmark:
     sender._session.verify = str(CERTIFICATE)
     return sender
-
-
-# --- Unanswered -------------------------------------------------------------------------------
 
 
 def close_unread(talk: Conversation) -> None:
@@ -176,9 +174,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         answering(http("200 OK", RESULT, "Content-Encoding: gzip")),
     ],
 )
-def test_whatever_breaks_after_the_first_byte_leaves_the_call_unanswered(
-    client: Client, script: Callable[[Conversation], None]
-) -> None:
+def test_a_break_after_the_first_byte_leaves_it_unanswered(client: Client, script: Script) -> None:
     with ScriptedServer(script) as server:
         answer = send(client(server.url))
     assert isinstance(answer, CallUnanswered)
@@ -194,49 +190,41 @@ def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
         assert isinstance(send(sender), Answered)
 
 
-# --- The deadline -----------------------------------------------------------------------------
-
 LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 
-def stall_before_the_answer(talk: Conversation) -> None:
-    talk.read_request()
-    talk.stall()
+def slowly(begin: bytes, drops: bytes = b"") -> Script:
+    """Begin an answer, and go on drop by drop or not at all."""
+
+    def script(talk: Conversation) -> None:
+        talk.read_request()
+        talk.write(begin)
+        if drops:
+            talk.drip(drops)
+        else:
+            talk.stall()
+
+    return script
 
 
-def stall_in_the_body(talk: Conversation) -> None:
-    talk.read_request()
-    talk.write(GOOD[:-1])
-    talk.stall()
-
-
-def drip_the_status_line(talk: Conversation) -> None:
-    talk.read_request()
-    talk.drip(b"H" * 1_000)
-
-
-def drip_a_body(talk: Conversation) -> None:
-    talk.read_request()
-    talk.write(LENGTH_OF_100_KB)
-    talk.drip(b" " * 1_000)
-
-
-def drip_chunks(talk: Conversation) -> None:
-    talk.read_request()
-    talk.write(CHUNKED)
-    talk.drip(b"1\r\n \r\n" * 200)
-
-
-SLOW = [stall_before_the_answer, stall_in_the_body, drip_the_status_line, drip_a_body, drip_chunks]
+STALLED, STALLED_IN_THE_BODY = slowly(b""), slowly(GOOD[:-1])
+DRIPPING = slowly(LENGTH_OF_100_KB, b" " * 1_000)
+DRIPPING_IN_CHUNKS = slowly(CHUNKED, b"1\r\n \r\n" * 200)
 
 
 @pytest.mark.parametrize(
     ("script", "secure"),
-    [*((script, False) for script in SLOW), (stall_before_the_answer, True), (drip_a_body, True)],
+    [
+        (STALLED, False),
+        (STALLED, True),
+        (STALLED_IN_THE_BODY, False),
+        (slowly(b"", b"H" * 1_000), False),
+        (DRIPPING, False),
+        (DRIPPING, True),
+        (DRIPPING_IN_CHUNKS, False),
+    ],
 )
-def test_the_deadline_ends_an_answer_that_does_not_end(
-    client: Client, script: Callable[[Conversation], None], secure: bool
-) -> None:
+def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, secure: bool) -> None:
     with ScriptedServer(script, secure=secure) as server:
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
         # Not by our patience alone: the server meets a connection that is gone.
@@ -256,9 +244,7 @@ def test_the_deadline_ends_a_sending_that_nobody_reads(client: Client) -> None:
     assert isinstance(answer, CallUnanswered)
 
 
-def test_sending_may_take_longer_than_connecting(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postmark, "CONNECT_TIMEOUT_S", 0.1)
 
     def read_late(talk: Conversation) -> None:
@@ -326,24 +312,18 @@ def test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline(client: 
 
 
 def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
-    port = int(url.rpartition(":")[2])
+    there = ("127.0.0.1", int(url.rpartition(":")[2]))
     timeouts = []
     for entry in Path("/dev/fd").iterdir():
-        try:
-            # Only sockets are looked at: others, such as a browser's pipes, are not ours to touch.
-            if not stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
-                continue
-            with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
-                # A socket of another family, such as the database's, names its peer otherwise.
-                peer = sock.getpeername()
-                if peer == ("127.0.0.1", port) and hasattr(socket, "TCP_USER_TIMEOUT"):
-                    timeouts.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
-        except OSError:
-            continue
+        # Only sockets are looked at: others, such as a browser's pipes, are not ours to touch. A
+        # socket of another family, such as the database's, names its peer otherwise.
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
+                with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
+                    if sock.getpeername() == there and hasattr(socket, "TCP_USER_TIMEOUT"):
+                        option = (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+                        timeouts.append(sock.getsockopt(*option))
     return timeouts
-
-
-# --- Answers ------------------------------------------------------------------------------------
 
 
 def test_an_answer_is_read_whatever_way_it_is_framed(client: Client) -> None:
@@ -408,21 +388,18 @@ def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) 
     assert unanswered_because(answer) == "Postmark's answer was longer than any answer is."
 
 
-@pytest.mark.parametrize("status", ["302 Found", "308 For good"])
-def test_a_redirect_is_not_followed(client: Client, status: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [("302 Found", ""), ("308 For good", ""), *(("302 Found", to) for to in ("http://[bad", "//"))],
+)
+def test_a_redirect_is_not_followed(client: Client, status: str, location: str) -> None:
     with ScriptedServer() as elsewhere:
-        moved = http(status, b"<html>", f"Location: {elsewhere.url}/email/batch")
+        moved = http(status, b"<html>", f"Location: {location or f'{elsewhere.url}/email/batch'}")
         with ScriptedServer(answering(moved)) as server:
             answer = send(client(server.url))
         assert elsewhere.connections == 0
     assert isinstance(answer, CallFault)
     assert "POSTMARK_BASE_URL" in answer.fault.remedy
-
-
-@pytest.mark.parametrize("location", ["http://[bad", "//", "%%%"])
-def test_a_redirect_to_nonsense_is_an_answer_as_well(client: Client, location: str) -> None:
-    with ScriptedServer(answering(http("302 Found", b"", f"Location: {location}"))) as server:
-        assert isinstance(send(client(server.url)), CallFault)
 
 
 @pytest.mark.parametrize("refusal", ["429 Slow", "500 Oops", "503 Down", "408 Late"])
@@ -435,12 +412,7 @@ def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: s
     assert server.connections == 1
 
 
-# --- Connections that are kept ------------------------------------------------------------------
-
-
-def test_after_anything_but_a_plain_200_the_next_call_has_a_connection_of_its_own(
-    client: Client,
-) -> None:
+def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: Client) -> None:
     # An interim answer is followed by the real one, which would vouch for the next call's mail.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
@@ -478,9 +450,6 @@ def test_a_kept_connection_that_breaks_under_a_call_leaves_it_unanswered(client:
     assert server.connections == 1
 
 
-# --- Nothing but what it was told -----------------------------------------------------------------
-
-
 def test_proxies_and_passwords_of_the_environment_are_left_alone(
     client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -514,7 +483,7 @@ def test_a_batch_is_posted_as_it_is_with_the_token(client: Client) -> None:
 def test_the_token_is_never_told(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     told = []
-    scripts = [close_after_reading, answering(http("401 No", body(error(10)))), stall_in_the_body]
+    scripts = [close_after_reading, answering(http("401 No", body(error(10)))), STALLED]
     with ScriptedServer(*scripts) as server:
         sender = client(server.url)
         told += [send(sender), send(sender), send(sender, within_s=SHORT_S)]

@@ -9,7 +9,6 @@ import pytest
 from delivery import suppression_push
 from delivery.models import Errand, SuppressionChange
 from delivery.queue.suppression_change import ask_provider, changes_of
-from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, post
@@ -19,48 +18,44 @@ def push() -> None:
     suppression_push.push(lambda: False)
 
 
-def listed(provider: SandboxServer) -> set[str]:
-    return set(provider.sandbox.suppressions.of("broadcast"))
+def listed(newsroom: Newsroom) -> set[str]:
+    return set(newsroom.sandbox.suppressions.of("broadcast"))
 
 
 def states(address: str) -> list[str]:
     return [change.state for change in changes_of(address)]
 
 
-def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom, provider: SandboxServer) -> None:
+def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom) -> None:
     for number in range(120):
         ask_provider(f"reader{number}@example.net", "suppress")
     push()
-    assert len(listed(provider)) == 120
+    assert len(listed(newsroom)) == 120
     assert set(SuppressionChange.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_only_the_last_wish_about_an_address_is_sent(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_only_the_last_wish_about_an_address_is_sent(newsroom: Newsroom) -> None:
     ask_provider("a@example.net", "suppress")
     ask_provider("A@example.net", "reactivate")
     ask_provider("b@example.net", "reactivate")
     ask_provider("b@example.net", "suppress")
     push()
-    assert listed(provider) == {"b@example.net"}
+    assert listed(newsroom) == {"b@example.net"}
     assert states("a@example.net") == ["done", "superseded"]
     assert states("b@example.net") == ["done", "superseded"]
 
 
-def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom, provider: SandboxServer) -> None:
+def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom) -> None:
     ask_provider("a@example.net", "suppress")
     push()
     ask_provider("a@example.net", "reactivate")
     push()
-    assert listed(provider) == set()
+    assert listed(newsroom) == set()
     assert states("a@example.net") == ["done", "done"]
 
 
-def test_what_the_provider_refuses_is_on_record_with_its_reason(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
-    provider.sandbox.aftermath.suppress(
+def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsroom) -> None:
+    newsroom.sandbox.aftermath.suppress(
         "broadcast", "a@example.net", "ManualSuppression", "Recipient"
     )
     ask_provider("a@example.net", "reactivate")
@@ -73,11 +68,9 @@ def test_what_the_provider_refuses_is_on_record_with_its_reason(
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "accept_then_close"])
-def test_an_answer_that_did_not_come_is_asked_for_again(
-    newsroom: Newsroom, provider: SandboxServer, fault: str
-) -> None:
+def test_an_answer_that_did_not_come_is_asked_for_again(newsroom: Newsroom, fault: str) -> None:
     ask_provider("a@example.net", "suppress")
-    provider.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
+    newsroom.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
     push()
     assert states("a@example.net") == ["waiting"]
     assert Errand.objects.get().failures == 1
@@ -88,7 +81,7 @@ def test_an_answer_that_did_not_come_is_asked_for_again(
     Errand.objects.update(due_at="2000-01-01T00:00:00Z")
     push()
     assert states("a@example.net") == ["done"]
-    assert listed(provider) == {"a@example.net"}
+    assert listed(newsroom) == {"a@example.net"}
 
 
 def echo(**more: Any) -> dict[str, Any]:
@@ -104,9 +97,7 @@ def echo(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_an_echo_of_our_own_wish_says_nothing_new(
-    newsroom: Newsroom, provider: SandboxServer, settings: Any
-) -> None:
+def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(2)
     ask_provider("Reader0@example.net", "suppress")
@@ -121,9 +112,7 @@ def test_an_echo_of_our_own_wish_says_nothing_new(
     assert {reader.state for reader in Subscriber.objects.all()} == {"confirmed"}
 
 
-def test_what_was_done_before_we_asked_is_not_our_own(
-    newsroom: Newsroom, provider: SandboxServer, settings: Any
-) -> None:
+def test_what_was_done_before_we_asked_is_not_our_own(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(1)
     ask_provider("reader0@example.net", "suppress")

@@ -17,14 +17,15 @@ from django.db.models.functions import Now
 
 from delivery import reconciliation_walk
 from delivery.delivery_key import DeliveryKey
-from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
+from delivery.models import Alarm, Attempt, Batch, Edition
 from delivery.queue import control, identity
 from delivery.queue.reconcile import editions_to_walk, end_reconciliation
-from postmark_sandbox.server import SandboxServer
 from publishing.content import Content
 from publishing.publish import publish
+from tests.delivery.hands_on_an_edition import changed, copies_by_key
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
+from tests.delivery.webhooks import key_of
 
 LAST_LOOK_UP_S = 900.0
 CALL_S = 5.0
@@ -43,26 +44,9 @@ def reconcile(newsroom: Newsroom) -> Reconcile:
         except SystemExit as end:
             code = end.code
         answer = json.loads(output.getvalue().splitlines()[-1])
-        assert isinstance(answer, dict)
         return answer | {"exit": code, "said": errors.getvalue()}
 
     return run
-
-
-def copies(provider: SandboxServer) -> dict[str, int]:
-    return provider.sandbox.outbox.copies(lambda size: size > 0)
-
-
-def key_of(edition: Edition, recipient: int) -> str:
-    return str(DeliveryKey(edition.issue_id, edition.version, recipient))
-
-
-def rows(edition: Edition) -> list[Delivery]:
-    return list(
-        Delivery.objects.filter(issue=edition.issue_id, version=edition.version).order_by(
-            "recipient"
-        )
-    )
 
 
 def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
@@ -91,10 +75,23 @@ def until_silence_counts(newsroom: Newsroom) -> None:
     let_time_pass(newsroom, LAST_LOOK_UP_S + CALL_S + 1)
 
 
-def accept(provider: SandboxServer, edition: Edition, key: str) -> None:
+def restored(newsroom: Newsroom) -> None:
+    """A restore was declared, so long ago that silence counts."""
+    identity.declare_restored()
+    until_silence_counts(newsroom)
+
+
+def deliver_and_forget(newsroom: Newsroom) -> None:
+    """Deliver all, and put back a backup from before."""
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.put_back()
+
+
+def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
     """What must never happen: a message that nobody here sent, under the tag of an edition."""
     answer = requests.post(
-        f"{provider.url}/email",
+        f"{newsroom.sandbox.url}/email",
         json={
             "From": "letter@example.org",
             "To": "reader0@example.net",
@@ -110,11 +107,8 @@ def accept(provider: SandboxServer, edition: Edition, key: str) -> None:
     assert answer.json()["ErrorCode"] == 0
 
 
-# --- Found and not recorded -----------------------------------------------------------------------
-
-
 def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 3
     edition = newsroom.publish(9)
@@ -127,55 +121,45 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     assert early["recorded"] == 3
     assert "does not count before" in early["said"]
     newsroom.deliver_all()
-    assert len(copies(provider)) == 6
+    assert len(copies_by_key(newsroom)) == 6
     until_silence_counts(newsroom)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"], answer["recorded"]) == (0, 1, 0)
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"] * 9
-    assert set(copies(provider).values()) == {1}
-    sent = rows(edition)[4]
+    assert set(copies_by_key(newsroom).values()) == {1}
+    sent = newsroom.copies(edition)[4]
     assert sent.evidence == "lookup"
     assert sent.provider_message_id is not None
     newsroom.books(edition)
 
 
 @pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
-def test_whoever_was_given_up_and_has_a_copy_all_the_same_is_recorded_as_sent(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, outcome: str
+def test_a_given_up_copy_that_was_accepted_is_recorded_as_sent(
+    newsroom: Newsroom, reconcile: Reconcile, outcome: str
 ) -> None:
     edition = newsroom.publish(4)
     newsroom.deliver_all()
-    given_up = rows(edition)[1]
+    given_up = newsroom.copies(edition)[1]
     missed = True if outcome == "failed" else None
-    Delivery.objects.filter(recipient=given_up.recipient_id).update(
-        outcome=outcome,
-        sent_at=None,
-        provider_message_id=None,
-        evidence=None,
-        reason="No answer.",
-        missed=missed,
-    )
+    unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
+    changed(given_up, outcome=outcome, reason="No answer.", missed=missed, **unproved)
     Batch.objects.update(sent=3, missed=int(bool(missed)), **{outcome: 1})
     assert reconcile()["recorded"] == 1
     assert newsroom.outcomes(edition) == ["sent"] * 4
     assert newsroom.books(edition).missed == 0
-    assert rows(edition)[1].provider_message_id == given_up.provider_message_id
+    assert newsroom.copies(edition)[1].provider_message_id == given_up.provider_message_id
 
 
-def test_a_hit_is_believed_by_its_key_and_not_by_its_tag(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_a_hit_is_believed_by_its_key_not_its_tag(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition, other = newsroom.publish(2), newsroom.publish()
-    stranger = DeliveryKey(other.issue_id, 1, rows(other)[0].recipient_id)
-    accept(provider, edition, str(stranger))
+    stranger = DeliveryKey(other.issue_id, 1, newsroom.copies(other)[0].recipient_id)
+    accept(newsroom, edition, str(stranger))
     assert reconcile(str(edition.issue_id))["recorded"] == 0
     assert newsroom.outcomes(other) == ["waiting"] * 2
 
 
-def test_versions_of_an_issue_are_told_apart(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_versions_of_an_issue_are_told_apart(newsroom: Newsroom, reconcile: Reconcile) -> None:
     first = newsroom.publish(2)
     newsroom.deliver_all()
     with connection.cursor() as cursor:
@@ -193,8 +177,8 @@ def test_versions_of_an_issue_are_told_apart(
     assert newsroom.outcomes(first) == ["waiting"] * 2
 
 
-def test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_apart_again(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
+def test_an_unknown_version_is_said_and_told_apart(
+    newsroom: Newsroom, reconcile: Reconcile
 ) -> None:
     first = newsroom.publish(3)
     newsroom.deliver_all()
@@ -215,13 +199,11 @@ def test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_a
     control.send_now(again.pk)
     newsroom.deliver_all()
     assert newsroom.outcomes(again) == ["sent"] * 3
-    assert len(copies(provider)) == 6
-    assert set(copies(provider).values()) == {1}
+    assert len(copies_by_key(newsroom)) == 6
+    assert set(copies_by_key(newsroom).values()) == {1}
 
 
-def test_a_version_that_is_known_and_not_walked_is_nothing_to_say(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_a_known_version_not_walked_is_not_said(newsroom: Newsroom, reconcile: Reconcile) -> None:
     first = newsroom.publish(3)
     newsroom.deliver_all()
     second = correct(newsroom, first)
@@ -232,61 +214,36 @@ def test_a_version_that_is_known_and_not_walked_is_nothing_to_say(
     assert answer["found"] == newsroom.books(second).sent
 
 
-# --- Recorded and not found -----------------------------------------------------------------------
-
-
-def forget_at_the_provider(newsroom: Newsroom, provider: SandboxServer) -> Edition:
+def forget_at_the_provider(newsroom: Newsroom) -> Edition:
     """An edition that is recorded as sent and that the provider lost; later mail it shows."""
     edition = newsroom.publish(3)
     newsroom.deliver_all()
-    provider.sandbox.outbox.clear()
+    newsroom.sandbox.outbox.clear()
     let_time_pass(newsroom, 60)
     newsroom.publish()
     newsroom.deliver_all()
     return edition
 
 
-def test_what_the_provider_does_not_show_raises_an_alarm_and_is_not_sent_again(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = forget_at_the_provider(newsroom, provider)
+def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = forget_at_the_provider(newsroom)
+    # Mail of a moment ago may not be in the search yet.
+    assert reconcile()["missing"] == 0
     until_silence_counts(newsroom)
     for _ in range(2):
         answer = reconcile()
         assert answer["missing"] == 3
         assert "not resent" in answer["said"]
     alarms = Alarm.objects.filter(kind=Alarm.Kind.NOT_AT_PROVIDER, edition=edition)
-    assert {alarm.about for alarm in alarms} == {
-        key_of(edition, row.recipient_id) for row in rows(edition)
-    }
+    about = {alarm.about for alarm in alarms}
+    assert about == {key_of(edition, reader) for reader in newsroom.recipients(edition)}
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert not any(key in copies(provider) for key in (alarm.about for alarm in alarms))
-
-
-def test_mail_of_a_moment_ago_may_not_be_in_the_search_yet(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    forget_at_the_provider(newsroom, provider)
-    assert reconcile()["missing"] == 0
-
-
-def test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
-) -> None:
-    settings.DELIVERY_BATCH_SIZE = 2
-    newsroom.publish(4)
-    newsroom.step()
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    provider.sandbox.set_fault("search_delay", seconds=3600)
-    answer = reconcile("--no-wait")
-    assert (answer["exit"], answer["reconciled"]) == (3, 0)
-    assert "lags" in answer["said"]
+    assert not about & copies_by_key(newsroom).keys()
 
 
 def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
     newsroom.publish(4)
@@ -294,40 +251,38 @@ def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
     backup = KeptRows()
     newsroom.step()
     backup.put_back()
-    identity.declare_restored()
-    until_silence_counts(newsroom)
+    restored(newsroom)
     # Asked for later mail first, it lags. Asked after the walk, it would have caught up.
-    provider.sandbox.set_fault("search_delay", seconds=3600, calls=1)
-    assert reconcile("--no-wait")["reconciled"] == 0
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    answer = reconcile("--no-wait")
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "lags" in answer["said"]
     newsroom.deliver_all()
-    assert set(copies(provider).values()) == {1}
+    assert set(copies_by_key(newsroom).values()) == {1}
 
 
-def test_an_edition_whose_mail_postmark_has_forgotten_does_not_go_on(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    newsroom.publish(4)
+def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    edition = newsroom.publish(4)
     let_time_pass(newsroom, 46 * 86_400)
-    identity.declare_restored()
-    until_silence_counts(newsroom)
+    restored(newsroom)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
     assert "forgotten" in answer["said"]
-
-
-# --- Two copies -----------------------------------------------------------------------------------
+    control.cancel(edition.pk)
+    answer = reconcile()
+    assert (answer["exit"], answer["reconciled"]) == (0, 1)
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 4
 
 
 def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
     edition = newsroom.publish(4)
     newsroom.step()
     for _ in range(2):
-        accept(provider, edition, key_of(edition, rows(edition)[3].recipient_id))
-    identity.declare_restored()
-    until_silence_counts(newsroom)
+        accept(newsroom, edition, key_of(edition, newsroom.copies(edition)[3].recipient_id))
+    restored(newsroom)
     answer = reconcile()
     assert (answer["twice"], answer["reconciled"], answer["recorded"]) == (1, 1, 1)
     assert Alarm.objects.get().kind == Alarm.Kind.ACCEPTED_TWICE
@@ -337,41 +292,29 @@ def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
     assert control.resume(edition.pk)
 
 
-# --- Bare marks -----------------------------------------------------------------------------------
-
-
 MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id"}]
 
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_bare_mark_is_filled_in_where_the_provider_has_the_copy(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, mark: dict[str, str]
+    newsroom: Newsroom, reconcile: Reconcile, mark: dict[str, str]
 ) -> None:
     edition = newsroom.publish(2)
-    backup = KeptRows()
-    newsroom.deliver_all()
-    backup.put_back()
-    recipient = rows(edition)[0].recipient_id
-    Delivery.objects.filter(recipient=recipient).update(**mark)
+    deliver_and_forget(newsroom)
+    changed(newsroom.copies(edition)[0], **mark)
     assert reconcile()["recorded"] == 2
-    sent = rows(edition)[0]
+    sent = newsroom.copies(edition)[0]
     assert (sent.outcome, sent.evidence) == ("sent", "lookup")
-    assert sent.provider_message_id in {
-        provider.sandbox.outbox.id_of(number) for number in range(2)
-    }
+    assert sent.provider_message_id in map(newsroom.sandbox.outbox.id_of, range(2))
     newsroom.books(edition)
 
 
-def test_a_bare_time_without_a_copy_raises_an_alarm_is_asked_about_and_cleared(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition = newsroom.publish(2)
-    recipient = rows(edition)[0].recipient_id
-    Delivery.objects.filter(recipient=recipient).update(sent_at=Now())
+    key = changed(newsroom.copies(edition)[0], sent_at=Now())
     for _ in range(2):
         reconcile()
-    alarm = Alarm.objects.get(kind=Alarm.Kind.MARKED_UNSETTLED)
-    assert alarm.about == key_of(edition, recipient)
+    assert Alarm.objects.get(kind=Alarm.Kind.MARKED_UNSETTLED).about == key
     assert newsroom.outcomes(edition) == ["unknown", "waiting"]
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["unknown", "sent"]
@@ -379,59 +322,44 @@ def test_a_bare_time_without_a_copy_raises_an_alarm_is_asked_about_and_cleared(
         let_time_pass(newsroom, LAST_LOOK_UP_S)
         newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "sent"]
-    assert set(copies(provider).values()) == {1}
+    assert set(copies_by_key(newsroom).values()) == {1}
     newsroom.books(edition)
 
 
-# --- A provider that does not answer --------------------------------------------------------------
-
-
-def test_a_search_that_fails_for_a_while_is_asked_again(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+def test_from_a_search_that_fails_nothing_is_concluded_and_it_is_asked_again(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
-    newsroom.publish(2)
-    backup = KeptRows()
-    newsroom.deliver_all()
-    backup.put_back()
-    provider.sandbox.set_fault("search_503", calls=3)
-    assert reconcile()["recorded"] == 2
-
-
-def test_from_a_search_that_fails_nothing_is_concluded(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
-) -> None:
-    settings.DELIVERY_RETRY_BASE_S = 0.01
-    edition = forget_at_the_provider(newsroom, provider)
+    edition = forget_at_the_provider(newsroom)
     stopped = newsroom.publish()
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    provider.sandbox.set_fault("search_503", calls=None)
+    restored(newsroom)
+    newsroom.sandbox.set_fault("search_503", calls=None)
     with pytest.raises(CommandError, match=r"Postmark's search gave no answer 6 times\. Last:"):
         reconcile()
     stopped.refresh_from_db()
     assert stopped.unreconciled_since is not None
     assert not Alarm.objects.exists()
     assert newsroom.outcomes(edition) == ["sent"] * 3
+    newsroom.sandbox.faults.clear()
+    newsroom.sandbox.set_fault("search_503", calls=3)
+    assert reconcile()["reconciled"] == 1
 
 
-def test_an_issue_that_is_not_there_is_one_sentence(reconcile: Reconcile) -> None:
-    with pytest.raises(CommandError, match=r"is not the id of an issue"):
-        reconcile("17")
-    with pytest.raises(CommandError, match=r"There is no issue"):
-        reconcile("00000000-0000-0000-0000-000000000000")
+def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
+    for command, name, said in (
+        ("reconcile", "17", "'17' is not the id of an issue"),
+        ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
+        # An empty id does not stand for all issues.
+        ("reconcile", "", "'' is not the id of an issue"),
+        ("audit", "", "'' is not the id of an issue"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command(command, name)
 
 
-# --- Books that do not balance --------------------------------------------------------------------
-
-
-def test_an_edition_whose_books_do_not_balance_is_said_and_the_others_are_reconciled(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Reconcile) -> None:
     broken, sound = newsroom.publish(3), newsroom.publish()
-    backup = KeptRows()
-    newsroom.deliver_all()
-    backup.put_back()
+    deliver_and_forget(newsroom)
     identity.declare_restored()
     # Three rows wait, and the count says that none does.
     Batch.objects.filter(edition=broken).update(waiting=0, failed=3)
@@ -451,14 +379,11 @@ def test_an_edition_whose_books_do_not_balance_is_said_and_the_others_are_reconc
     assert newsroom.books(broken).sent == 3
 
 
-# --- More than can be paged through ---------------------------------------------------------------
-
 MANY = 1_040
 
 
 def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_one_by_one(
     newsroom: Newsroom,
-    provider: SandboxServer,
     reconcile: Reconcile,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -467,14 +392,14 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
-    parcels = list(provider.sandbox.outbox.parcels_newest_first())
+    parcels = list(newsroom.sandbox.outbox.parcels_newest_first())
     at_ns = min(parcel.at_ns for parcel in parcels)
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
         backup.put_back(keep=True)
         identity.declare_restored()
         until_silence_counts(newsroom)
-        provider.sandbox.calls.clear()
+        newsroom.sandbox.calls.clear()
         for number, parcel in enumerate(parcels):
             parcel.at_ns = at_ns - number * apart_ns
 
@@ -485,64 +410,51 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
         assert newsroom.books(edition).sent == MANY
         if apart_ns:
             # Pages and windows, and nothing one by one.
-            assert len(provider.sandbox.calls.newest_first()) < 200
+            assert len(newsroom.sandbox.calls.newest_first()) < 200
 
 
-# --- What it goes back to -------------------------------------------------------------------------
-
-
-def test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    running, paused, stopped = newsroom.publish(2), newsroom.publish(), newsroom.publish()
+def test_reconciled_editions_are_what_they_were(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    running, paused = newsroom.publish(2, title="Swifts"), newsroom.publish(title="Herons")
+    stopped, held = newsroom.publish(), newsroom.publish(hold_s=86_400)
     control.pause(paused.pk)
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="A fault.")
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    assert reconcile()["reconciled"] == 3
+    restored(newsroom)
+    answer = reconcile()
+    assert answer["reconciled"] == 4
     assert dict(Edition.objects.values_list("pk", "control")) == {
         running.pk: "running",
         paused.pk: "paused",
         stopped.pk: "stopped",
+        held.pk: "running",
     }
     assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
+    # The backup does not know who paused it since.
+    assert f"Goes on: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
+    assert "do it again, before workers start." in answer["said"]
+    assert "Goes on: “Herons”" not in answer["said"]
     newsroom.deliver_all()
     assert newsroom.outcomes(running) == ["sent"] * 2
-    assert newsroom.outcomes(paused) == ["waiting"] * 2
-
-
-def test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    open_one, paused = newsroom.publish(3, title="Swifts"), newsroom.publish(0, title="Herons")
-    control.pause(paused.pk)
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    said = reconcile()["said"]
-    assert f"Goes on: “Swifts”, version 1 of issue {open_one.issue_id}: sending." in said
-    assert "do it again, before workers start." in said
-    assert "Goes on: “Herons”" not in said
+    assert newsroom.outcomes(paused) == newsroom.outcomes(held) == ["waiting"] * 2
+    assert newsroom.state(held) == "held"
     assert "Goes on" not in reconcile()["said"]
 
 
 def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile, settings: Any
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
     # They are walked in the order of their ids.
     first, second = sorted(
         (newsroom.publish(3), newsroom.publish(0)), key=lambda edition: edition.issue_id
     )
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    provider.sandbox.calls.clear()
+    restored(newsroom)
+    newsroom.sandbox.calls.clear()
     reconcile(str(first.issue_id))
-    asked = len(provider.sandbox.calls.newest_first())
-    identity.declare_restored()
-    until_silence_counts(newsroom)
+    asked = len(newsroom.sandbox.calls.newest_first())
+    restored(newsroom)
     for _ in range(10):
         # A call that met one fault is not counted by the next.
-        provider.sandbox.set_fault("search_503", nth=asked + 1)
+        newsroom.sandbox.set_fault("search_503", nth=asked + 1)
 
     errors = io.StringIO()
     with pytest.raises(CommandError, match=r"What was found until then is recorded\."):
@@ -554,13 +466,9 @@ def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
     assert second.unreconciled_since is not None
 
 
-def test_what_is_cancelled_before_it_is_reconciled_is_reconciled_and_stays_cancelled(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition = newsroom.publish(3)
-    backup = KeptRows()
-    newsroom.deliver_all()
-    backup.put_back()
+    deliver_and_forget(newsroom)
     identity.declare_restored()
     assert control.cancel(edition.pk) == 3
     until_silence_counts(newsroom)
@@ -572,39 +480,11 @@ def test_what_is_cancelled_before_it_is_reconciled_is_reconciled_and_stays_cance
     assert newsroom.books(edition).sent == 3
 
 
-def test_of_what_is_cancelled_nobody_waits_for_what_postmark_has_forgotten(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = newsroom.publish(3)
-    let_time_pass(newsroom, 46 * 86_400)
-    identity.declare_restored()
-    control.cancel(edition.pk)
-    until_silence_counts(newsroom)
-    answer = reconcile()
-    assert (answer["exit"], answer["reconciled"]) == (0, 1)
-    assert newsroom.outcomes(edition) == ["withdrawn"] * 3
-
-
-def test_a_restore_during_the_walk_is_reconciled_anew(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
+def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> None:
     edition = newsroom.publish(2)
-    identity.declare_restored()
-    until_silence_counts(newsroom)
+    restored(newsroom)
     (walked,) = editions_to_walk(None, retention_days=45)
     identity.declare_restored()
     assert not end_reconciliation(walked)
     edition.refresh_from_db()
     assert edition.unreconciled_since is not None
-
-
-def test_a_reconciled_hold_is_still_held(
-    newsroom: Newsroom, provider: SandboxServer, reconcile: Reconcile
-) -> None:
-    edition = newsroom.publish(2, hold_s=86_400)
-    identity.declare_restored()
-    until_silence_counts(newsroom)
-    assert reconcile()["reconciled"] == 1
-    assert not newsroom.step()
-    assert newsroom.state(edition).value == "held"
-    assert not Attempt.objects.exists()

@@ -13,14 +13,9 @@ from delivery.models import Batch, DatabaseIdentity, Edition
 from delivery.queue import control, errand, identity
 from delivery.queue.claim import claim
 from delivery.queue.split import lock_edition
-from postmark_sandbox.server import SandboxServer
 from tests.delivery.beside import Beside, at_once
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import copies_by_key, taken
 from tests.delivery.newsroom import Newsroom
-
-
-def copies(provider: SandboxServer) -> dict[str, int]:
-    return provider.sandbox.outbox.copies(lambda size: size > 0)
 
 
 def restored_identity() -> None:
@@ -44,9 +39,7 @@ def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom
 @pytest.mark.parametrize(
     "other", [{"system_identifier": "7"}, {"timeline": "0000000A"}, {"database": 1}]
 )
-def test_no_batch_can_be_claimed_in_a_database_that_is_another(
-    newsroom: Newsroom, other: dict[str, object]
-) -> None:
+def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str, object]) -> None:
     newsroom.publish(3)
     identity.notice()
     DatabaseIdentity.objects.update(**other)
@@ -74,9 +67,7 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
 
 
 @pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
-def test_what_a_server_did_not_tell_is_no_difference_and_is_stored_when_it_does(
-    newsroom: Newsroom, untold: dict[str, str]
-) -> None:
+def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
     newsroom.publish(3)
     identity.notice()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
@@ -86,9 +77,7 @@ def test_what_a_server_did_not_tell_is_no_difference_and_is_stored_when_it_does(
     assert claim(newsroom.author.pk, lease_s=5) is not None
 
 
-def test_before_it_is_reconciled_an_edition_is_neither_resumed_nor_closed(
-    newsroom: Newsroom,
-) -> None:
+def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroom) -> None:
     edition = newsroom.publish()
     Edition.objects.update(control="stopped", control_reason="Restored.", unreconciled_since=Now())
     assert not control.resume(edition.pk)
@@ -138,9 +127,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute("DROP ROLE refused_reader")
 
 
-def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom: Newsroom) -> None:
     done = newsroom.publish(2)
     newsroom.deliver_all()
     running, held, paused, cancelled = (
@@ -166,7 +153,7 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(
     for edition in (running, held, paused):
         assert not control.resume(edition.pk)
     assert not newsroom.step()
-    assert len(copies(provider)) == 2
+    assert len(copies_by_key(newsroom)) == 2
 
 
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
@@ -179,9 +166,7 @@ def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -
 
 
 @pytest.mark.parametrize("seen_by", [identity.notice, identity.declare_restored])
-def test_ids_of_readers_are_not_given_out_again_after_a_restore(
-    newsroom: Newsroom, seen_by: Callable[[], object]
-) -> None:
+def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], object]) -> None:
     identity.notice()
     (last,) = newsroom.confirm(1)
     restored_identity()
@@ -198,9 +183,7 @@ def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> No
     assert next_one.pk == last.pk + 1
 
 
-def test_whoever_declares_a_restore_and_whoever_notices_it_do_not_wait_for_each_other(
-    newsroom: Newsroom,
-) -> None:
+def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     identity.notice()
     restored_identity()

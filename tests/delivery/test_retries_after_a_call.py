@@ -103,9 +103,7 @@ def test_a_call_answered_as_a_whole(
 
 
 @pytest.mark.parametrize(("blocked", "stops"), [(0, False), (1, False), (2, True)])
-def test_refused_before_the_provider_three_times_in_a_row_it_is_a_matter_for_a_person(
-    blocked: int, stops: bool
-) -> None:
+def test_three_blocked_calls_in_a_row_stop_the_edition(blocked: int, stops: bool) -> None:
     # Put-offs of other kinds before it do not count.
     settlement = settle(Blocked("403.", "Look."), 1, setbacks=7, blocked=blocked)
     assert bool(settlement.stop_edition) is stops
@@ -153,7 +151,7 @@ def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: 
     ("setbacks", "longest"),
     [(0, 5), (1, 10), (2, 20), (3, 40), (7, 640), (8, 900), (30, 900), (10**9, 900)],
 )
-def test_a_pause_is_drawn_from_next_to_nothing_to_a_doubling_span_with_a_ceiling(
+def test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling(
     setbacks: int, longest: float
 ) -> None:
     assert delay_after(setbacks, 0.0, POLICY) == SHORTEST_PAUSE_S

@@ -1,4 +1,4 @@
-"""What becomes of copies in doubt when the provider was asked about them."""
+"""What becomes of copies in doubt after a look-up, and of a batch whose worker was lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.retries import Policy, after_look_up
+from delivery.retries import AfterCrash, Policy, after_crash, after_look_up
 from delivery.settlement import Failed, Sent, Settlement
 from tests.delivery.decisions import HOLDING, POLICY, in_words
 
@@ -102,9 +102,7 @@ def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> No
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
-def test_a_silence_that_does_not_convince_is_none_at_any_point_of_the_schedule(
-    lookups: int,
-) -> None:
+def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int) -> None:
     assert decision(found(1), 2, convincing=False, lookups=lookups, setbacks=1) == (
         "sent, as it was: ask the provider in 5 s, setback 2"
     )
@@ -143,9 +141,7 @@ def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_o
         ({"lookups": 2, "policy": HOLDING}, "wait for a person, said absent, 1 on top"),
     ],
 )
-def test_a_second_copy_is_handed_on_also_while_others_are_in_doubt(
-    given: dict[str, object], then: str
-) -> None:
+def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then: str) -> None:
     words = decision(TWICE, 3, **given)
     assert words.split(": ")[1] == then
 
@@ -172,9 +168,7 @@ def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_park
 
 @pytest.mark.parametrize("lookups", [0, 2])
 @pytest.mark.parametrize("convincing", [True, False])
-def test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by_itself(
-    lookups: int, convincing: bool
-) -> None:
+def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -> None:
     settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
     assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a person"
     assert "forgotten" in settlement.reason
@@ -183,3 +177,19 @@ def test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by
 def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
     settlement = settle(NoInformation("Postmark is away."), 1, forgotten=True)
     assert settlement.reason == "Postmark is away."
+
+
+@pytest.mark.parametrize(
+    ("crashes", "waiting", "then"),
+    [
+        (1, 1, AfterCrash.READY),
+        (1, 500, AfterCrash.READY),
+        (2, 500, AfterCrash.HALVE),
+        (2, 2, AfterCrash.HALVE),
+        (2, 1, AfterCrash.PARK),
+        (3, 1, AfterCrash.PARK),
+        (3, 2, AfterCrash.HALVE),
+    ],
+)
+def test_two_lost_workers_halve_or_park(crashes: int, waiting: int, then: AfterCrash) -> None:
+    assert after_crash(crashes, waiting) is then

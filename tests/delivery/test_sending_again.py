@@ -1,4 +1,4 @@
-"""Whoever was missed gets their copy, and doubt that is left to a person is decided by one."""
+"""An operator decides about missed copies and about doubt: send, ask again or close."""
 
 from __future__ import annotations
 
@@ -7,106 +7,120 @@ import io
 import pytest
 from django.db.models.functions import Now
 
-from delivery.models import Delivery, Edition
-from delivery.queue import control
+from delivery.models import DatabaseIdentity, Delivery, Edition
+from delivery.queue import control, identity
 from delivery.until_empty import Watch
-from postmark_sandbox.server import SandboxServer
-from tests.delivery.hands_on_an_edition import accepted, states
+from tests.delivery.hands_on_an_edition import accepted, restored, states
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 
 
-class TestSendingToTheMissed:
-    def test_they_and_nobody_else_get_their_copy(
-        self, newsroom: Newsroom, provider: SandboxServer, with_missed: Edition
-    ) -> None:
-        assert newsroom.state(with_missed) == "needs_attention"
-        assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
-        assert control.send_to_missed(with_missed.pk, most=500) == 2
-        newsroom.deliver_all()
-        assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
-        assert newsroom.state(with_missed) == "succeeded"
-        assert provider.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
-
-    def test_a_second_time_it_finds_nobody(self, newsroom: Newsroom, with_missed: Edition) -> None:
-        control.send_to_missed(with_missed.pk, most=500)
-        assert control.send_to_missed(with_missed.pk, most=500) == 0
-        newsroom.books(with_missed)
-
-    @pytest.mark.parametrize("mark", [{"provider_message_id": "m-1"}, {"sent_at": Now()}])
-    def test_the_statement_leaves_out_what_bears_a_mark_of_having_been_sent(
-        self, newsroom: Newsroom, with_missed: Edition, mark: dict[str, object]
-    ) -> None:
-        Delivery.objects.filter(issue=with_missed.issue_id, missed=True).update(**mark)
-        assert control.send_to_missed(with_missed.pk, most=500) == 0
-
-    def test_an_acceptance_that_came_meanwhile_is_asked_about_before_anything_is_sent(
-        self, newsroom: Newsroom, provider: SandboxServer, with_missed: Edition
-    ) -> None:
-        missed = Delivery.objects.filter(issue=with_missed.issue_id, missed=True).first()
-        assert missed is not None
-        put_on_record(missed, "late")
-        before = accepted(provider)
-        control.send_to_missed(with_missed.pk, most=500)
-        newsroom.deliver_all()
-        assert accepted(provider) == before + 1
-        assert newsroom.state(with_missed) == "succeeded"
-
-    def test_they_are_cut_into_batches_and_wait_while_the_edition_is_paused(
-        self, newsroom: Newsroom, with_missed: Edition
-    ) -> None:
-        Edition.objects.filter(pk=with_missed.pk).update(control="paused")
-        assert control.send_to_missed(with_missed.pk, most=1) == 2
-        new = [batch for batch in newsroom.batches(with_missed) if batch.waiting]
-        assert [(batch.size, batch.state) for batch in new] == [(1, "paused"), (1, "paused")]
-        newsroom.books(with_missed)
+def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
+    assert newsroom.state(with_missed) == "needs_attention"
+    assert Watch(io.StringIO(), is_terminal=False).totals().waits_for_a_person
+    assert [control.send_to_missed(with_missed.pk, most=500) for _ in range(2)] == [2, 0]
+    newsroom.deliver_all()
+    assert newsroom.outcomes(with_missed) == ["sent", "sent", "failed", *["sent"] * 3]
+    assert newsroom.state(with_missed) == "succeeded"
+    assert newsroom.sandbox.summary()["deliveries_with_more_than_one_copy"] == 0
 
 
-class TestDoubtThatIsLeftToAPerson:
-    def test_asked_again_it_is_settled_by_what_the_provider_says_now(
-        self, newsroom: Newsroom, provider: SandboxServer, with_parked: Edition
-    ) -> None:
-        assert control.ask_again(with_parked.pk, silences=2) == 2
-        assert states(newsroom, with_parked) == ["unknown"]
-        newsroom.deliver_all()
-        assert states(newsroom, with_parked) == ["parked"]
-        assert accepted(provider) == 0
+@pytest.mark.parametrize("mark", [{"provider_message_id": "m-1"}, {"sent_at": Now()}])
+def test_marked_copies_are_not_sent_to_the_missed(
+    newsroom: Newsroom, with_missed: Edition, mark: dict[str, object]
+) -> None:
+    Delivery.objects.filter(issue=with_missed.issue_id, missed=True).update(**mark)
+    assert control.send_to_missed(with_missed.pk, most=500) == 0
 
-    def test_sent_again_it_goes_once_more(
-        self, newsroom: Newsroom, provider: SandboxServer, with_parked: Edition
-    ) -> None:
-        assert control.send_doubtful(with_parked.pk) == 2
-        newsroom.deliver_all()
-        assert newsroom.state(with_parked) == "succeeded"
-        assert accepted(provider) == 2
 
-    def test_what_bears_a_mark_is_not_sent_again_by_any_decision(
-        self, newsroom: Newsroom, with_parked: Edition
-    ) -> None:
-        Delivery.objects.filter(issue=with_parked.issue_id).update(sent_at=with_parked.published_at)
-        assert control.send_doubtful(with_parked.pk) == 0
-        assert states(newsroom, with_parked) == ["parked"]
+def test_a_missed_copy_with_evidence_is_not_sent(newsroom: Newsroom, with_missed: Edition) -> None:
+    missed = next(copy for copy in newsroom.copies(with_missed) if copy.missed)
+    put_on_record(missed, "late")
+    before = accepted(newsroom)
+    control.send_to_missed(with_missed.pk, most=500)
+    newsroom.deliver_all()
+    assert accepted(newsroom) == before + 1
+    assert newsroom.state(with_missed) == "succeeded"
 
-    def test_closed_it_stays_counted_as_doubt(
-        self, newsroom: Newsroom, with_parked: Edition
-    ) -> None:
-        assert control.close(with_parked.pk)
-        assert newsroom.state(with_parked) == "closed"
-        assert newsroom.books(with_parked).unknown == 2
-        assert control.ask_again(with_parked.pk, silences=2) is None
 
-    def test_doubt_that_is_still_asked_about_is_not_for_a_person(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=2)
-        provider.sandbox.set_fault("reset")
-        newsroom.step()
-        assert control.ask_again(edition.pk, silences=2) == 0
-        assert control.send_doubtful(edition.pk) == 0
-        assert newsroom.outcomes(edition) == ["unknown"] * 2
-        assert newsroom.batch(edition).reason != "A person had Postmark asked again."
+def test_missed_copies_wait_in_batches_in_a_pause(newsroom: Newsroom, with_missed: Edition) -> None:
+    Edition.objects.filter(pk=with_missed.pk).update(control="paused")
+    assert control.send_to_missed(with_missed.pk, most=1) == 2
+    new = [batch for batch in newsroom.batches(with_missed) if batch.waiting]
+    assert [(batch.size, batch.state) for batch in new] == [(1, "paused"), (1, "paused")]
+    newsroom.books(with_missed)
 
-    def test_closed_it_is_not_sent_again(self, newsroom: Newsroom, with_parked: Edition) -> None:
-        assert control.close(with_parked.pk)
-        assert control.send_doubtful(with_parked.pk) is None
-        assert states(newsroom, with_parked) == ["parked"]
+
+def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.ask_again(with_parked.pk, silences=2) == 2
+    assert states(newsroom, with_parked) == ["unknown"]
+    newsroom.deliver_all()
+    assert states(newsroom, with_parked) == ["parked"]
+    assert accepted(newsroom) == 0
+
+
+def test_parked_doubt_sent_again_goes_once_more(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.send_doubtful(with_parked.pk) == 2
+    newsroom.deliver_all()
+    assert newsroom.state(with_parked) == "succeeded"
+    assert accepted(newsroom) == 2
+
+
+def test_no_decision_sends_marked_doubt_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    Delivery.objects.filter(issue=with_parked.issue_id).update(sent_at=with_parked.published_at)
+    assert control.send_doubtful(with_parked.pk) == 0
+    assert states(newsroom, with_parked) == ["parked"]
+
+
+def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked: Edition) -> None:
+    assert control.close(with_parked.pk)
+    assert newsroom.state(with_parked) == "closed"
+    assert control.ask_again(with_parked.pk, silences=2) is None
+    assert control.send_doubtful(with_parked.pk) is None
+    assert states(newsroom, with_parked) == ["parked"]
+    assert newsroom.books(with_parked).unknown == 2
+
+
+def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("reset")
+    newsroom.step()
+    assert control.ask_again(edition.pk, silences=2) == 0
+    assert control.send_doubtful(edition.pk) == 0
+    assert newsroom.outcomes(edition) == ["unknown"] * 2
+    assert newsroom.batch(edition).reason != "A person had Postmark asked again."
+
+
+def test_closing_accepts_missed_copies_once(newsroom: Newsroom, with_missed: Edition) -> None:
+    assert [control.close(with_missed.pk) for _ in range(2)] == [True, False]
+    assert newsroom.state(with_missed) == "closed"
+    assert control.send_to_missed(with_missed.pk, most=2) is None
+
+
+def test_an_open_edition_cannot_be_closed(newsroom: Newsroom, small_batches: None) -> None:
+    edition = newsroom.publish(readers=4)
+    assert not control.close(edition.pk)
+    newsroom.sandbox.set_fault("accept_then_close")
+    newsroom.step()
+    control.pause(edition.pk)
+    assert not control.close(edition.pk)
+
+
+def test_doubt_after_a_restore_is_not_sent_again(newsroom: Newsroom, with_parked: Edition) -> None:
+    restored(with_parked)
+    assert control.send_doubtful(with_parked.pk) is None
+    assert states(newsroom, with_parked) == ["parked"]
+
+
+def test_a_restored_edition_cannot_be_called_back(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, hold_s=60)
+    restored(edition)
+    assert control.call_back(edition.pk) is None
+    assert newsroom.outcomes(edition) == ["waiting"] * 2
+
+
+def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_missed: Edition) -> None:
+    identity.notice()
+    DatabaseIdentity.objects.update(database=1)
+    assert identity.notice().stopped == (with_missed.pk,)
+    assert control.send_to_missed(with_missed.pk, most=500) is None

@@ -1,18 +1,20 @@
-"""What became of each copy is written once, by the worker that still holds the batch."""
+"""What became of each copy is written once, as it was told, by the worker that holds the batch."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from django.db import connection, transaction
 
 from delivery import retries
-from delivery.models import Attempt, Delivery, Evidence
+from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
+from delivery.queue.fates import write_fates
 from delivery.queue.settle import settle_call
-from delivery.settlement import Settlement
-from postmark_sandbox.server import SandboxServer
+from delivery.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.hands_on_an_edition import begun
 from tests.delivery.newsroom import Newsroom
@@ -68,8 +70,8 @@ def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> Non
     assert newsroom.outcomes(edition) == ["sent"] * 3
 
 
-def test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
+def test_an_earlier_epoch_does_not_settle_a_later_call(
+    newsroom: Newsroom, settings: object
 ) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = (1.0,)  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
@@ -88,11 +90,9 @@ def test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one(
     assert newsroom.outcomes(edition) == ["waiting"] * 3
 
 
-def test_a_refused_address_fails_with_its_reason_and_its_reader_is_marked_bounced(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault(
+    newsroom.sandbox.set_fault(
         "item_error", code=300, text=NO_SUCH_ADDRESS, recipients=["reader1@example.net"]
     )
 
@@ -108,23 +108,19 @@ def test_a_refused_address_fails_with_its_reason_and_its_reader_is_marked_bounce
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
-def test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try(
-    newsroom: Newsroom, provider: SandboxServer, fault: str
-) -> None:
+def test_a_call_that_was_put_off_uses_up_no_try(newsroom: Newsroom, fault: str) -> None:
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault(fault, calls=1)
+    newsroom.sandbox.set_fault(fault, calls=1)
     newsroom.deliver_all()
     waiting = newsroom.batch(edition)
     assert (waiting.state, waiting.tries, waiting.setbacks) == ("ready", 0, 1)
     assert newsroom.books(edition).waiting == 3
     newsroom.deliver_after(60)
     assert newsroom.outcomes(edition) == ["sent"] * 3
-    assert provider.sandbox.summary()["accepted"] == 3
+    assert newsroom.sandbox.summary()["accepted"] == 3
 
 
-def test_a_provider_that_cannot_be_reached_uses_up_no_try_however_long_it_lasts(
-    newsroom: Newsroom, settings: object
-) -> None:
+def test_an_unreachable_provider_uses_up_no_try(newsroom: Newsroom, settings: object) -> None:
     settings.POSTMARK_BASE_URL = "http://127.0.0.1:9"  # type: ignore[attr-defined]
     settings.DELIVERY_MAX_ATTEMPTS = 2  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
@@ -136,12 +132,10 @@ def test_a_provider_that_cannot_be_reached_uses_up_no_try_however_long_it_lasts(
     assert newsroom.outcomes(edition) == ["waiting"] * 3
 
 
-def test_a_message_that_is_judged_not_now_again_and_again_is_missed_when_its_tries_are_used_up(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
+def test_a_message_put_off_too_often_is_missed(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_MAX_ATTEMPTS = 3  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
-    provider.sandbox.set_fault(
+    newsroom.sandbox.set_fault(
         "item_error", code=429, recipients=["reader0@example.net"], calls=None
     )
 
@@ -156,21 +150,17 @@ def test_a_message_that_is_judged_not_now_again_and_again_is_missed_when_its_tri
     assert newsroom.state(edition) == "needs_attention"
 
 
-def test_a_call_that_is_too_large_goes_in_halves(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_a_call_that_is_too_large_goes_in_halves(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=5)
-    provider.sandbox.set_fault("payload_too_large_413", calls=1)
+    newsroom.sandbox.set_fault("payload_too_large_413", calls=1)
     newsroom.deliver_all()
     newsroom.deliver_after(1)
     assert sorted(batch.size for batch in newsroom.batches(edition)) == [2, 3]
     assert newsroom.outcomes(edition) == ["sent"] * 5
-    assert provider.sandbox.summary()["accepted"] == 5
+    assert newsroom.sandbox.summary()["accepted"] == 5
 
 
-def test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement(
-    newsroom: Newsroom,
-) -> None:
+def test_an_outcome_changed_past_all_code_undoes_the_settlement(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     Delivery.objects.filter(recipient=recipients[0]).update(outcome="withdrawn")
@@ -182,9 +172,7 @@ def test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement(
     assert newsroom.batch(edition).state == "sending"
 
 
-def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_evidence_on_record_settles_the_doubt_at_the_next_look_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, recipients = begun()
     lost = decision(CallUnanswered("The line was cut."), recipients)
@@ -192,4 +180,96 @@ def test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up(
     put_on_record(Delivery.objects.get(issue=edition.issue_id), "m-1")
     newsroom.deliver_after(61)
     assert newsroom.outcomes(edition) == ["sent"]
-    assert provider.sandbox.summary()["accepted"] == 0
+    assert newsroom.sandbox.summary()["accepted"] == 0
+
+
+AWKWARD = [
+    "NULL",
+    "a,b",
+    "{c}",
+    " d ",
+    "'",
+    '"',
+    "\\",
+    '\\"',
+    "two\nlines",
+    "%s",
+    "Åland",
+    "\U0001f426",
+]
+
+
+def write(batch: int, fates: dict[int, Fate], *, was: str = "waiting") -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        write_fates(cursor, batch, fates, was=was, evidence="reply")
+
+
+def copies(newsroom: Newsroom, number: int) -> tuple[int, list[Delivery]]:
+    edition = newsroom.publish(number)
+    batch = Batch.objects.get(edition=edition).pk
+    return batch, list(Delivery.objects.filter(batch_id=batch).order_by("recipient"))
+
+
+def now(copy: Delivery) -> Delivery:
+    return Delivery.objects.get(issue=copy.issue_id, recipient=copy.recipient_id)
+
+
+def test_awkward_ids_and_reasons(newsroom: Newsroom) -> None:
+    batch, waiting = copies(newsroom, 2 * len(AWKWARD))
+    ids = dict(zip((copy.recipient_id for copy in waiting), AWKWARD, strict=False))
+    reasons = dict(zip((copy.recipient_id for copy in reversed(waiting)), AWKWARD, strict=False))
+    write(
+        batch,
+        {who: Sent(words, None) for who, words in ids.items()}
+        | {who: Suppressed(words) for who, words in reasons.items()},
+    )
+    written = [now(copy) for copy in waiting]
+    assert {
+        copy.recipient_id: copy.provider_message_id for copy in written if copy.outcome == "sent"
+    } == ids
+    assert {
+        copy.recipient_id: copy.reason for copy in written if copy.outcome == "suppressed"
+    } == reasons
+
+
+def test_a_copy_has_the_providers_time_or_else_ours(newsroom: Newsroom) -> None:
+    batch, (first, second, third) = copies(newsroom, 3)
+    there = datetime(2026, 5, 4, 14, 15, 22, 987654, UTC)
+    elsewhere = datetime(2026, 5, 4, tzinfo=timezone(timedelta(hours=-5, minutes=-30)))
+    write(
+        batch,
+        {
+            first.recipient_id: Sent("a", there),
+            second.recipient_id: Sent("b", elsewhere),
+            third.recipient_id: Sent("c", None),
+        },
+    )
+    assert [now(first).sent_at, now(second).sent_at] == [there, elsewhere]
+    assert (now(third).sent_at or there) > there
+
+
+def test_a_fate_of_each_kind_is_its_own_copys(newsroom: Newsroom) -> None:
+    batch, waiting = copies(newsroom, 5)
+    told: list[Fate] = [
+        Sent("a", None),
+        Suppressed("inactive"),
+        Failed("too long", refused=False),
+        Failed("no such address", refused=True),
+        Unknown(),
+    ]
+    write(batch, {copy.recipient_id: fate for copy, fate in zip(waiting, told, strict=True)})
+    assert [(now(copy).outcome, now(copy).reason, now(copy).missed) for copy in waiting] == [
+        ("sent", None, None),
+        ("suppressed", "inactive", None),
+        ("failed", "too long", True),
+        ("failed", "no such address", None),
+        ("unknown", None, None),
+    ]
+
+
+def test_the_same_readers_copy_of_another_issue_is_not_touched(newsroom: Newsroom) -> None:
+    _, (before,) = copies(newsroom, 1)
+    batch, (copy,) = copies(newsroom, 0)
+    assert copy.recipient_id == before.recipient_id
+    write(batch, {copy.recipient_id: Sent("a", None)})
+    assert (now(copy).outcome, now(before).outcome) == ("sent", "waiting")

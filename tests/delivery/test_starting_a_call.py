@@ -10,15 +10,16 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
-from delivery.models import Attempt, Batch, Delivery, Evidence
+from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import ClaimLost, Started, start
 from postmark_sandbox.server import SandboxServer
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.beside import Beside
-from tests.delivery.hands_on_an_edition import taken
+from tests.delivery.hands_on_an_edition import changed, taken
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 
@@ -37,9 +38,7 @@ def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> 
         worker.end()
 
 
-def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_an_attempt_is_committed_before_a_call(newsroom: Newsroom, provider: SandboxServer) -> None:
     edition = newsroom.publish(readers=3)
     with a_call_held_by(provider, newsroom, "before_accept"):
         (attempt,) = newsroom.attempts(edition)
@@ -48,13 +47,11 @@ def test_the_attempt_is_committed_before_the_provider_has_accepted_anything(
         assert newsroom.batch(edition).state == Batch.State.SENDING
         books = newsroom.books(edition)
         assert (books.waiting, books.sent) == (3, 0)
-        assert provider.sandbox.summary()["accepted"] == 0
+        assert newsroom.sandbox.summary()["accepted"] == 0
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
 
 
-def test_deadline_counts_from_before_the_record_of_the_start(
-    newsroom: Newsroom, provider: SandboxServer, settings: object
-) -> None:
+def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_HTTP_DEADLINE_S = 0.5  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=1)
     claimed = claim(uuid.uuid4(), lease_s=30)
@@ -75,12 +72,10 @@ def test_deadline_counts_from_before_the_record_of_the_start(
 
     (attempt,) = newsroom.attempts(edition)
     assert attempt.result == Attempt.Result.NOT_SENT
-    assert provider.sandbox.summary()["accepted"] == 0
+    assert newsroom.sandbox.summary()["accepted"] == 0
 
 
-def test_no_transaction_is_open_while_a_call_is_in_the_air(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_no_transaction_is_open_during_a_call(newsroom: Newsroom, provider: SandboxServer) -> None:
     newsroom.publish(readers=3)
 
     with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
@@ -126,9 +121,7 @@ def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom:
     assert (attempt.deadline_at - attempt.started_at).total_seconds() >= 99
 
 
-def test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     Subscriber.objects.filter(email="reader1@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
@@ -136,13 +129,11 @@ def test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn(
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
     assert newsroom.books(edition).withdrawn == 1
-    assert provider.sandbox.summary()["accepted"] == 2
+    assert newsroom.sandbox.summary()["accepted"] == 2
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_who_came_onto_the_suppression_list_gets_no_copy_and_is_counted_as_suppressed(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_who_is_suppressed_after_publishing_is_counted_as_such(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     Suppression.objects.create(
         address_key="reader2@example.net",
@@ -152,69 +143,59 @@ def test_who_came_onto_the_suppression_list_gets_no_copy_and_is_counted_as_suppr
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent", "sent", "suppressed"]
     assert newsroom.books(edition).suppressed == 1
-    assert provider.sandbox.summary()["accepted"] == 2
+    assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-class TestADeliveryThatBearsAMarkOfHavingBeenSent:
-    """The order is send, then mark. A mark without evidence is asked about, never sent first."""
+# The order is send, then mark. A mark without evidence is asked about, never sent first.
+@pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
+def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, object]) -> None:
+    edition = newsroom.publish(readers=3)
+    key = changed(newsroom.copies(edition)[0], **mark)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
+    assert newsroom.books(edition).unknown == 1
+    assert newsroom.sandbox.summary()["accepted"] == 2
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
 
-    def test_a_bare_time_is_not_sent_again_before_the_provider_was_asked(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=3)
-        marked = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
-        assert marked is not None
-        Delivery.objects.filter(issue=edition.issue_id, recipient=marked.recipient_id).update(
-            sent_at=edition.published_at
-        )
+
+def test_an_id_without_a_time_is_never_sent_again_by_itself(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
+    for _ in range(5):
         newsroom.deliver_all()
-        assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
-        assert newsroom.books(edition).unknown == 1
-        assert provider.sandbox.summary()["accepted"] == 2
+        newsroom.let_time_pass(900)
+    assert newsroom.outcomes(edition) == ["unknown"]
+    assert newsroom.state(edition) == "needs_attention"
+    assert newsroom.sandbox.summary()["accepted"] == 0
 
-    def test_an_id_without_a_time_is_never_sent_again_by_itself(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=1)
-        Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
-        for _ in range(5):
-            newsroom.deliver_all()
-            newsroom.let_time_pass(900)
-        assert newsroom.outcomes(edition) == ["unknown"]
-        assert newsroom.state(edition) == "needs_attention"
-        assert provider.sandbox.summary()["accepted"] == 0
 
-    def test_many_of_them_are_asked_about_one_by_one_and_none_waits_for_another(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=10)
+def test_marked_copies_are_asked_about_one_by_one(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=10)
+    newsroom.deliver_all()
+    Delivery.objects.filter(issue=edition.issue_id).update(
+        outcome="waiting", provider_message_id=None, evidence=None
+    )
+    Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
+    # Every other search fails: were they one look-up, none of them would ever end.
+    newsroom.sandbox.set_fault("search_503", every=2)
+
+    for _ in range(6):
         newsroom.deliver_all()
-        Delivery.objects.filter(issue=edition.issue_id).update(
-            outcome="waiting", provider_message_id=None, evidence=None
-        )
-        Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
-        # Every other search fails: were they one look-up, none of them would ever end.
-        provider.sandbox.set_fault("search_503", every=2)
+        newsroom.let_time_pass(900)
 
-        for _ in range(6):
-            newsroom.deliver_all()
-            newsroom.let_time_pass(900)
+    assert newsroom.outcomes(edition) == ["sent"] * 10
+    assert newsroom.sandbox.summary()["accepted"] == 10
 
-        assert newsroom.outcomes(edition) == ["sent"] * 10
-        assert provider.sandbox.summary()["accepted"] == 10
 
-    def test_an_acceptance_that_is_on_record_is_a_mark_too(
-        self, newsroom: Newsroom, provider: SandboxServer
-    ) -> None:
-        edition = newsroom.publish(readers=2)
-        late = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
-        assert late is not None
-        put_on_record(late, "came-late", Evidence.Source.REPLY)
-        newsroom.deliver_all()
-        assert newsroom.outcomes(edition) == ["sent", "sent"]
-        kept = Delivery.objects.get(issue=edition.issue_id, recipient=late.recipient_id)
-        assert kept.provider_message_id == "came-late"
-        assert provider.sandbox.summary()["accepted"] == 1
+def test_an_acceptance_on_record_is_a_mark_too_and_no_alarm(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    put_on_record(newsroom.copies(edition)[0], "came-late", Evidence.Source.REPLY)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["sent", "sent"]
+    assert newsroom.copies(edition)[0].provider_message_id == "came-late"
+    assert newsroom.sandbox.summary()["accepted"] == 1
+    assert not Alarm.objects.exists()
 
 
 def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:

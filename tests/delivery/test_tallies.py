@@ -33,9 +33,7 @@ def test_two_processes_add_to_the_same_rows() -> None:
     assert in_the_table() == {"calls": [({"result": "answered"}, 3), ({"result": "refused"}, 1)]}
 
 
-def test_what_was_added_is_added_once_and_nothing_asks_for_nothing(
-    django_assert_num_queries: Any,
-) -> None:
+def test_what_was_added_is_added_once(django_assert_num_queries: Any) -> None:
     counted = Tallies()
     counted.add("calls", 0)
     with django_assert_num_queries(0):
@@ -90,9 +88,7 @@ def test_labels_are_one_row_in_whatever_order_they_are_named() -> None:
 @pytest.mark.parametrize(
     ("seconds", "bound"), [(0.0, "0.1"), (0.1, "0.1"), (0.11, "1"), (1.0, "1"), (1.01, "+Inf")]
 )
-def test_a_time_falls_under_the_first_bound_that_it_does_not_pass(
-    seconds: float, bound: str
-) -> None:
+def test_a_time_counts_under_the_first_bound_it_does_not_pass(seconds: float, bound: str) -> None:
     assert WAIT.bucket_of(seconds) == bound
 
 

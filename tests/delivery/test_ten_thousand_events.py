@@ -111,9 +111,6 @@ def opt_in(reader: Subscriber) -> None:
         )
 
 
-# --- What happens ---------------------------------------------------------------------------------
-
-
 def happenings(dice: random.Random, editions: list[Edition]) -> list[dict[str, Any]]:
     """So many events as they would be told, in the order of their times."""
     told: list[dict[str, Any]] = []
@@ -242,9 +239,6 @@ def _makers(
         yield maker(dice.randrange(1, READERS + 1), dice.choice(editions))
 
 
-# --- How it is told -------------------------------------------------------------------------------
-
-
 def tell(event: dict[str, Any]) -> None:
     request = RequestFactory().post(
         PATH,
@@ -254,8 +248,6 @@ def tell(event: dict[str, Any]) -> None:
     )
     assert PostmarkWebhook.as_view()(request).status_code == 200
 
-
-# --- What is left ---------------------------------------------------------------------------------
 
 OF_BATCHES = "id, state, size, waiting, sent, unknown, suppressed, withdrawn, failed, missed"
 LEFT = {
@@ -312,9 +304,7 @@ AFTER_OPT_IN = """
 
 # Some 300,000 round trips to the database, and next to nothing else: a busy machine takes its time.
 @pytest.mark.timeout(1500)
-def test_ten_thousand_events_end_in_the_same_state_in_whatever_order_they_come(
-    town: Newsroom,
-) -> None:
+def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) -> None:
     with connection.cursor() as cursor:
         cursor.execute(AFTER_OPT_IN)
 

@@ -80,18 +80,14 @@ def rows_read() -> int:
     return number
 
 
-def test_the_mails_on_request_that_are_over_are_not_read_while_one_waits(
-    newsroom: Newsroom,
-) -> None:
+def test_finished_mail_on_request_is_not_read_while_one_waits(newsroom: Newsroom) -> None:
     batch = mail_that_was_requested()
     have_batches_that_are_over(batch.edition_id, OVER)
     assert states() == [EditionState.SENDING]
     assert rows_read() < 100
 
 
-def test_a_mail_on_request_that_was_given_up_has_the_others_read_no_more_either(
-    newsroom: Newsroom,
-) -> None:
+def test_finished_mail_on_request_is_not_read_after_one_given_up(newsroom: Newsroom) -> None:
     batch = mail_that_was_requested()
     have_batches_that_are_over(batch.edition_id, OVER)
     Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=1)

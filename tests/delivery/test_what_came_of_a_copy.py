@@ -1,4 +1,4 @@
-"""What is told of a copy after it was accepted, and the edition that pauses when it is too much."""
+"""What is told of a copy after it was accepted, and how much of it pauses the edition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection
 from delivery.edition_state import EditionState, reason_of
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
 from delivery.queue import control, kept_events
-from postmark_sandbox.server import SandboxServer
+from delivery.surge import Counts, Limits, surge_in
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
 
@@ -24,7 +24,7 @@ def credentials_are_set(settings: Any) -> None:
 
 
 @pytest.fixture
-def sent(newsroom: Newsroom, provider: SandboxServer) -> Edition:
+def sent(newsroom: Newsroom) -> Edition:
     edition = newsroom.publish(readers=3)
     newsroom.deliver_all()
     return edition
@@ -67,9 +67,7 @@ def test_a_delivery_is_an_update_within_its_page(sent: Edition) -> None:
     assert not any(name in indexes for name in ("delivered_at", "bounced_at", "complained_at"))
 
 
-def test_a_bounce_is_counted_once_by_whichever_ways_it_is_told(
-    sent: Edition, newsroom: Newsroom
-) -> None:
+def test_a_bounce_told_several_times_is_counted_once(sent: Edition, newsroom: Newsroom) -> None:
     copy = copies(sent)[0]
     tell(copy, "Bounce", AT, ID=1)
     tell(copy, "Bounce", AT + timedelta(seconds=1), ID=2)
@@ -87,9 +85,7 @@ def test_a_bounce_is_counted_once_by_whichever_ways_it_is_told(
     assert newsroom.outcomes(sent) == ["sent"] * 3
 
 
-def test_a_copy_that_bounced_and_was_complained_about_is_counted_as_both(
-    sent: Edition, newsroom: Newsroom
-) -> None:
+def test_a_copy_may_count_as_bounced_and_complained(sent: Edition, newsroom: Newsroom) -> None:
     copy = copies(sent)[0]
     tell(copy, "SpamComplaint", ID=1)
     tell(copy, "Bounce", ID=2)
@@ -97,9 +93,7 @@ def test_a_copy_that_bounced_and_was_complained_about_is_counted_as_both(
     assert (batch.bounced, batch.complained) == (1, 1)
 
 
-def test_what_says_nothing_about_the_address_is_not_counted(
-    sent: Edition, newsroom: Newsroom
-) -> None:
+def test_a_bounce_that_blames_no_address_is_not_counted(sent: Edition, newsroom: Newsroom) -> None:
     for number, kind in enumerate(("Transient", "AutoResponder", "Unsubscribe")):
         tell(copies(sent)[0], "Bounce", ID=number + 1, Type=kind, Inactive=False)
     assert newsroom.batch(sent).bounced == 0
@@ -120,7 +114,7 @@ def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> Non
 
 
 @pytest.fixture
-def halfway(newsroom: Newsroom, provider: SandboxServer, settings: Any) -> Edition:
+def halfway(newsroom: Newsroom, settings: Any) -> Edition:
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 20.0
     settings.DELIVERY_SURGE_BOUNCES_LEAST = 2
     settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 1
@@ -134,9 +128,7 @@ def gone(edition: Edition) -> list[Delivery]:
     return [copy for copy in copies(edition) if copy.outcome == "sent"]
 
 
-def test_too_many_bounces_pause_the_edition_and_say_so(
-    halfway: Edition, newsroom: Newsroom
-) -> None:
+def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "Bounce", ID=1)
     assert newsroom.state(halfway) is EditionState.SENDING
     tell(gone(halfway)[1], "Bounce", ID=2)
@@ -153,9 +145,7 @@ def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> No
     assert "called spam" in reason_of(newsroom.books(halfway))
 
 
-def test_what_a_person_resumed_is_not_paused_by_the_same_bounces_again(
-    halfway: Edition, newsroom: Newsroom
-) -> None:
+def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:
     for number, copy in enumerate(gone(halfway)[:2]):
         tell(copy, "Bounce", ID=number + 1)
     assert control.resume(halfway.pk)
@@ -170,9 +160,7 @@ def test_what_a_person_resumed_is_not_paused_by_the_same_bounces_again(
     assert Alarm.objects.filter(edition=halfway, kind="surge").count() == 2
 
 
-def test_bounces_that_are_told_before_the_reply_are_of_copies_that_have_left(
-    halfway: Edition, newsroom: Newsroom, settings: Any
-) -> None:
+def test_copies_in_doubt_have_left_too(halfway: Edition, newsroom: Newsroom, settings: Any) -> None:
     # As if one of the two calls were in doubt.
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 21.0
     first = Batch.objects.filter(edition=halfway, sent=5).order_by("pos")[0]
@@ -183,9 +171,7 @@ def test_bounces_that_are_told_before_the_reply_are_of_copies_that_have_left(
     assert halfway.control == "running"
 
 
-def test_once_everything_has_left_there_is_nothing_to_pause(
-    halfway: Edition, newsroom: Newsroom
-) -> None:
+def test_bounces_after_the_last_copy_pause_nothing(halfway: Edition, newsroom: Newsroom) -> None:
     newsroom.deliver_all()
     for number, copy in enumerate(gone(halfway)):
         tell(copy, "Bounce", ID=number + 1)
@@ -235,3 +221,42 @@ def test_a_trace_that_cannot_be_kept_loses_no_event(sent: Edition, trace: str) -
     for number in range(2):
         assert post({"RecordType": "Open", "n": number}, **{"X-PM-Webhook-Trace-Id": trace}) == 200
     assert [event.trace for event in ProviderEvent.objects.all()] == [None, None]
+
+
+LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, complaints_least=3)
+
+
+@pytest.mark.parametrize(
+    ("left", "bounced", "complained", "what"),
+    [
+        (250, 10, 0, "bounces"),
+        (251, 10, 0, None),
+        (20, 9, 0, None),
+        (20, 10, 0, "bounces"),
+        (1000, 39, 0, None),
+        (1000, 40, 0, "bounces"),
+        (3000, 0, 3, "complaints"),
+        (3001, 0, 3, None),
+        (3, 0, 2, None),
+        (100, 50, 50, "complaints"),
+        (0, 50, 50, None),
+    ],
+)
+def test_both_the_rate_and_the_number_must_be_reached(
+    left: int, bounced: int, complained: int, what: str | None
+) -> None:
+    surge = surge_in(Counts(left, bounced, complained, waiting=1), LIMITS)
+    assert (surge.what if surge else None) == what
+
+
+def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
+    assert surge_in(Counts(1000, 500, 500, waiting=0), LIMITS) is None
+
+
+def test_the_sentence_says_the_numbers_and_the_limit() -> None:
+    surge = surge_in(Counts(1250, 60, 0, waiting=9), LIMITS)
+    assert surge is not None
+    assert surge.sentence == (
+        "Homing paused this by itself: 60 of 1,250 copies were sent back (4.8 %; the limit is "
+        "4 %). Look at where these readers came from, then resume or cancel."
+    )

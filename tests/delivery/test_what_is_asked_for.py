@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import resource
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,8 +18,9 @@ from django.db.models.functions import Now
 
 from delivery import polling
 from delivery.models import Errand, ProviderEvent
-from delivery.postmark import LONGEST_SEARCH, PAGE
+from delivery.postmark import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
 from delivery.reconciliation_windows import eastern
+from subscribers.models import Suppression
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom, never
 from tests.delivery.scripted_server import Conversation, ScriptedServer
@@ -25,6 +29,7 @@ NOTHING = b'{"Suppressions": [], "TotalCount": 0, "Bounces": []}'
 AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
 Query = dict[str, str]
 Answer = Callable[[Query], bytes]
+Dump = Callable[[Query], bytes | Iterable[bytes]]
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +39,8 @@ def one_stream(newsroom: Newsroom, settings: Any) -> None:
 
 
 class Asked:
+    server: ScriptedServer
+
     def __init__(self) -> None:
         self.bounces: list[Query] = []
         self.dumps: list[Query] = []
@@ -44,7 +51,7 @@ def provider(
     settings: Any,
     *,
     bounces: Answer = lambda _: http("200 OK", NOTHING),
-    dump: Answer = lambda _: http("200 OK", NOTHING),
+    dump: Dump = lambda _: http("200 OK", NOTHING),
     walks: int = 1,
 ) -> Iterator[Asked]:
     """A provider whose two lists answer so."""
@@ -56,13 +63,21 @@ def provider(
             query = {name: values[0] for name, values in parse_qs(url.query).items()}
             if url.path.endswith("/dump"):
                 asked.dumps.append(query)
-                talk.write(dump(query))
+                answer = dump(query)
+                if not isinstance(answer, bytes):
+                    # In pieces, and then the line is cut.
+                    for piece in answer:
+                        talk.write(piece)
+                    return
+                talk.write(answer)
             else:
                 asked.bounces.append(query)
                 talk.write(bounces(query))
 
     with ScriptedServer(*[script] * walks) as server:
-        settings.POSTMARK_BASE_URL = server.url
+        settings.POSTMARK_BASE_URL, asked.server = server.url, server
+        # A machine that is busy may take long; none of these waits for it.
+        settings.DELIVERY_HTTP_DEADLINE_S = max(60.0, settings.DELIVERY_HTTP_DEADLINE_S)
         yield asked
 
 
@@ -99,6 +114,19 @@ def entry(address: str, **other: object) -> dict[str, object]:
 
 def listing(*entries: dict[str, object]) -> bytes:
     return http("200 OK", orjson.dumps({"Suppressions": entries}))
+
+
+def know(addresses: Iterable[str]) -> None:
+    """Have the provider's last word of these on record."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO provider_suppression (address_key, stream, refuses, reason, origin, at)
+            SELECT address, 'broadcast', true, 'HardBounce', 'Recipient', %s
+            FROM unnest(%s::text[]) AS address
+            """,
+            [AT, list(addresses)],
+        )
 
 
 def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: Any) -> None:
@@ -151,9 +179,7 @@ def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: A
 
 
 @pytest.mark.parametrize("at", [AT, None])
-def test_more_bounces_of_one_second_than_a_search_shows_are_said(
-    settings: Any, at: datetime | None
-) -> None:
+def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetime | None) -> None:
     def bounces(query: Query) -> bytes:
         one = bounce(1) if at else bounce(1) | {"BouncedAt": "soon"}
         # A walk that comes to no end by itself is ended here, and has failed the test.
@@ -174,15 +200,7 @@ def test_it_comes_back_when_the_provider_says_so(settings: Any) -> None:
 
 def test_a_worker_that_lost_its_errand_takes_nothing_more_in(settings: Any) -> None:
     known = [f"known{number}@example.net" for number in range(PAGE)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO provider_suppression (address_key, stream, refuses, reason, origin, at)
-            SELECT address, 'broadcast', true, 'HardBounce', 'Recipient', %s
-            FROM unnest(%s::text[]) AS address
-            """,
-            [AT, known],
-        )
+    know(known)
 
     def dump(query: Query) -> bytes:
         try:
@@ -229,3 +247,90 @@ def test_while_a_list_is_read_nobody_else_takes_the_errand(settings: Any) -> Non
     with provider(settings, dump=dump):
         polling.poll(never)
     assert is_held == [True]
+
+
+KNOWN = 55_000
+# Of the longest that an address may be, so that fewer of them are enough.
+DOMAIN = ".".join(["d" * 63] * 3)
+# At its beginning, in its middle and at its end.
+NEW = (0, KNOWN // 2, KNOWN + 2)
+MEMORY_BYTES = 8 * 1024 * 1024
+
+
+@pytest.fixture
+def known(newsroom: Newsroom) -> None:
+    know(f"known{number}@{DOMAIN}" for number in range(KNOWN))
+
+
+def pieces() -> Iterator[bytes]:
+    """A list of 17 MB: three that nobody told of, among 55,000 that are known."""
+    known, at = iter(range(KNOWN)), AT.isoformat().encode()
+    entries = (
+        b'%s{"EmailAddress":"%s","SuppressionReason":"HardBounce",'
+        b'"Origin":"Recipient","CreatedAt":"%s"}'
+        % (b"," if place else b'{"Suppressions":[', f"{who}@{DOMAIN}".encode(), at)
+        for place, who in (
+            (place, f"new{place}" if place in NEW else f"known{next(known)}")
+            for place in range(KNOWN + len(NEW))
+        )
+    )
+    while piece := b"".join(islice(entries, 1000)):
+        yield piece
+    yield b"]}"
+
+
+def chunked(content: Iterable[bytes]) -> Iterator[bytes]:
+    """An answer that does not say its length beforehand; its end is left open."""
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for piece in content:
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+def endless(query: Query) -> Iterator[bytes]:
+    return chunked(b" " * 1024 * 1024 for _ in range(256))
+
+
+ALL_NEW = sorted(f"new{place}@{DOMAIN}" for place in NEW)
+
+
+def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any) -> None:
+    assert sum(map(len, pieces())) > LONGEST_ANSWER_BYTES
+    with provider(settings, dump=lambda _: chunked(islice(pieces(), 3))):
+        polling.poll(never)
+    assert (errand().failures, errand().through_at, errand().owner) == (1, None, None)
+    assert "broke" in errand().said
+
+    # It is asked for again, from its beginning, and nothing of it is kept twice.
+    Errand.objects.update(due_at="2000-01-01T00:00:00Z", through_at=None)
+    with provider(settings, dump=lambda _: chain(chunked(pieces()), [b"0\r\n\r\n"])):
+        tracemalloc.start()
+        try:
+            polling.poll(never)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < MEMORY_BYTES
+    assert sorted(Suppression.objects.values_list("address_key", flat=True)) == ALL_NEW
+    assert errand().through_at is not None
+    assert (errand().failures, ProviderEvent.objects.count()) == (0, len(NEW))
+
+
+def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: Any) -> None:
+    with provider(settings, dump=endless) as asked:
+        polling.poll(lambda: bool(asked.dumps))
+        assert asked.server.was_cut_off.wait(20)
+    assert (errand().failures, errand().through_at, errand().owner) == (0, None, None)
+
+
+def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with provider(settings, dump=endless):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024 * 1024, hard))
+        try:
+            polling.poll(never)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert errand().failures == 1
+    assert errand().said == (
+        "The suppression list could not be put into the folder for temporary files: File too large."
+    )

@@ -1,14 +1,16 @@
-"""Code may be wrong; a constraint is not. Each promise is tried by breaking it."""
+"""Constraints and the audit: each promise is tried by breaking it past all code."""
 
 from __future__ import annotations
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
+from django.db.models.functions import Now
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
+from delivery.queue import control, identity
 from delivery.queue.audit import breaches_of
-from postmark_sandbox.server import SandboxServer
+from tests.delivery.hands_on_an_edition import changed
 from tests.delivery.newsroom import Newsroom
 
 
@@ -22,6 +24,17 @@ def broken_by(statement: str, *parameters: object) -> str:
         cursor.execute(statement, parameters)
     diagnostics = refused.value.__cause__.diag  # type: ignore[union-attr]
     return str(diagnostics.constraint_name or diagnostics.message_primary)
+
+
+def promises_broken(edition: Edition) -> list[str]:
+    return [breach.promise for breach in breaches_of([edition.pk])]
+
+
+@pytest.fixture
+def sent(newsroom: Newsroom) -> Edition:
+    edition = newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    return edition
 
 
 AN_ATTEMPT = (
@@ -102,6 +115,7 @@ REFUSED = [
         "an_event_is_stored_once",
     ),
     ("INSERT INTO pace (id) VALUES (2)", "there_is_one_pace"),
+    ("UPDATE batch SET edition_id = edition_id + 1", "a_batch_is_numbered_within_its_edition"),
     (
         (
             "INSERT INTO database_identity (id, system_identifier, timeline, database) "
@@ -144,10 +158,8 @@ def test_versions_count_from_one_even_past_all_code(newsroom: Newsroom) -> None:
 
 def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    Delivery.objects.filter(issue=edition.issue_id).update(sent_at=edition.published_at)
-    assert [breach.promise for breach in breaches_of([edition.pk])] == [
-        "Nothing is marked as sent without evidence"
-    ]
+    changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
+    assert promises_broken(edition) == ["Nothing is marked as sent without evidence"]
 
 
 @pytest.mark.parametrize(
@@ -159,14 +171,63 @@ def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom)
     ],
 )
 def test_the_audit_finds_what_cannot_be(
-    newsroom: Newsroom,
-    provider: SandboxServer,
-    model: type[Model],
-    changes: dict[str, object],
-    promise: str,
+    sent: Edition, model: type[Model], changes: dict[str, object], promise: str
 ) -> None:
-    edition = newsroom.publish(readers=3)
-    newsroom.deliver_all()
-    assert breaches_of([edition.pk]) == []
+    assert promises_broken(sent) == []
     model._default_manager.update(**changes)
-    assert promise in {breach.promise for breach in breaches_of([edition.pk])}
+    assert promise in promises_broken(sent)
+
+
+def test_the_audit_finds_missed_copies_not_counted(newsroom: Newsroom, sent: Edition) -> None:
+    missed = {"outcome": "failed", "reason": "All tries are used up.", "missed": True}
+    unproved = dict.fromkeys(("sent_at", "provider_message_id", "evidence"))
+    changed(newsroom.copies(sent)[0], **missed, **unproved)
+    Batch.objects.update(sent=2, failed=1)
+    assert promises_broken(sent) == ["The counts of every batch equal its rows"]
+    Batch.objects.update(missed=1)
+    assert promises_broken(sent) == []
+
+
+@pytest.mark.parametrize("what", ["bounced", "complained"])
+def test_the_audit_finds_bounces_not_counted(newsroom: Newsroom, sent: Edition, what: str) -> None:
+    changed(newsroom.copies(sent)[0], **{f"{what}_at": Now()})
+    assert promises_broken(sent) == [
+        "Bounces and complaints of every edition are counted as its rows have them"
+    ]
+    Batch.objects.update(**{what: 1})
+    assert promises_broken(sent) == []
+
+
+@pytest.mark.parametrize("held_back_by", ["pause", "restore"])
+def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_by: str) -> None:
+    edition = newsroom.publish(3)
+    if held_back_by == "pause":
+        control.pause(edition.pk)
+    else:
+        identity.declare_restored()
+    assert promises_broken(edition) == []
+    Batch.objects.update(state="ready")
+    assert promises_broken(edition) == [
+        "Nothing is in line of an edition that is not running, or not reconciled"
+    ]
+
+
+def test_the_audit_finds_a_copy_that_waits_of_a_cancelled_edition(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(3)
+    control.cancel(edition.pk)
+    assert promises_broken(edition) == []
+    Delivery.objects.update(outcome="waiting", reason=None)
+    Batch.objects.update(state="paused", waiting=3, withdrawn=0)
+    assert promises_broken(edition) == [
+        "Of an edition that was cancelled nothing waits outside a call or a doubt"
+    ]
+
+
+@pytest.mark.parametrize("probing", [True, False])
+def test_the_audit_finds_batches_that_nobody_releases(newsroom: Newsroom, probing: bool) -> None:
+    edition = newsroom.publish(3)
+    Batch.objects.update(state="paused")
+    Edition.objects.update(probing=probing)
+    assert promises_broken(edition) == [
+        "While batches of a running edition are held back one of them goes first"
+    ]

@@ -16,9 +16,10 @@ import pytest
 from django.db.models import F
 
 from delivery.deadlines import Deadlines
-from delivery.models import Batch, Pace, Worker
+from delivery.models import Pace
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
+from tests.faults.waiting_for import held
 from tests.faults.watched_worker import WorkerProcess
 
 # Short enough that a lost worker is noticed within the test, long enough for a call.
@@ -51,63 +52,36 @@ def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWo
             worker.kill()
 
 
-def held(provider: SandboxServer, calls: int = 1) -> None:
-    gate = provider.sandbox.gate
-    assert gate.wait_until(lambda: gate.held == calls, 60)
-
-
-def test_until_empty_delivers_everything_prints_the_counts_and_ends_with_0(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
+def test_until_empty_delivers_and_counts_all(newsroom: Newsroom, start_worker: StartWorker) -> None:
     edition = newsroom.publish(readers=500, hold_s=2)
     worker = start_worker("--until-empty")
     assert worker.end() == 0, worker.said
     totals = worker.totals()
     assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
     assert newsroom.state(edition) == "succeeded"
-    assert provider.sandbox.summary()["distinct_deliveries"] == 500
+    assert newsroom.sandbox.summary()["distinct_deliveries"] == 500
 
 
-def test_until_empty_ends_with_3_if_something_waits_for_a_person(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
+def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: StartWorker) -> None:
     newsroom.publish(readers=5)
-    provider.sandbox.set_fault("unauthorized_401", calls=None)
+    newsroom.sandbox.set_fault("unauthorized_401", calls=None)
     worker = start_worker("--until-empty")
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
     assert "POSTMARK_SERVER_TOKEN" in worker.said
 
 
-def test_sigterm_lets_the_call_in_the_air_finish_claims_nothing_more_and_ends_with_0(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
-) -> None:
-    edition = newsroom.publish(readers=200, batch_size=50)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
-    worker = start_worker("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="60")
-    held(provider)
-
-    worker.signal(signal.SIGTERM)
-    provider.sandbox.gate.release()
-
-    assert worker.end() == 0, worker.said
-    assert newsroom.outcomes(edition).count("sent") == 50
-    assert len(newsroom.attempts(edition)) == 1
-    assert not Batch.objects.exclude(lease_until=None).exists()
-    assert not Worker.objects.exists()
-
-
 def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     newsroom.publish(readers=1)
-    provider.sandbox.set_fault("hold", moment="after_accept", calls=1)
+    newsroom.sandbox.set_fault("hold", moment="after_accept", calls=1)
     worker = start_worker("--until-empty", DELIVERY_HTTP_DEADLINE_S="60", DELIVERY_NICENESS="15")
     held(provider)
     threads = [int(thread.name) for thread in Path(f"/proc/{worker.pid}/task").iterdir()]
     assert len(threads) > 1
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
-    provider.sandbox.gate.release()
+    newsroom.sandbox.gate.release()
     assert worker.end() == 0, worker.said
 
 
@@ -124,7 +98,7 @@ def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at
 
 
 def test_two_processes_share_one_ceiling(
-    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker, settings: object
+    newsroom: Newsroom, start_worker: StartWorker, settings: object
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=200)
@@ -132,8 +106,8 @@ def test_two_processes_share_one_ceiling(
     for worker in workers:
         worker.wait_for("is running")
     for turn in range(1, 5):
-        assert provider.sandbox.gate.wait_until(
-            lambda turn=turn: provider.sandbox.summary()["accepted"] >= 10 * turn, 60
+        assert newsroom.sandbox.gate.wait_until(
+            lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60
         )
         # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
         # not wait for them. The next turn comes now.

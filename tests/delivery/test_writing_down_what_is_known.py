@@ -31,9 +31,7 @@ def test_without_time_left_there_is_no_third(failures: int, jitter: float, left_
 
 
 @given(failures=FAILURES, jitter=JITTER, left_s=st.floats(0.001, 1000))
-def test_with_time_left_there_is_a_short_pause_that_ends_within_it(
-    failures: int, jitter: float, left_s: float
-) -> None:
+def test_with_time_left_a_pause_ends_within_it(failures: int, jitter: float, left_s: float) -> None:
     pause = pause_after(failures + 1, jitter, left_s)
     assert pause is not None
     assert 0 < pause <= min(left_s, LONGEST_PAUSE_S)

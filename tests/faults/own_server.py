@@ -61,8 +61,6 @@ class OwnServer:
         remove(self._folder.data_dir)
         os.close(self._folder.lock)
 
-    # --- Its life ------------------------------------------------------------------------------
-
     def start(self) -> None:
         """Start it and wait until it takes connections."""
         server.start(self.cluster)
@@ -98,8 +96,6 @@ class OwnServer:
         finally:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)
-
-    # --- Its databases -------------------------------------------------------------------------
 
     def url(self, database: str) -> str:
         """The DATABASE_URL of a database, over the socket."""

@@ -113,8 +113,6 @@ class Drill:
         self.backups = new.cluster.home / "backups"
         assert run_as(new.cluster.user, "mkdir", "-p", self.backups / "wal").returncode == 0
 
-    # --- What the page says -------------------------------------------------------------------
-
     def words(self, mark: str) -> str:
         """A block of the page, in the folders of this test."""
         return PAGE[mark].replace(FOLDER, str(self.backups))
@@ -155,8 +153,6 @@ class Drill:
         )
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
-    # --- Sending ------------------------------------------------------------------------------
-
     def begin_to_send(self) -> None:
         """Readers, an issue, and workers of which each has sent a batch and has a call out."""
         with self._django.as_djangos_own(self.lost.url):
@@ -195,8 +191,6 @@ class Drill:
         """How many copies the provider accepted, by delivery."""
         return self.sandbox.outbox.copies(lambda size: size > 0)
 
-    # --- Afterwards ---------------------------------------------------------------------------
-
     def goes_on(self, machine: Machine, *, is_noticed: bool = True) -> None:
         """The page's last steps, after which everybody has one copy."""
         with psycopg.connect(machine.url) as session:
@@ -232,9 +226,7 @@ def drill(provider: SandboxServer, server: OwnServer, settings: Any) -> Iterator
         yield Drill(provider, *machines, server, stack)
 
 
-def test_a_dump_taken_in_the_middle_of_sending_is_restored_elsewhere_and_sends_nothing_twice(
-    drill: Drill,
-) -> None:
+def test_a_dump_restored_elsewhere_sends_nothing_twice(drill: Drill) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
     drill.as_postgres("dump", drill.lost)
@@ -249,9 +241,7 @@ def test_a_dump_taken_in_the_middle_of_sending_is_restored_elsewhere_and_sends_n
     drill.goes_on(drill.new)
 
 
-def test_a_dump_put_back_into_the_same_database_is_declared_and_sends_nothing_twice(
-    drill: Drill,
-) -> None:
+def test_a_dump_put_back_into_the_same_database_sends_nothing_twice(drill: Drill) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
     drill.as_postgres("dump", drill.lost)
@@ -281,9 +271,7 @@ def test_a_server_brought_back_from_its_archive_sends_nothing_twice(drill: Drill
     drill.goes_on(drill.new)
 
 
-def test_links_of_old_letters_need_the_key_that_was_backed_up(
-    tmp_path: Path, settings: Any
-) -> None:
+def test_old_links_need_the_key_that_was_backed_up(tmp_path: Path, settings: Any) -> None:
     (tmp_path / "homing.env").write_text(f"SECRET_KEY={settings.SECRET_KEY}\n")
     (tmp_path / "kept-settings").mkdir()
     install = PAGE["settings"].replace("/etc/homing", str(tmp_path))

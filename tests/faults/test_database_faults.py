@@ -1,18 +1,20 @@
-"""PostgreSQL is restarted, crashes, freezes, refuses to write, and its lines are cut."""
+"""PostgreSQL restarts, crashes, freezes, refuses to write, its lines are cut; a worker says so."""
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection
 
-from delivery.models import Alarm, Batch, Delivery, Evidence
+from delivery.models import Alarm, Batch, Delivery, Evidence, Worker
 from tests.delivery.newsroom import THE_LAST_LOOK
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.stage import Stage
-from tests.faults.waiting_for import accepted, held
+from tests.faults.waiting_for import accepted, eventually, held
 from tests.faults.watched_worker import WatchedWorker
 
 READERS = 400
@@ -46,9 +48,6 @@ def no_look_up(stage: Stage) -> bool:
     return not any("messages" in path for path in paths)
 
 
-# --- The server goes and comes back -------------------------------------------------------------
-
-
 def test_a_restart_in_the_middle_ends_no_worker_and_costs_nobody_a_copy(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
     both = two_at_work(stage)
@@ -63,9 +62,7 @@ def test_a_restart_in_the_middle_ends_no_worker_and_costs_nobody_a_copy(stage: S
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_an_answer_that_comes_while_the_database_is_away_is_written_down_when_it_is_back(
-    stage: Stage, mode: str
-) -> None:
+def test_an_answer_is_written_down_once_the_database_is_back(stage: Stage, mode: str) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 
     with stage.server.away(mode):
@@ -118,9 +115,7 @@ def test_a_frozen_database_is_waited_for(stage: Stage) -> None:
     assert no_look_up(stage)
 
 
-def test_an_answer_that_comes_while_the_database_takes_no_writes_is_written_down_later(
-    stage: Stage,
-) -> None:
+def test_an_answer_is_written_down_once_the_database_takes_writes(stage: Stage) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 
     with stage.server.admin() as admin:
@@ -136,9 +131,6 @@ def test_an_answer_that_comes_while_the_database_takes_no_writes_is_written_down
     ended_well(worker)
     stage.all_got_one(edition, 20)
     assert no_look_up(stage)
-
-
-# --- Lines are cut ------------------------------------------------------------------------------
 
 
 def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 1000) -> None:
@@ -187,9 +179,7 @@ def test_a_line_cut_at_one_statement_costs_nobody_a_copy(stage: Stage, proxy: Cu
     assert not Evidence.objects.exclude(provider_message_id__in=known).exists()
 
 
-def test_a_line_cut_while_the_last_counts_are_read_does_not_look_like_a_failure(
-    stage: Stage, proxy: CuttingProxy
-) -> None:
+def test_a_cut_while_counts_are_read_is_no_failure(stage: Stage, proxy: CuttingProxy) -> None:
     cut = proxy.cut(b"sum(missed)", after=GOOD_BYE, answer=True)
 
     ended_well(stage.worker("--until-empty", url=stage.proxied(proxy)))
@@ -210,9 +200,7 @@ def test_lines_cut_at_random_cost_nobody_a_copy(stage: Stage, proxy: CuttingProx
     stage.all_got_one(edition, READERS)
 
 
-def test_a_server_that_vanished_without_a_word_is_noticed_in_half_a_minute(
-    stage: Stage, proxy: CuttingProxy
-) -> None:
+def test_a_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: CuttingProxy) -> None:
     with stage.server.as_djangos_own(stage.proxied(proxy)):
         connection.ensure_connection()
         asked_for = connection.connection.info.get_parameters()
@@ -224,3 +212,45 @@ def test_a_server_that_vanished_without_a_word_is_noticed_in_half_a_minute(
     assert asked_for.get("keepalives", "1") == "1"
     assert 0 < unheard_s <= 30
     assert 0 < int(asked_for["tcp_user_timeout"]) <= 30_000
+
+
+AWAY = "the database is away"
+BACK = "the database is back"
+
+
+def lines(worker: WatchedWorker) -> list[dict[str, Any]]:
+    """What it wrote into its log."""
+    return [json.loads(line) for line in worker.said.splitlines()]
+
+
+def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Stage) -> None:
+    worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
+    eventually(lambda: Worker.objects.exists(), "it arrived")
+
+    for outage in (1, 2):
+        with stage.server.away("immediate"):
+            worker.wait_for("a step failed", times=4 * outage)
+            worker.wait_for("a duty of the watch failed", times=2 * outage)
+        worker.wait_for(BACK, times=outage)
+    assert worker.stop() == 0, worker.said
+
+    said = [line for line in lines(worker) if line["level"] == "error"]
+    assert [AWAY in line["event"] for line in said] == [True, True]
+    assert all("OperationalError" in line["fault"] for line in said)
+    assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
+
+
+def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stage: Stage) -> None:
+    worker = stage.worker("--concurrency", "2")
+    eventually(lambda: Worker.objects.exists(), "it arrived")
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    # A duty, a chore or a step: whichever was next on a line that is no more.
+    worker.wait_for(" failed")
+    assert worker.stop() == 0, worker.said
+
+    assert AWAY not in worker.said

@@ -59,9 +59,7 @@ def test_frozen_in_the_middle_of_recording_the_call(stage: Stage) -> None:
     assert len(stage.newsroom.attempts(edition)) == 1
 
 
-def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
-    stage: Stage, line: StallingLine, settings: Any
-) -> None:
+def test_frozen_in_the_middle_of_sending(stage: Stage, line: StallingLine, settings: Any) -> None:
     # More than all the buffers between here and there take.
     settings.DELIVERY_BATCH_SIZE = 200
     edition = stage.newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
@@ -82,9 +80,7 @@ def test_frozen_in_the_middle_of_sending_before_the_provider_has_read_it_all(
     assert len(stage.newsroom.attempts(edition)) == 2
 
 
-def test_an_answer_that_wakes_up_with_its_worker_is_kept_while_the_search_is_down(
-    stage: Stage,
-) -> None:
+def test_an_answer_of_a_woken_worker_is_kept_while_the_search_is_down(stage: Stage) -> None:
     edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     stage.sandbox.set_fault("search_503", calls=None)
     frozen.freeze()

@@ -19,9 +19,6 @@ Migrates = Callable[..., WatchedMigrate]
 WAITS = "Waits for a lock on table"
 
 
-# --- Beside workers -------------------------------------------------------------------------------
-
-
 def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
@@ -102,9 +99,6 @@ def test_a_vacuum_of_the_server_makes_way_for_a_migration(
     assert everything_is_there(onlooker)
 
 
-# --- Two at once ----------------------------------------------------------------------------------
-
-
 def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
@@ -121,9 +115,7 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
     assert "No migrations to apply." in other.said
 
 
-def test_another_run_that_is_at_work_is_said_to_be_waited_for(
-    stage: Stage, migrates: Migrates
-) -> None:
+def test_another_run_at_work_is_said_to_be_waited_for(stage: Stage, migrates: Migrates) -> None:
     with stage.hold("SELECT FROM batch"):
         one = migrates()
         one.wait_for(f'{WAITS} "batch"')
@@ -165,9 +157,6 @@ def test_a_migration_is_on_record_in_the_transaction_that_did_it(
         assert onlooker.one(done) == onlooker.one(on_record, name)
 
 
-# --- A database that is away ----------------------------------------------------------------------
-
-
 def test_a_database_that_does_not_answer_yet_is_waited_for(stage: Stage) -> None:
     with stage.server.away("fast"):
         run = migrate_in_a_process(stage.url)
@@ -181,9 +170,7 @@ def test_a_database_that_does_not_answer_yet_is_waited_for(stage: Stage) -> None
         assert everything_is_there(Onlooker(session))
 
 
-def test_a_database_that_goes_away_in_the_middle_is_waited_for(
-    stage: Stage, migrates: Migrates
-) -> None:
+def test_a_database_that_goes_away_is_waited_for(stage: Stage, migrates: Migrates) -> None:
     with closing(psycopg.connect(stage.url)) as session:
         session.execute("SELECT FROM batch")
         run = migrates()
@@ -195,7 +182,7 @@ def test_a_database_that_goes_away_in_the_middle_is_waited_for(
         assert everything_is_there(Onlooker(session))
 
 
-def test_a_database_that_cannot_be_used_ends_the_run_with_one_sentence(
+def test_an_unusable_database_ends_the_run_with_a_sentence(
     stage: Stage, migrates: Migrates
 ) -> None:
     url = stage.url
@@ -217,3 +204,80 @@ def test_a_database_that_never_answers_ends_the_run_with_one_sentence() -> None:
     assert "connection refused" in last.lower()
     assert "secret" not in run.said
     assert "Traceback" not in run.said
+
+
+LetGo = Callable[[], None]
+
+# Whoever has written to the table has to end before an index of it is whole.
+A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
+
+
+@pytest.fixture
+def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
+    """A run of which nothing is left but what the server goes on with; ends what holds that up."""
+    with stage.hold(A_ROW_WRITTEN) as blocking:
+        cut = migrate_in_a_process(stage.url)
+        try:
+            cut.wait_for("Nobody queues behind it.")
+        finally:
+            cut.kill()
+        yield blocking.rollback
+
+
+def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
+) -> None:
+    with stage.hold(A_ROW_WRITTEN):
+        run = migrates("--patience", "3")
+        run.wait_for("Nobody queues behind it.")
+        stage.an_issue_goes_out()
+        run.wait_for("Gave up after")
+        run.end(exit_code=1)
+        eventually(lambda: onlooker.index != "valid", "the build was cut")
+    assert [name[:7] for name in onlooker.applied] == ["later_1"]
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
+    stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
+) -> None:
+    onlooker.do(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
+    )
+    eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    killed_in_the_build()
+    migrates().end()
+    assert everything_is_there(onlooker)
+
+
+def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
+    stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
+) -> None:
+    run = migrates()
+    run.wait_for('the index "by_address", which the server still builds')
+    killed_in_the_build()
+    run.end()
+    assert everything_is_there(onlooker)
+
+
+def test_an_index_that_somebody_built_since_the_plan_was_made_is_left_as_it_is(
+    stage: Stage, migrates: Migrates, onlooker: Onlooker
+) -> None:
+    # As where the guard of a whole run was lost with its connection: it is not waited for.
+    migrates("delivery", "later_1_a_column").end()
+    with stage.hold("SELECT pg_advisory_xact_lock(1752395011, 2)") as other:
+        run = migrates("--lock-timeout", "60")
+        eventually(lambda: onlooker.waiting == 1, "it waited with its plan made")
+        other.execute("CREATE INDEX by_address ON delivery (address)")
+        other.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('delivery', 'later_2_an_index_of_deliveries', now())"
+        )
+        other.commit()
+    built = onlooker.one("SELECT 'by_address'::regclass::oid")
+    run.end()
+    assert "later_2_an_index_of_deliveries... done meanwhile by another run" in run.said
+    assert onlooker.one("SELECT 'by_address'::regclass::oid") == built
+    assert everything_is_there(onlooker)

@@ -229,9 +229,6 @@ def homing(
         yield homing
 
 
-# --- The story ------------------------------------------------------------------------------------
-
-
 def a_day_of_it(homing: Homing, server: OwnServer) -> None:
     """All that is done with Homing, and much that goes wrong with it."""
     author = Visitor(homing)
@@ -418,9 +415,6 @@ def what_no_browser_sends(homing: Homing) -> None:
             line.recv(1000)
 
 
-# --- What the logs hold ---------------------------------------------------------------------------
-
-
 def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
     """Everything that no log may hold, by what it is."""
     return {
@@ -458,9 +452,7 @@ def logged(homing: Homing) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def test_no_process_wrote_anything_that_was_told_in_confidence(
-    homing: Homing, server: OwnServer
-) -> None:
+def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServer) -> None:
     told = in_confidence(homing, server)
     assert len({token for token in homing.tokens if len(token) > 20}) >= 5
 
@@ -499,9 +491,7 @@ def test_every_line_of_a_service_is_an_object_with_fields_that_are_listed(homing
     assert by_process >= {"web", "worker", "publish"}
 
 
-def test_each_call_that_a_worker_logged_belongs_to_an_issue_that_the_site_published(
-    homing: Homing,
-) -> None:
+def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing) -> None:
     lines = logged(homing)
     published = {
         (line["issue"], line["version"]) for line in lines if "was published" in line["event"]

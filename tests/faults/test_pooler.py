@@ -44,9 +44,7 @@ LEFT_ON_A_SESSION = """
 """
 
 
-def test_more_clients_than_sessions_a_killed_worker_and_a_restarted_pooler_cost_nobody_a_copy(
-    stage: Stage,
-) -> None:
+def test_few_sessions_and_a_restarted_pooler_cost_nobody_a_copy(stage: Stage) -> None:
     with stage.behind_a_pooler(2) as url:
         edition = stage.newsroom.publish(readers=READERS)
         stage.sandbox.latency_s = 0.02
@@ -67,9 +65,7 @@ def test_more_clients_than_sessions_a_killed_worker_and_a_restarted_pooler_cost_
         stage.all_got_one(edition, READERS)
 
 
-def test_nothing_is_left_on_a_session_by_publishing_posting_sending_and_looking_up(
-    stage: Stage,
-) -> None:
+def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
     with stage.server.admin() as admin:
         # Another zone than Django's, so that Django has something to set on its connections.
         admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")

@@ -6,17 +6,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from django.db import connection
 
 from delivery.models import Alarm, Attempt, Batch
 from tests.faults.stage import Stage
 from tests.faults.waiting_for import PATIENCE_S, eventually, held
-from tests.faults.watched_worker import WatchedWorker
-
-Begin = Callable[..., WatchedWorker]
-AllGotOne = Callable[[Any, int], None]
 
 ROUNDS = 10
 READERS = 5

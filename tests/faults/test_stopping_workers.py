@@ -66,14 +66,20 @@ def test_an_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> Non
         assert not Worker.objects.exists()
 
 
-def test_ctrl_c_lets_the_call_in_the_air_finish(stage: Stage) -> None:
-    edition, worker = stage.in_a_call(readers=5)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
+    stage: Stage, number: signal.Signals
+) -> None:
+    edition, worker = stage.in_a_call("--concurrency", "1", readers=60)
 
-    worker.signal(signal.SIGINT)
+    worker.signal(number)
     stage.sandbox.gate.release()
 
     assert worker.end() == 0, worker.said
-    stage.all_got_one(edition, 5)
+    assert stage.newsroom.outcomes(edition).count("sent") == 20
+    assert len(stage.newsroom.attempts(edition)) == 1
+    assert nothing_held()
+    assert not Worker.objects.exists()
     assert "nothing is left half-way" in worker.said
     assert "Traceback" not in worker.said
 
@@ -99,9 +105,7 @@ def test_a_second_signal_of_either_kind_ends_it_at_once(
     stage.all_got_one(edition, 5)
 
 
-def test_a_worker_whose_look_up_hangs_ends_with_0_when_its_time_is_over(
-    stage: Stage, line: StallingLine
-) -> None:
+def test_a_worker_whose_look_up_hangs_ends_with_0(stage: Stage, line: StallingLine) -> None:
     edition = stage.newsroom.publish(readers=5)
     stage.sandbox.set_fault("accept_then_close", calls=1)
     line.stall_at(b"/messages/outbound")
@@ -115,9 +119,7 @@ def test_a_worker_whose_look_up_hangs_ends_with_0_when_its_time_is_over(
     stage.all_got_one(edition, 5)
 
 
-def test_a_worker_that_asks_for_the_streams_setting_ends_with_0(
-    stage: Stage, line: StallingLine
-) -> None:
+def test_a_worker_that_asks_about_its_stream_ends_with_0(stage: Stage, line: StallingLine) -> None:
     line.stall_at(b"/message-streams/")
     worker = stage.worker(POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()

@@ -27,7 +27,7 @@ a call that ended in time is let go by its deadline
 # --- Calls at the same time ---
 no more calls are in the air than were wanted
     Worker.__init__: self._calls = CallsInFlight(«concurrency → self._threads»)
-    test_ahead_of_a_call_a_batch_is_made_ready_and_where_calls_hang_others_may_have_it
+    test_a_batch_claimed_ahead_is_given_back
 a place that comes free by the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
@@ -59,7 +59,7 @@ a redirect is not followed
     test_a_redirect_is_not_followed
 what broke after the first byte may have been accepted
     Postmark._call: if «not call.wrote → True»:
-    test_whatever_breaks_after_the_first_byte_leaves_the_call_unanswered
+    test_a_break_after_the_first_byte_leaves_it_unanswered
 an answer is read to a bound
     Postmark._call: if «len(content) > LONGEST_ANSWER_BYTES → False»:
     test_an_answer_longer_than_any_is_not_read_to_its_end
@@ -68,7 +68,7 @@ a list is read to a bound
     test_a_list_longer_than_any_is_not_read_to_its_end
 an answer is never read as the answer to the next call
     Postmark._call: «self._session.close() → pass» return RawAnswer
-    test_after_anything_but_a_plain_200_the_next_call_has_a_connection_of_its_own
+    test_after_anything_but_a_200_the_next_call_has_its_own_connection
 the deadline of a call that is done does not end the next
     Postmark._call: «call.let_go() → pass»
     test_the_deadline_of_a_call_that_is_done_does_not_end_the_next
@@ -118,38 +118,38 @@ a call that is too large goes in halves
 what the provider did not judge uses up no try
     _put_off: delay_s=max(delay, retry_after_s or 0.0), reason=reason«→ , counts_as_try=True»,
     test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many
-    test_a_call_that_was_put_off_waits_and_goes_again_without_using_up_a_try
+    test_a_call_that_was_put_off_uses_up_no_try
 a message has only so many tries
     _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up = {
     test_the_last_try_that_is_put_off_is_missed_and_says_so
 calls that are refused before the provider stop the edition in the end
     after_call: if «blocked + 1 < BLOCKED_CALLS_BEFORE_STOPPING → True»:
-    test_refused_before_the_provider_three_times_in_a_row_it_is_a_matter_for_a_person
+    test_three_blocked_calls_in_a_row_stop_the_edition
 a provider that refuses is not asked in a tight loop
     delay_after: return «max(SHORTEST_PAUSE_S, jitter * span) → jitter * span»
-    test_a_pause_is_drawn_from_next_to_nothing_to_a_doubling_span_with_a_ceiling
+    test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling
 
 # --- Writing down what only this worker knows ---
 an answer is written down again while the database is away
     Dispatcher.deliver: «write_down → (lambda write, **_: write())»(lambda: settle_call(claimed,
-    test_an_answer_is_not_lost_when_the_line_to_the_database_was_cut_during_the_call
+    test_a_cut_database_line_loses_no_answer
 an error about data is not tried again
     write_down: «if not is_trouble(error): raise»
     test_an_error_about_data_is_raised_at_once
 one thread of a worker looks up, the others go on
     Dispatcher._look_up: if not «→ (» self._look_ups.acquire(blocking=False) «→ or True)»:
-    test_while_one_thread_looks_up_the_others_go_on_sending_and_leave_doubt_to_it
+    test_while_one_thread_looks_up_the_others_go_on_sending
 
 # --- Searching ---
 a search that hides some of what it has is no information
     Postmark.search: if «listed < total → False»:
-    test_a_search_that_hides_some_of_what_it_has_is_no_information
+    test_a_search_that_hides_results_is_no_information
 a search names the stream
     Postmark.search: «"messagestream": stream,» f"metadata_
-    test_a_search_names_the_stream_because_postmark_takes_another_by_itself
+    test_a_search_names_the_stream
 a page that failed makes the search no information
     Postmark.search: if isinstance(page, NoInformation): «return page → break»
-    test_a_page_that_fails_makes_the_whole_search_no_information
+    test_one_failed_page_is_no_information
 a hit of a search is believed by what it bears
     classify_search: if «metadata.get(field_name) != value → False»:
     test_what_does_not_bear_the_value_asked_for_is_not_found

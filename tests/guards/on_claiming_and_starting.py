@@ -10,7 +10,7 @@ of two workers that claim at once one gets the batch
     test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none
 a batch that another is claiming is passed over and not waited for
     _claim_next: ORDER BY pos, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
-    test_a_batch_that_another_transaction_is_claiming_is_passed_over_not_waited_for
+    test_a_batch_that_another_is_claiming_is_passed_over
 only a batch that is ready is claimed for a call
     _claim_next: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
     test_a_claimed_batch_is_not_given_to_a_second_worker
@@ -36,7 +36,7 @@ a doubt that another is claiming is passed over and not waited for
     test_doubt_that_another_transaction_is_claiming_is_passed_over
 no look-up before it is due
     claim_look_up: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
-    test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent
+    test_what_was_accepted_unheard_is_found_and_sent_once
 a batch is given back only under the claim's epoch
     release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
     test_a_claim_that_was_lost_cannot_be_released
@@ -56,22 +56,22 @@ a start looks at the batch's state
         what is held back starts nothing, whatever its batch says.
     _start: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() → epoch = %s»
     _start: if «control != "running" → False»:
-    test_a_batch_that_was_claimed_before_the_pause_does_not_start
-    test_a_batch_that_was_claimed_before_it_does_not_start
+    test_a_batch_claimed_before_a_pause_does_not_start
+    test_a_batch_claimed_before_a_cancel_does_not_start
 a call holds its batch for the deadline and the lease
     _start: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
 the worker reads its deadline before it records the start of the call
     Dispatcher._start_and_send: .over(Phase.START) «→ ¶deadline_at_s = now_s() + timing.deadline_s»
-    test_deadline_counts_from_before_the_record_of_the_start
+    test_deadline_counts_from_before_the_start_record
 the attempt is on record before the call
     _start: 0 FROM edition WHERE id = %s «→ AND false»
-    test_the_attempt_is_committed_before_the_provider_has_accepted_anything
+    test_an_attempt_is_committed_before_a_call
 the record of the attempt is committed before the first byte leaves
     Dispatcher._start_and_send: + timing.deadline_s «→ ¶self._postmark.send(_as_array([message for
         _, message in messages.values()]), [address for address, _ in messages.values()],
         deadline_at_s=deadline_at_s)»
-    test_the_attempt_is_committed_before_the_provider_has_accepted_anything
+    test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost, so that their commit is one
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»)
     test_a_call_is_not_put_on_record_inside_another_transaction
@@ -80,7 +80,7 @@ a worker that freezes in a transaction does not keep its rows
     test_a_transaction_that_falls_silent_is_ended_by_the_server
 consent is looked at again when a call starts
     _still_to_send: else «readers.registered().no_longer_mailable(unmarked, kind) → {}»
-    test_who_left_after_publishing_gets_no_copy_and_is_counted_as_withdrawn
+    test_who_left_after_publishing_is_counted_as_withdrawn
 whoever left gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
@@ -97,23 +97,23 @@ whoever is no longer held here gets nothing
 # --- Marks of having been sent ---
 a marked copy does not go with the others
     _waiting_in: (marked if «→ False and» bears_a_mark
-    test_a_bare_time_is_not_sent_again_before_the_provider_was_asked
+    test_a_bare_mark_is_asked_about_first
 a provider's id is a mark of having been sent
     BEARS_A_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
     test_an_id_without_a_time_is_never_sent_again_by_itself
 a time is a mark of having been sent
     BEARS_A_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
-    test_a_bare_time_is_not_sent_again_before_the_provider_was_asked
+    test_a_bare_mark_is_asked_about_first
 evidence is a mark of having been sent
     BEARS_A_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
-    test_an_acceptance_that_is_on_record_is_a_mark_too
+    test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
 a bare mark of having been sent raises an alarm
     set_aside: «_raise_alarms(cursor, batch, edition, marked)»
-    test_a_worker_that_finds_one_raises_an_alarm
-    test_a_cancel_that_finds_one_raises_an_alarm
+    test_a_bare_mark_is_asked_about_first
+    test_a_marked_copy_is_asked_about_and_not_withdrawn
 an acceptance that is on record raises no alarm about a bare mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
-    test_an_acceptance_that_is_on_record_is_nobody_elses_mark
+    test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
 what bears a provider's id is never sent again by itself
     look_up: «and not doubt.bears_an_id»
     test_an_id_without_a_time_is_never_sent_again_by_itself
@@ -124,7 +124,7 @@ what brings batches back into line takes the edition's lock
     test_whoever_decides_holds_the_edition
 a stop and a start do not wait for each other in a circle
     lock_edition: WHERE id = %s FOR «NO KEY» UPDATE
-    test_a_fault_that_stops_an_edition_and_a_start_do_not_wait_for_each_other
+    test_a_stop_and_a_start_do_not_wait_for_each_other
 a batch holds no more or less than was moved into it
     split_off: if «cursor.rowcount != len(recipients) → False»:
     test_what_does_not_wait_in_a_batch_cannot_be_split_off

@@ -7,8 +7,8 @@ GUARDS = guards(r"""
 # --- Holding back ---
 a pause takes claimed batches out of their workers' hands
     _pause_batches: AND {NOT_OVER} AND state IN ('ready'«, 'claimed'»)
-    test_a_batch_that_was_claimed_before_the_pause_does_not_start
-    test_after_the_stop_a_worker_that_had_claimed_a_batch_starts_no_call
+    test_a_batch_claimed_before_a_pause_does_not_start
+    test_a_batch_claimed_before_the_stop_starts_no_call
 only what runs is paused
     pause: if lock_edition(cursor, edition) «!= "running" → == ""»:
     test_only_what_runs_can_be_paused_and_only_once
@@ -20,31 +20,31 @@ only what is held back is resumed
     test_an_edition_that_is_not_stopped_has_nothing_to_resume
 an edition that is not reconciled is not resumed
     resume: if control not in {"stopped", "paused"} «or unreconciled»:
-    test_before_it_is_reconciled_an_edition_is_neither_resumed_nor_closed
+    test_an_unreconciled_edition_is_neither_resumed_nor_closed
 an edition that is not reconciled is not closed
     close: «AND unreconciled_since IS NULL» AND NOT
-    test_before_it_is_reconciled_an_edition_is_neither_resumed_nor_closed
+    test_an_unreconciled_edition_is_neither_resumed_nor_closed
 after a fault one batch goes first
     resume: probe = «control == "stopped" or probing → False»
     test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged
 a pause does not forget that one batch has to go first
     resume: probe = control == "stopped" «or probing»
-    test_pausing_while_one_batch_goes_first_does_not_let_the_rest_go_after_it
+    test_a_pause_does_not_forget_that_one_batch_goes_first
 the rest does not go after the first while its edition is held back
     end_probe: if row «== ("running",)»:
-    test_judged_while_the_edition_is_paused_it_lets_nobody_go
+    test_judged_in_a_pause_the_first_releases_nobody
 the first batch keeps its turn while it will still do something by itself
     pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {NOT_OVER} AND state IN
     test_a_call_that_was_put_off_is_no_judgement
 the rest stays where it is while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
-    test_while_the_edition_is_paused_no_other_takes_its_turn
+    test_in_a_pause_no_batch_takes_the_first_turn
 a hold outlives a pause
     resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
-    test_one_that_is_held_may_be_paused_and_keeps_its_hold
+    test_a_hold_outlives_a_pause
 only what is held and runs is sent now
     send_now: WHERE id = %s «AND control = 'running' AND held_until > clock_timestamp()»
-    test_sending_now_what_is_paused_or_not_held_changes_nothing
+    test_only_what_is_held_and_runs_is_sent_now
 
 # --- Ending ---
 nothing is called back once the hold is over
@@ -52,62 +52,62 @@ nothing is called back once the hold is over
     test_once_the_hold_is_over_it_is_too_late_to_call_back
 nothing is called back of which a call has started
     call_back: if cursor.fetchone() == («True,»): raise _TooLateError
-    test_where_a_call_started_all_the_same_nothing_is_called_back
+    test_after_a_call_nothing_is_called_back
 a cancel takes claimed batches out of their workers' hands
     _cancel: «_pause_batches(cursor, edition)» set_marked_aside
-    test_a_batch_that_was_claimed_before_it_does_not_start
+    test_a_batch_claimed_before_a_cancel_does_not_start
 a marked copy is asked about and not withdrawn by a cancel
     _cancel: «set_marked_aside(cursor, edition)»
-    test_a_copy_that_bears_a_mark_of_having_been_sent_is_asked_about_not_withdrawn
+    test_a_marked_copy_is_asked_about_and_not_withdrawn
 what has ended is not cancelled
     _cancel: «if cursor.rowcount == 0: return None» _pause_batches
-    test_it_is_for_good
+    test_a_cancel_is_for_good
 the withdrawn are counted exactly, or nothing is done
     withdraw_waiting: if «counted != withdrawn → False»:
-    test_counts_that_differ_from_the_rows_undo_it
+    test_counts_that_differ_from_the_rows_undo_a_cancel
 what is in doubt is not withdrawn with what waits
     withdraw_waiting: WHERE delivery.batch_id = emptied.id «AND delivery.outcome = 'waiting'»
-    test_what_is_in_doubt_is_still_asked_about_and_counted_as_sent_if_found
+    test_a_cancelled_edition_still_asks_about_its_doubt
     test_the_rest_is_withdrawn_and_the_number_reached_is_exact
 what evidence brings back into line of a cancelled edition is withdrawn
     withdraw_if_cancelled: if cursor.fetchone() «== ("cancelled",) → is None»:
-    test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes
+    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
 nothing is closed while something waits or is asked about
     close: AND «state NOT IN ('done', 'parked') → false»)
-    test_what_still_waits_or_is_asked_about_cannot_be_closed
+    test_an_open_edition_cannot_be_closed
 what has ended is not closed
     close: WHERE id = %(edition)s AND control «IN ('running', 'paused', 'stopped') → <> 'cancelled'»
-    test_what_has_ended_is_not_closed_again
+    test_closing_accepts_missed_copies_once
 
 # --- Sending again ---
 of an edition that has ended nobody is sent to again
     send_to_missed: «return None → pass» cursor.execute(f" WITH again AS (SELECT
-    test_a_person_accepts_who_was_missed
+    test_closing_accepts_missed_copies_once
 a refused address is not among the missed
     _WAS_MISSED: delivery.outcome = 'failed' «AND delivery.missed»
-    test_they_and_nobody_else_get_their_copy
+    test_the_missed_and_nobody_else_get_a_copy
 what bears a time is not among the missed
     _WAS_MISSED: «AND delivery.sent_at IS NULL» AND delivery.provider_message_id IS NULL
-    test_the_statement_leaves_out_what_bears_a_mark_of_having_been_sent
+    test_marked_copies_are_not_sent_to_the_missed
 what bears a provider's id is not among the missed
     _WAS_MISSED: AND delivery.sent_at IS NULL «AND delivery.provider_message_id IS NULL»
-    test_the_statement_leaves_out_what_bears_a_mark_of_having_been_sent
+    test_marked_copies_are_not_sent_to_the_missed
 the missed wait while their edition is held back
     send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, 0, clock_timestamp(),
-    test_they_are_cut_into_batches_and_wait_while_the_edition_is_paused
+    test_missed_copies_wait_in_batches_in_a_pause
 doubt about a closed edition is not asked about again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
-    test_closed_it_stays_counted_as_doubt
+    test_closed_doubt_is_not_asked_about_or_sent
 only doubt that was left to a person is asked about again
     ask_again: edition_id = %s AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')»
-    test_doubt_that_is_still_asked_about_is_not_for_a_person
+    test_doubt_that_is_still_asked_about_is_not_for_an_operator
 only doubt that was left to a person is sent again
     send_doubtful: AND {NOT_OVER} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
-    test_doubt_that_is_still_asked_about_is_not_for_a_person
+    test_doubt_that_is_still_asked_about_is_not_for_an_operator
 doubt that bears a mark is sent again by no decision
     send_doubtful: AND delivery.outcome = '«unknown → never»' AND {BEARS_A_MARK})
-    test_what_bears_a_mark_is_not_sent_again_by_any_decision
+    test_no_decision_sends_marked_doubt_again
 doubt about an edition that has ended is not sent again
     send_doubtful: «return None → pass» cursor.execute(f" WITH again AS (UPDATE
-    test_closed_it_is_not_sent_again
+    test_closed_doubt_is_not_asked_about_or_sent
 """)

@@ -15,28 +15,28 @@ the next look-up of the schedule keeps to its time
     test_each_silence_of_the_schedule_leads_to_the_next_look_up
 silence that later mail does not confirm says nothing
     _after_looking_up: if «not convincing → False»:
-    test_a_silence_that_does_not_convince_is_none_at_any_point_of_the_schedule
+    test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
 silence is held against later mail
     look_up: = «witness is None or (isinstance(witness, LookedUp) and bool(witness.found)) → True»
-    test_while_the_search_does_not_show_later_mail_its_silence_does_not_count
+    test_silence_of_a_search_that_lags_does_not_count
 later mail is asked for first
     look_up: «→ answer = _ask(claim.attempt, doubt, search)¶» witness = search("attempt",
         doubt.witness.hex) if doubt.witness else None convincing = witness is None or
         (isinstance(witness, LookedUp) and bool(witness.found)) «answer = _ask(claim.attempt, doubt,
         search)»
-    test_a_search_that_catches_up_between_two_questions_proves_nothing_too_early
+    test_a_search_that_catches_up_proves_nothing_early
 later mail that could not be asked for confirms nothing
     look_up: (isinstance«(witness, LookedUp) and → (witness, NoInformation) or» bool(witness.found))
-    test_a_question_for_later_mail_that_fails_confirms_no_silence
+    test_a_failed_search_for_later_mail_proves_nothing
 only mail that was accepted later is later mail
     doubt_of: WHERE stream = %s AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
     test_earlier_mail_that_is_shown_confirms_no_silence
 silence says nothing about what the provider has forgotten
     _after_looking_up: if «forgotten → False»:
-    test_what_the_provider_has_forgotten_is_for_a_person_and_never_goes_again_by_itself
+    test_forgotten_doubt_waits_for_an_operator
 it is known what the provider has forgotten
     look_up: forgotten=«doubt.is_forgotten → False»,
-    test_doubt_that_is_older_than_postmarks_memory_waits_for_a_person
+    test_doubt_that_postmark_forgot_waits_for_an_operator
 by the policy to hold a person decides
     _after_looking_up: if «not policy.resend_when_absent → False»:
     test_where_a_person_decides_nothing_is_sent_again
@@ -51,7 +51,7 @@ a batch that cost two workers during their calls is halved
     test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
 a batch is suspected after two lost workers
     after_crash: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
-    test_the_second_lost_worker_halves_the_batch_or_parks_the_copy
+    test_two_lost_workers_halve_or_park
 further copies that a look-up finds are handed on
     after_look_up: return «replace(settlement, duplicates=duplicates) → settlement»
     test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on
@@ -65,5 +65,5 @@ evidence is found at the next look-up
     why: Whoever gives up a lease heeds the evidence that is on record.
     _ask: «_merged(answer.found, doubt.kept) → answer» if
     _settled: unheeded «= unheeded_in(cursor, claim.batch) → : list[int] = []»
-    test_evidence_that_is_only_on_record_settles_the_doubt_at_the_next_look_up
+    test_evidence_on_record_settles_the_doubt_at_the_next_look_up
 """)

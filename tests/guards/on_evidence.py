@@ -5,7 +5,7 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 the same acceptance twice is one piece of evidence
     record_acceptances: message_id) «ON CONFLICT DO NOTHING»
-    test_seeing_a_second_copy_again_stops_nothing_that_a_person_resumed
+    test_a_resumed_edition_stops_for_a_third_copy_alone
 an acceptance that stands on its delivery is no second one
     record_acceptances: WHERE «NOT (outcome = 'sent' AND provider_message_id = message_id) → true»
     test_the_acceptance_that_stands_on_its_delivery_needs_no_row
@@ -17,34 +17,34 @@ a second copy stops the edition
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
 a second copy that is seen again stops nothing that was resumed
     _raise_for: for message_id in ids[1:] «if message_id not in raised»]
-    test_a_third_copy_is_another_alarm
+    test_a_resumed_edition_stops_for_a_third_copy_alone
 of two copies one is an alarm, whichever of them
     _raise_for: «missing = missing[: len(ids) - 1 - len(raised)]»
-    test_a_copy_with_an_alarm_that_comes_to_stand_on_its_delivery_raises_none_for_the_other
+    test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other
 an alarm is raised once for what it is about
     raise_alarm: «ON CONFLICT (edition_id, kind, about) DO NOTHING»
     test_an_alarm_is_raised_once_for_what_it_is_about
 two acceptances at the same time see one another
     record_acceptances: «_lock_batches(cursor, edition, recipients)»
-    test_two_acceptances_that_are_seen_at_the_same_time_do_not_miss_one_another
+    test_two_acceptances_at_once_do_not_miss_one_another
 what a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
     test_what_a_worker_holds_is_left_to_it
 a reply that names another id than an earlier acceptance is noticed
     unheeded_in: AND «(outcome <> 'sent' OR provider_message_id <> message_id) → outcome <> 'sent'»
-    test_a_reply_that_names_another_id_than_the_early_webhook_is_a_second_copy
+    test_a_reply_with_another_id_than_the_webhook_is_a_second_copy
 what waits beside settled doubt waits for a person where the edition does not run
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»
-    test_of_a_stopped_edition_what_waits_beside_the_doubt_waits_for_a_person
+    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
 an id that a delivery bears is preferred to another
     _SETTLE: «(message_id = provider_message_id) DESC NULLS LAST,» seen.id
-    test_of_two_proofs_the_id_that_the_delivery_bears_counts
+    test_of_two_acceptances_the_one_on_the_delivery_counts
 a first batch that ends by evidence passes its turn on
     settle_by_evidence: «pass_probe_on(cursor, edition)»
-    test_the_first_batch_after_a_fault_that_ends_by_evidence_passes_its_turn_on
+    test_a_first_batch_that_ends_by_evidence_passes_its_turn_on
 what waits beside settled doubt of a cancelled edition never goes
     settle_by_evidence: «withdraw_if_cancelled(cursor, edition)»
-    test_of_a_cancelled_edition_what_waits_beside_the_doubt_never_goes
+    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
 
 # --- Webhooks ---
 a webhook without the password is refused
@@ -62,22 +62,22 @@ a length of thousands of digits is not read
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
 a time that is still to come is when the event was seen
     _apply: said.accepted«.told_at(received_at)»
-    test_a_time_that_is_still_to_come_is_when_the_event_was_seen
+    test_future_times_and_odd_attempts_are_left_out
 a webhook that broke off is not taken for a whole one
     PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»
-    test_a_body_that_breaks_off_is_not_kept_and_may_come_again
+    test_a_body_that_breaks_off_may_come_again
 a webhook of untold length is not taken for an empty one
     _length: if not told «and "HTTP_TRANSFER_ENCODING" not in request.META»:
-    test_a_body_of_untold_length_is_not_taken_for_an_empty_one
+    test_a_body_of_untold_length_is_not_an_empty_one
 an event that could not be kept may come again
     _keep_and_apply: return _answer(«503 → 200», "The event could not be kept.")
     test_a_site_whose_database_is_down_asks_postmark_to_come_again
 the same event again is the same event
     keep_all: «ON CONFLICT DO NOTHING» RETURNING id
-    test_the_same_event_again_is_the_same_event
+    test_the_same_event_again_or_at_once_is_one
 an event that is being applied is left to whoever applies it
     _lock: NULL FOR UPDATE «SKIP LOCKED»
-    test_an_event_that_is_being_applied_is_left_to_whoever_applies_it
+    test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is set aside in the end
     apply_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
     test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside

@@ -93,13 +93,13 @@ the log says only of what was committed that it was published
 a line about a call names its issue, its batch and itself
     Dispatcher.deliver: «bind_claim(claimed) log_ids.bind(attempt=attempt)»
     test_the_line_of_a_call
-    test_the_line_of_a_step_that_broke_names_what_it_had_in_hand
+    test_the_line_of_a_broken_step_names_its_call
 the line of a look-up names the call that it asks about
     Dispatcher._look_up: «bind_claim(doubtful) log_ids.bind(attempt=doubtful.attempt)»
-    test_the_line_of_a_look_up_names_the_call_that_is_asked_about
+    test_the_line_of_a_look_up_names_its_call
 the sweep names the call that was lost
     sweep: «log_ids.bind(attempt=lost.attempt)»
-    test_the_line_of_the_sweep_names_the_call_and_the_next_line_does_not
+    test_the_line_of_the_sweep_alone_names_its_call
 what is answered before its page is looked up has its route too
     route_of: getattr(request, "resolver_match", None) «or _match_of(request)»
     test_no_line_has_the_address_that_was_asked_for

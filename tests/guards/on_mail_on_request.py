@@ -5,25 +5,25 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 mail is requested in the transaction of what it is requested by
     request_mail: batch. " if «not connection.in_atomic_block → False»:
-    test_outside_a_transaction_it_is_refused
+    test_a_request_outside_a_transaction_is_refused
 two who are the first to ask share one edition
     _edition: ignore_conflicts=«True → False») edition
-    test_two_who_are_the_first_at_once_share_it_too
+    test_two_first_requests_at_once_share_one_edition
 a number of a batch that is taken is passed over
     _new_batch: «ON CONFLICT (id) DO NOTHING» RETURNING id
-    test_a_number_that_is_taken_is_passed_over
+    test_a_batch_number_that_is_taken_is_passed_over
 what is split off is numbered above all that are drawn
     NEXT_BATCH_ID: THEN 0 ELSE «{DRAWN_NUMBERS} → 0» END
-    test_what_is_split_off_is_numbered_above_all_that_are_drawn
+    test_split_batches_are_numbered_above_all_drawn_numbers
 a sign-up's mail goes before every newsletter
     AHEAD_OF_ALL: AHEAD_OF_ALL = «0 → 1_000_000»
-    test_a_hundred_confirmations_go_before_what_is_left_of_a_huge_newsletter
+    test_confirmations_go_before_a_huge_newsletter
 an import's mails take turns with a newsletter
     request_mail: «place if ahead else place + → 0 if ahead else 0 *» number
-    test_the_confirmations_of_an_import_take_turns_with_a_newsletter
+    test_imported_requests_take_turns_with_a_letter
 what came into line of an edition that is held back starts no call
     _start: if «control != "running" → False»:
-    test_what_is_asked_for_while_its_edition_is_stopped_waits_without_a_call
+    test_a_request_to_a_paused_edition_waits_without_a_call
 mail on request goes to nobody whom an operator shut out
     NOT_TO_BE_MAILED_ON_REQUEST: AND «origin = 'operator' → false»)
     test_what_an_operator_shut_out_is_suppressed
@@ -35,5 +35,5 @@ a refusal of mail on request costs no confirmed reader the newsletter
     test_an_address_that_is_refused_costs_no_confirmed_reader_the_newsletter
 mail on request never ends
     sql: ALTER TABLE edition DROP CONSTRAINT mail_on_request_never_ends
-    test_it_never_ends
+    test_mail_on_request_never_ends
 """)

@@ -55,11 +55,11 @@ a fault of another kind stays a fault
     test_a_statement_that_took_too_long_stays_a_fault
 a scrape reads no mail on request that is over
     open_books: , «f"AND {NOT_OVER}" → ""»)
-    test_the_mails_on_request_that_are_over_are_not_read_while_one_waits
+    test_finished_mail_on_request_is_not_read_while_one_waits
 failed test letters do not hide an issue that stopped
     EDITIONS: ELSE «is_open OR kind = 'newsletter' → true» END
     test_failed_test_letters_do_not_hide_an_issue_that_stopped
-    test_a_mail_on_request_that_was_given_up_has_the_others_read_no_more_either
+    test_finished_mail_on_request_is_not_read_after_one_given_up
 of many open editions those that are held back are told
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
     test_what_is_held_back_comes_before_the_newest
@@ -77,7 +77,7 @@ the first faults of a route are an increase
     test_the_faults_of_a_route_are_there_before_the_first
 there are more threads than pages at once
     threads: threads = AT_ONCE «+ 2»
-    test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun
+    test_a_hanging_database_leaves_room_for_probes
 the proxy redirects no call of a program
     deploy/nginx/homing.conf: location «/api/ → /no-api/» {
     test_a_call_in_the_clear_is_told_so_and_never_redirected
@@ -98,7 +98,7 @@ a line that was cut is no outage
     test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage
 a page that finds no place is not begun
     PlacesForPages.__call__: if «not self._places.enter() → False»:
-    test_a_database_that_hangs_leaves_room_for_probes_and_nothing_that_is_refused_was_begun
+    test_a_hanging_database_leaves_room_for_probes
 where pages are stuck nobody waits for a place
     Places.enter: lambda: self._free «or self.is_stuck», self._patience_s
     test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once

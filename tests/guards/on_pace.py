@@ -5,7 +5,7 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 refusals of calls that were in the air together halve the pace once
     slow_down: < (SELECT «started_at → clock_timestamp() + interval '1 hour'» FROM attempt WHERE id
-    test_calls_that_were_in_the_air_together_halve_it_once
+    test_calls_in_flight_together_halve_it_once
 a 429 slows all workers down
     Dispatcher.deliver: if «was_too_fast(answer) → False»:
     test_under_a_ceiling_half_of_it_is_left
@@ -17,7 +17,7 @@ nobody calls before the time that the provider named
     test_nobody_calls_before_the_time_that_the_provider_named
 while workers are slowed down no batch goes before its turn
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
-    test_after_it_no_batch_of_any_edition_goes_before_its_turn
+    test_after_a_429_no_batch_goes_before_its_turn
 a turn is taken when it is due
     take_turn: FROM pace WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers

@@ -8,25 +8,25 @@ of a restored database the provider's lists are read at once
     test_the_providers_lists_are_read_at_once
 what goes on after a restore is named
     Command.handle: «self._say_what_goes_on(unreconciled)» self.stdout
-    test_what_goes_on_is_named_because_the_backup_does_not_know_who_paused_it
+    test_reconciled_editions_are_what_they_were
 what goes on after a restore is named where the run breaks off too
     Command.handle: «self._say_what_goes_on(unreconciled)» if
     test_what_goes_on_is_named_by_a_run_that_cannot_end_too
 nothing is claimed for a call in a database that is another
     _claim_next: «AND {IS_THE_KNOWN_DATABASE}» ORDER
-    test_no_batch_can_be_claimed_in_a_database_that_is_another
+    test_another_database_gives_out_no_batch
 a database is another if its own number is
     _DIFFERS: «stored.database <> this.database → false» OR (
-    test_no_batch_can_be_claimed_in_a_database_that_is_another
+    test_another_database_gives_out_no_batch
 a database is another if its cluster is
     _DIFFERS: «stored.system_identifier <> this.system_identifier → false»
-    test_no_batch_can_be_claimed_in_a_database_that_is_another
+    test_another_database_gives_out_no_batch
 a database is another if its timeline is
     _DIFFERS: «stored.timeline <> this.timeline → false» AND
-    test_no_batch_can_be_claimed_in_a_database_that_is_another
+    test_another_database_gives_out_no_batch
 what a server does not tell is no difference
     _DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
-    test_what_a_server_did_not_tell_is_no_difference_and_is_stored_when_it_does
+    test_what_a_server_hides_is_no_difference
 what is open stops when the database is another
     notice: «stopped = _begin_anew(cursor)» logger
     test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays
@@ -35,20 +35,20 @@ a worker of before the restore has lost its claim
     test_a_worker_of_before_the_restore_has_lost_its_claim
 ids of readers are not given out again after a restore
     IDS_APART: IDS_APART = «100_000_000 → 1»
-    test_ids_of_readers_are_not_given_out_again_after_a_restore
+    test_after_a_restore_ids_are_new
 the same backup restored again gives out other ids and numbers
     leave_a_gap_in_ids: floor(«random() → 0» * %s))::bigint) FROM
     test_the_same_backup_restored_again_gives_out_other_ids_and_numbers
 numbers of requests are not given out again after a restore
     number_after: «place * REQUESTS_APART if was_here else» 0
-    test_a_request_that_a_backup_does_not_know_of_is_no_second_copy_of_the_next
-    test_a_first_request_for_a_record_jumps_as_well_where_its_reader_was_here_before
+    test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next
+    test_a_first_request_for_a_record_jumps_after_a_restore
 only who was here before a restore has a number that jumps
     number_after: «subscriber_id // IDS_APART < place → True»
     test_whoever_joins_after_a_restore_begins_with_number_one
 who declares a restore and who notices it do not wait for each other
     declare_restored: «_lock(cursor)» stopped =
-    test_whoever_declares_a_restore_and_whoever_notices_it_do_not_wait_for_each_other
+    test_declaring_and_noticing_a_restore_do_not_wait_for_each_other
 workers that start at once stop the editions once
     _lock: found = _look(cursor, lock=«True → False»)
     test_workers_that_start_at_once_stop_the_editions_once
@@ -81,33 +81,33 @@ silence is weighed by the deadline and the last look-up
     test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
 later mail is asked for when an edition is to go on
     Round.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
-    test_an_edition_does_not_go_on_while_the_search_does_not_show_later_mail
+    test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
 
 # --- What was found ---
 a hit is believed by its key and not by its tag
     Round._walk: if key is None «or key.issue != self._issue» or key.version not in self._editions:
-    test_a_hit_is_believed_by_its_key_and_not_by_its_tag
+    test_a_hit_is_believed_by_its_key_not_its_tag
 versions of an issue are told apart
     Round._walk: if key is None or key.issue != self._issue «or key.version not in self._editions»:
     test_versions_of_an_issue_are_told_apart
 what is recorded and not shown raises an alarm
     Round._ask_about_the_missing: «reconcile.raise_missing(walked, key, recipient) → pass»
-    test_what_the_provider_does_not_show_raises_an_alarm_and_is_not_sent_again
+    test_copies_that_are_not_shown_raise_an_alarm
 a message is the one on record only under its id
     Recorded.is_this: return self.outcome == "sent" «and self.message_id == listed.message_id»
     test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id
 messages of a version that only the provider knows are counted
     Round._walk: «self.report.unknown[key.version] += is_new → pass»
-    test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_apart_again
+    test_an_unknown_version_is_said_and_told_apart
 a version that is known and not walked is nothing to say
     Round.run: «del self.report.unknown[version] → pass»
-    test_a_version_that_is_known_and_not_walked_is_nothing_to_say
+    test_a_known_version_not_walked_is_not_said
 a version that only the provider knows waits for a person
     Command.handle: or outcome.obstacles «or outcome.unknown»:
-    test_a_version_that_was_published_after_the_backup_is_said_and_can_be_told_apart_again
+    test_an_unknown_version_is_said_and_told_apart
 books that do not balance hold up no other edition
     Round._balances: except «DatabaseError → ZeroDivisionError» as error: logger
-    test_an_edition_whose_books_do_not_balance_is_said_and_the_others_are_reconciled
+    test_books_out_of_balance_hold_up_no_other
 
 # --- Going on ---
 a restore during the walk is reconciled anew
@@ -119,12 +119,12 @@ what went out twice does not go on by itself
 what a fault stopped stays stopped when it is reconciled
     end_reconciliation: ) WHERE id = %s AND control = 'stopped' AND «→ (» control_reason = %s «→ OR
         true)»
-    test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped
+    test_reconciled_editions_are_what_they_were
 what a person paused stays paused when it is reconciled
     end_reconciliation: ) WHERE id = %s AND «→ (» control = «'stopped' AND → 'paused' OR»
         control_reason = %s«→ )»
-    test_what_was_paused_stays_paused_and_what_a_fault_stopped_stays_stopped
+    test_reconciled_editions_are_what_they_were
 a hold outlives a restore
     end_reconciliation: due_at = «greatest(due_at, clock_timestamp()) → clock_timestamp()»
-    test_a_reconciled_hold_is_still_held
+    test_reconciled_editions_are_what_they_were
 """)

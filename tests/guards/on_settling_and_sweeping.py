@@ -7,16 +7,16 @@ GUARDS = guards(r"""
 # --- Settling ---
 a settle repeats the claim's epoch
     _CHANGE_BATCH: WHERE id = %(batch)s AND state = %(was)s «AND epoch = %(epoch)s»
-    test_a_worker_of_an_earlier_epoch_does_not_settle_the_call_of_a_later_one
+    test_an_earlier_epoch_does_not_settle_a_later_call
 a settle repeats the batch's state
     _CHANGE_BATCH: WHERE id = %(batch)s «AND state = %(was)s» AND epoch = %(epoch)s
     test_a_stale_worker_does_not_settle_what_was_swept
 outcomes change only of deliveries that are as the decision saw them
     write_fates: if «written != len(fates) → False»:
-    test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement
+    test_an_outcome_changed_past_all_code_undoes_the_settlement
 a delivery that was settled keeps its outcome
     _AS_THE_DECISION_SAW_IT: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
-    test_an_outcome_that_was_changed_by_other_hands_undoes_the_whole_settlement
+    test_an_outcome_changed_past_all_code_undoes_the_settlement
 doubt keeps the provider's id that a delivery bears
     _write_others: THEN «provider_message_id → NULL» END
     test_an_id_without_a_time_is_never_sent_again_by_itself
@@ -27,53 +27,53 @@ an answer that comes too late is kept as evidence
 an answer that comes too late ends the doubt at once
     settle_call: «settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in late]) →
         pass»
-    test_an_answer_that_comes_after_its_claim_was_lost_ends_the_doubt_at_once
+    test_an_answer_after_a_lost_claim_ends_the_doubt_at_once
 a settle heeds the evidence that came meanwhile
     _settled: unheeded «= unheeded_in(cursor, claim.batch) → : list[int] = []»
-    test_what_came_during_a_call_that_ends_in_doubt_is_heeded_when_it_is_settled
+    test_evidence_counts_more_than_the_answer
 a second copy that a look-up finds is kept and raises its alarm
     settle_look_up.add_what_was_found: «record_acceptances(cursor, claim.edition, claim.attempt,
         again, Evidence.Source.LOOKUP) → len(again)»
     test_two_copies_that_a_look_up_finds_are_an_alarm
 what a look-up finds is credited to its attempt
     settle_look_up.add_what_was_found: if «claim.attempt is not None → False»:
-    test_what_a_look_up_finds_is_credited_to_its_attempt
+    test_only_the_rest_of_a_call_accepted_in_part_goes_again
 what comes back into line asks under the edition's lock how it stands
     _settled: for lock in («_needs_lock(claim, settlement, was) → False», True):
-    test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused
+    test_a_call_put_off_during_a_pause_comes_back_paused
 what is put off while its edition is held back waits with the rest
     _change_batch: in_line = "ready" «if control == "running" else "paused"»
-    test_what_is_put_off_by_the_provider_meanwhile_comes_back_paused
+    test_a_call_put_off_during_a_pause_comes_back_paused
 what a call did not bring out of a cancelled edition is withdrawn, not tried again
     _settle: if control == "«cancelled → never»":
-    test_what_a_call_in_the_air_did_not_bring_out_never_goes
+    test_what_a_call_did_not_bring_out_never_goes
 a marked copy of a cancelled edition is asked about and not withdrawn
     _settle: «set_marked_aside(cursor, claim.edition, batch=claim.batch) → pass»
-    test_a_copy_that_was_marked_during_the_call_is_asked_about_and_not_withdrawn
+    test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn
 a refused address is mailed no more
     _settle: if «refused → False»:
-    test_a_refused_address_fails_with_its_reason_and_its_reader_is_marked_bounced
+    test_a_refused_address_fails_and_its_reader_is_marked_bounced
 a fault of the account stops the edition
     _settle: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
     test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries
 what a look-up finds is no judgement about the account
     _settle: probing «and not looked_up» and _was_judged(settlement):
-    test_what_a_look_up_finds_is_no_judgement
+    test_a_look_up_is_no_judgement_of_the_account
 a call that was put off is no judgement about the account
     _settle: probing and not looked_up «and _was_judged(settlement)»:
     test_a_call_that_was_put_off_is_no_judgement
 the next goes first where everybody in the first batch had left
     _start: «pass_probe_on(cursor, claim.edition) → pass» return NothingToSend
-    test_readers_who_all_left_are_no_judgement
+    test_an_empty_first_batch_is_no_judgement
 the next goes first where the first batch was parked
     _claimed: «pass_probe_on(cursor, lost.edition) → pass»
-    test_the_rest_goes_on_after_it_was_parked
+    test_after_a_parked_first_batch_the_rest_goes_on
 look-ups of the schedule count from the beginning of the doubt
     _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
-    test_before_the_first_look_up_is_due_nothing_is_asked_and_nothing_is_sent
+    test_what_was_accepted_unheard_is_found_and_sent_once
 doubt is not forgotten by a look-up that proves nothing
     _SINCE: WHEN %(asks)s OR %(state)s = 'parked' THEN «doubt_since → clock_timestamp()» END
-    test_every_look_up_of_the_schedule_counts_from_the_beginning
+    test_a_call_not_accepted_is_sent_again_after_the_last_look_up
 
 # --- Sweeping ---
 a lease that still runs is left alone
@@ -98,16 +98,16 @@ what comes back from a lost worker waits with the rest while its edition is held
     test_lost_batch_of_a_paused_edition_comes_back_paused
 a lost call is looked up from its deadline on, not before
     _sending: coalesce(«deadline_at → started_at», lease_until) AS since
-    test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on
+    test_a_lost_call_is_looked_up_from_its_deadline_on
 the first look-up after a lost call has its quiet period
     _sending: due_at = greatest(clock_timestamp(), since + «→ 0 *» make_interval(secs => %s)),
-    test_a_lost_worker_leaves_an_attempt_that_is_looked_up_from_its_deadline_on
+    test_a_lost_call_is_looked_up_from_its_deadline_on
 a worker that was lost before its call counts against the batch
     _claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 a worker that was lost during its call counts against the batch
     _sending: «crashes = crashes + 1,» lookups = 0,
-    test_a_delivery_that_ends_workers_during_its_call_is_parked_too
+    test_a_copy_that_kills_workers_mid_call_is_parked
 a batch that cost two workers is halved
     _claimed: «halve(cursor, lost.batch, lost.edition) → pass»
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
@@ -116,5 +116,5 @@ halves start without the crashes of the whole
     test_halves_start_without_the_crashes_of_the_whole
 one batch that cannot be brought back keeps no other from coming back
     _swept: except «DatabaseError → ZeroDivisionError»:
-    test_one_that_cannot_be_brought_back_keeps_no_other_from_coming_back
+    test_a_batch_that_cannot_be_brought_back_holds_up_no_other
 """)

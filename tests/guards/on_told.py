@@ -17,7 +17,7 @@ a search that shows no more is gone on with by time
     test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time
 a walk over bounces comes to an end
     _Walk.bounces: eastern(earlier) «>= → >» eastern(until)
-    test_more_bounces_of_one_second_than_a_search_shows_are_said
+    test_more_bounces_of_a_second_than_shown_are_said
 the provider says when to ask again
     _poll_stream: «max(error.again_in_s or 0.0, _pause_s(mine.failures)) → _pause_s(mine.failures)»
     test_it_comes_back_when_the_provider_says_so
@@ -38,7 +38,7 @@ an entry that does not say since when is passed over
     test_an_entry_that_does_not_say_since_when_is_passed_over
 a suppression list is never held whole
     _Walk.suppressions: while piece := list(«islice(entries, PAGE) → entries»):
-    test_a_list_longer_than_any_other_answer_is_taken_in_and_never_held_whole
+    test_a_long_list_is_taken_in_and_never_held_whole
 an answer without a list is not taken for an empty one
     _events: «if not is_there: raise UnreadableError»
     test_anything_else_is_no_suppression_list
@@ -50,13 +50,13 @@ of a delivery's times the earliest stays
     test_a_delivery_is_written_beside_the_copy_with_the_earliest_time
 a copy that came back is counted once
     _write_counted: WHERE {_COPY} «AND {what}_at IS NULL» AND NOT
-    test_a_bounce_is_counted_once_by_whichever_ways_it_is_told
+    test_a_bounce_told_several_times_is_counted_once
 a surge is counted from where a person resumed
     pause_a_surge: sum(bounced) «- watched_bounced»,
-    test_what_a_person_resumed_is_not_paused_by_the_same_bounces_again
+    test_the_same_bounces_pause_no_resumed_edition
 a copy in doubt has left as well
     pause_a_surge: SELECT sum(sent + «unknown +» CASE
-    test_bounces_that_are_told_before_the_reply_are_of_copies_that_have_left
+    test_copies_in_doubt_have_left_too
 another try of the same event is known by its trace
     _keep_and_apply: provider_event.keep(body, «trace → None»)
     test_another_try_of_the_same_event_is_known_by_its_trace
