@@ -21,7 +21,6 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 
 
 def sign_in(page: Page, name: str = "edith") -> None:
-    """Fill in and press the sign-in form that is shown."""
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill("a long password")
@@ -49,7 +48,6 @@ def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
 
 
 def is_saved(page: Page) -> None:
-    """The page says that every word is saved."""
     expect(page.get_by_role("status")).to_have_text("Saved")
 
 
@@ -90,7 +88,6 @@ def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> Non
 
 
 def count(page: Page, outcome: str) -> int:
-    """A number of the ledger, as it stands on the page."""
     return int(page.locator(f"[data-text=count_{outcome}]").first.inner_text().replace(",", ""))
 
 
@@ -100,7 +97,6 @@ def edition(version: int = 1) -> Edition:
 
 
 def make_a_token(page: Page) -> None:
-    """Make a token that may publish, on the page of tokens."""
     page.get_by_label("Name").fill("The almanack’s press")
     page.get_by_label("Publishing and scheduling issues").check()
     page.get_by_label("Your password").fill("a long password")
@@ -109,7 +105,6 @@ def make_a_token(page: Page) -> None:
 
 
 def accepted_by(provider: SandboxServer) -> list[Message]:
-    """Every message that the provider accepted in this test."""
     outbox = provider.sandbox.outbox
     return [outbox.message(number) for number in range(outbox.count)]
 

@@ -42,7 +42,6 @@ class Running:
         self._begun: dict[object, Any] = {}
 
     def once(self, key: object, started: Callable[[], AbstractContextManager[T]]) -> T:
-        """Start it unless it runs already."""
         if key not in self._begun:
             self._begun[key] = self._exits.enter_context(started())
         return cast("T", self._begun[key])
@@ -89,7 +88,6 @@ def _ends_before_the_database(database_url: str) -> Iterator[None]:
 
 @pytest.fixture
 def chromium() -> Browser:
-    """A Chromium of this machine."""
     return running.once("chromium", a_chromium)
 
 
@@ -124,7 +122,6 @@ def site(
 
 @pytest.fixture
 def readers(transactional_db: None) -> list[Subscriber]:
-    """Forty confirmed readers."""
     return Subscriber.objects.bulk_create(SubscriberFactory.build_batch(READERS))
 
 

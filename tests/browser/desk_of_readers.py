@@ -72,7 +72,6 @@ def _readers(author: Any) -> dict[str, Subscriber]:
 
 
 def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
-    """An upload, checked."""
     file = io.BytesIO(content)
     with ReaderFile(file) as readers:
         record = receiving.receive_to_check(readers, file, name, author)[0]
@@ -110,7 +109,6 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
 
 
 def upload(page: Page, name: str, mime_type: str, content: bytes) -> None:
-    """Upload a file on the page of imports."""
     file = {"name": name, "mimeType": mime_type, "buffer": content}
     page.get_by_label("A list of readers").set_input_files(files=[file])  # type: ignore[list-item]
     page.get_by_role("button", name="Upload and check").click()

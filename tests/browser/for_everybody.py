@@ -62,7 +62,6 @@ class Shown:
     heading: str = ""
 
     def visit(self, page: Page) -> None:
-        """Open the page in a window and bring it into its state."""
         page.unroute_all()
         page.goto(self.address)
         self.done(page)
@@ -83,7 +82,6 @@ def faults_found_by_axe(page: Page) -> list[str]:
 
 
 def scrolls_sideways(page: Page) -> bool:
-    """Say whether something is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 

@@ -7,10 +7,8 @@ _pipe = int(os.environ["REQUESTS_IN_FLIGHT"])
 
 
 def pre_request(_worker: Any, _request: Any) -> None:
-    """Report that a request has come."""
     os.write(_pipe, b"+")
 
 
 def post_request(_worker: Any, _request: Any, _environ: Any, _response: Any) -> None:
-    """Report that it is answered, or that its browser has gone."""
     os.write(_pipe, b"-")

@@ -57,12 +57,10 @@ FAULTY = Written(
 
 
 def begun(author: Any, words: Written = PLAIN) -> Draft:
-    """A draft that somebody has saved."""
     return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
 
 
 def published(author: Any, words: Written = PLAIN, *, hold_s: float = 0, **named: Any) -> Edition:
-    """An edition of a short letter."""
     return publish(author.pk, fresh_key(), content_of(words), hold_s=hold_s, **named).edition
 
 

@@ -29,7 +29,6 @@ WIDE = """
 
 @pytest.fixture
 def form(desk: Page) -> Page:
-    """A window before the publishing form."""
     desk.goto(FORM)
     return desk
 
@@ -43,7 +42,6 @@ def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") 
 
 
 def press(page: Page) -> None:
-    """Press the one button that makes mail leave."""
     page.get_by_role("button", name="Publish").click()
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django_otp.oath import TOTP
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish import publish
-from subscribers.models import ConsentRecord, Subscriber
+from subscribers.models import Subscriber
 from tests.browser.at_the_desk import WRITE, accepted_by, come_to, sign_in
 from tests.browser.for_everybody import faults_of
 from tests.browser.web_site import WebSite
 from tests.newsletter_site.every_address import every_address
+from tests.newsletter_site.second_factor.a_browser import code_now, time_goes_by
 from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,43 +50,16 @@ def test_signing_up_and_confirming_need_no_script(
     assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
 
 
-def test_the_form_that_the_desk_shows_leads_from_another_site_to_ours_and_one_press_more(
-    new_page: Callable[..., Page], site: WebSite, desk: Page
-) -> None:
-    desk.goto("/admin/newsletters/readers/")
-    desk.get_by_role("link", name="A form for your own site").click()
-    html = desk.get_by_label("To copy into your page").input_value()
-
-    page = new_page(java_script_enabled=False)
-    page.set_content(html)
-    page.get_by_label("Email address").fill(ADA)
-    page.get_by_label("Name").fill("Ada Whitlock")
-    page.get_by_role("button").click()
-    expect(page).to_have_url(f"{site.url}/subscriptions/embedded/")
-    expect(page.get_by_label("Email address")).to_have_value(ADA)
-    expect(page.get_by_label("Name")).to_have_value("Ada Whitlock")
-    assert not Subscriber.objects.filter(email=ADA).exists()
-
-    page.get_by_role("button", name="Subscribe").click()
-
-    expect(page.get_by_role("heading", name="Look in your mailbox")).to_be_visible()
-    assert ConsentRecord.objects.get().how == "embedded form"
-
-
 PAGE = "/admin/second-factor/"
 
 
-def code_now() -> str:
+def fresh_code() -> str:
     """What the app on the telephone shows; that it was used before is forgotten."""
-    TOTPDevice.objects.update(last_t=-1)
-    device = TOTPDevice.objects.get()
-    totp = TOTP(device.bin_key, device.step, device.t0, device.digits)
-    totp.time = time.time()
-    return f"{totp.token():06d}"
+    time_goes_by()
+    return code_now()
 
 
 def is_for_everybody(page: Page, heading: str) -> None:
-    """The page with this heading is shown, and has no faults."""
     expect(page.get_by_role("heading", level=1)).to_have_text(heading)
     assert faults_of(page) == {}
 
@@ -104,7 +75,7 @@ def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
     is_for_everybody(page, "Second factor")
     picture = page.get_by_alt_text("QR code of the secret below")
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
-    page.get_by_label("The code that the app shows").fill(code_now())
+    page.get_by_label("The code that the app shows").fill(fresh_code())
     page.get_by_role("button", name="Switch it on").click()
     is_for_everybody(page, "Your recovery codes")
     page.get_by_role("link", name="I have kept them").click()
@@ -114,7 +85,7 @@ def test_the_way_to_a_second_factor_and_back_in_is_for_everybody(
     page.goto(WRITE)
     sign_in(page)
     is_for_everybody(page, "Your code")
-    page.get_by_label("Six digits from your app").fill(code_now())
+    page.get_by_label("Six digits from your app").fill(fresh_code())
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"**{WRITE}")
 

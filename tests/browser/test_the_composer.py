@@ -26,6 +26,7 @@ from tests.browser.at_the_desk import (
     sign_in,
 )
 from tests.browser.for_everybody import faults_found_by_axe
+from tests.browser.pages_of_the_desk import begun
 from tests.browser.web_site import ROOT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,28 +39,23 @@ OFFLINE = (
 
 
 def sign_out(page: Page) -> None:
-    """Press the button of the desk's head, and be signed out."""
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url("**/logout/")
 
 
 @pytest.fixture
 def draft(author) -> Draft:
-    """A draft of hers."""
-    words = Written(TITLE, "", MARKDOWN, LETTER, "")
-    return drafts.begin(author.pk, fresh_key(), Wording(words)).draft
+    return begun(author, Written(TITLE, "", MARKDOWN, LETTER, ""))
 
 
 @pytest.fixture
 def composer(desk) -> Page:
-    """A window before a fresh composer."""
     desk.goto(WRITE)
     return is_ready(desk)
 
 
 @pytest.fixture
 def writing(new_page, author, draft) -> Page:
-    """A window before her draft."""
     # Without a scheme that is forced upon every frame, as no browser of a reader has it.
     page = new_page(author, color_scheme="null")
     page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
@@ -67,24 +63,20 @@ def writing(new_page, author, draft) -> Page:
 
 
 def letter(page: Page):
-    """Where the letter is written."""
     return page.get_by_label("Letter, in")
 
 
 def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
-    """Ines has saved other words meanwhile."""
     ines = get_user_model().objects.create_user("ines")
     drafts.save(draft.pk, 1, Wording(Written(TITLE, "", MARKDOWN, words, "")), by=ines.pk)
 
 
 def is_saved_as(page: Page, words: str) -> None:
-    """The page says that it is saved, and it is."""
     is_saved(page)
     assert Draft.objects.get().letter == words
 
 
 def shown(page: Page):
-    """The document in the preview."""
     return page.frame_locator("[data-frames] iframe >> nth=0")
 
 

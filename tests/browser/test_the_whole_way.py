@@ -16,7 +16,6 @@ from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from tests.browser.at_the_desk import (
     ACCEPTED,
-    FORM,
     LETTER,
     TITLE,
     WRITE,
@@ -35,7 +34,6 @@ from tests.browser.at_the_desk import (
 )
 from tests.browser.conftest import ARGUMENTS, HELD_IN_BATCHES, NAMES, READERS
 from tests.browser.desk_of_readers import FAIR, IMPORTS, upload
-from tests.browser.states_of_the_desk import busy
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -382,21 +380,6 @@ def test_a_list_is_imported_without_scripts(plain, site):
     assert Subscriber.objects.filter(state="confirmed").count() == 4
     plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()
     expect(plain.get_by_role("link", name="lidia.ramos@weir.example.org")).to_be_visible()
-
-
-def test_an_alarm_is_looked_at_and_an_issue_found_with_the_keyboard_and_without_scripts(
-    plain, author
-):
-    busy(author)
-    plain.goto(f"{FORM}issues/")
-    plain.get_by_role("button", name="I have looked at it").press("Enter")
-    expect(plain.get_by_text("Noted. The alarms stay on the page of the issue.")).to_be_visible()
-    expect(plain.get_by_text("accepted a second copy")).to_have_count(0)
-
-    plain.get_by_role("link", name="Ended").click()
-    plain.get_by_label("Find an issue").fill("LAMP")
-    plain.get_by_label("Find an issue").press("Enter")
-    expect(plain.locator(".issues .title")).to_have_text(["A moth at the lamp"] * 2)
 
 
 def test_a_form_that_is_too_large_is_told_so_and_its_words_are_there_on_going_back(

@@ -98,7 +98,6 @@ def questions(page: Page) -> list[str]:
 
 @pytest.fixture
 def windows(new_page: Callable[..., Page], author: Any, readers: Any) -> list[Page]:
-    """A wide window and a narrow one."""
     sizes = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
     return [new_page(author, viewport=size, reduced_motion="no-preference") for size in sizes]
 
@@ -340,31 +339,6 @@ def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
     assert answer.value.headers["homing-ask-again"] == "never"
     assert len(asked) == 1
     assert desk.locator("meta[http-equiv=refresh]").count() == 0
-
-
-def test_without_scripts_it_is_loaded_again_with_its_filter_and_can_be_cancelled(
-    new_page, author, going
-):
-    page = new_page(author, java_script_enabled=False)
-    page.goto(f"{FORM}{going.issue_id}/")
-    page.get_by_role("link", name=re.compile("^Waiting")).click()
-    expect(page.get_by_role("rowheader").first).to_be_visible()
-    Batch.objects.filter(edition=going).update(state="paused")
-    Edition.objects.filter(pk=going.pk).update(control="paused")
-    expect(page.locator(".lede")).to_contain_text("Paused")
-    assert "outcome=waiting" in page.url
-
-    page.get_by_role("link", name="Cancel…", exact=True).click()
-    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
-    page.get_by_role("link", name="Not now").click()
-    assert Edition.objects.get().control == "paused"
-    page.get_by_role("link", name="Cancel…", exact=True).click()
-    page.get_by_role("button", name=f"Cancel for {READERS} readers").click()
-
-    expect(page.get_by_text("The issue is a draft again, with every word in it.")).to_be_visible()
-    expect(page.locator(".lede")).to_contain_text("It reached nobody")
-    assert page.locator("meta[http-equiv=refresh]").count() == 0
-    assert page.locator(".head .acts .btn:visible").count() == 0
 
 
 def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk, going):

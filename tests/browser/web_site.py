@@ -82,7 +82,6 @@ class RequestsInFlight:
         assert not self._number, "the site is still answering a request"
 
     def close(self) -> None:
-        """Close the pipe."""
         os.close(self._read)
         os.close(self.write)
 

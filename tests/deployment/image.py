@@ -61,7 +61,6 @@ class Image:
 
     @property
     def command(self) -> list[str]:
-        """What it runs if nothing else is said."""
         [said] = [rest for word, rest in instructions() if word == "CMD"]
         return [str(part) for part in yaml.safe_load(said)]
 

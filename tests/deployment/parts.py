@@ -27,7 +27,6 @@ LAST_WORDS = 40
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on at this moment."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -43,7 +42,6 @@ def wait_until(so: Callable[[], bool], what: str) -> None:
 
 
 def takes_connections(port: int) -> bool:
-    """Whether somebody listens on a port of loopback."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -63,7 +61,6 @@ class Program:
         self.begun = 0
 
     def begin(self) -> None:
-        """Start it."""
         self.begun += 1
         with self.log.open("ab") as said:
             self._process = subprocess.Popen(
@@ -81,19 +78,16 @@ class Program:
         return self._process is not None and self._process.poll() is None
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send it a signal and wait for its end; its exit status."""
         self.tell(number)
         assert self._process is not None
         return self._process.wait(PATIENCE_S)
 
     def tell(self, number: signal.Signals) -> None:
-        """Send it a signal, if it still runs."""
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(number)
 
     def last_words(self) -> str:
-        """The last lines of what it said."""
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-LAST_WORDS:])
@@ -109,7 +103,6 @@ def web_server(name: str, port: int, folder: Path, **environment: str) -> Progra
 
 
 def worker(name: str, folder: Path, **environment: str) -> Program:
-    """One worker."""
     return Program(name, [sys.executable, "manage.py", "deliver"], folder, **environment)
 
 

@@ -30,7 +30,6 @@ class ServedSite:
         return self._ask("GET", path, headers)
 
     def head(self, path: str, **headers: str) -> requests.Response:
-        """The answer to one HEAD."""
         return self._ask("HEAD", path, headers)
 
     def post_in_pieces(self, path: str, body: bytes, **headers: str) -> requests.Response:

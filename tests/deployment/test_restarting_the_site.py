@@ -1,7 +1,8 @@
-"""The site restarted behind its socket, as systemd does it: nobody is turned away."""
+"""The site stopped in order, and restarted behind its socket as systemd does it."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -12,7 +13,9 @@ import threading
 import pytest
 import requests
 
-from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT
+from delivery.models import Tally
+from newsletter_site.operating.counting import REQUESTS
+from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
 # What systemd does: the socket is the fourth file, and the process is told that it is meant for it.
 AS_SYSTEMD_STARTS_IT = """
@@ -25,7 +28,6 @@ os.execv(sys.executable, [sys.executable, "-m", "gunicorn", *sys.argv[2:]])
 
 
 def begin(listener: socket.socket, database_url: str) -> subprocess.Popen[bytes]:
-    """Start the site on a socket that was there before it."""
     return subprocess.Popen(
         [
             *(sys.executable, "-c", AS_SYSTEMD_STARTS_IT, str(listener.fileno())),
@@ -75,3 +77,11 @@ def test_a_restart_turns_nobody_away(database_url: str) -> None:
             site.terminate()
             site.wait(PATIENCE_S)
     assert wrong == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_counted_last_is_in_the_table(database_url: str) -> None:
+    with served_site(database_url) as site:
+        assert site.get("/archive/").status_code == 200
+    [counted] = Tally.objects.filter(name=REQUESTS)
+    assert (json.loads(counted.labels)["route"], counted.value) == ("/archive/", 1)

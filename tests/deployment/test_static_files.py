@@ -20,7 +20,6 @@ YEARS = 10 * 365 * 24 * 3600
 
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `collectstatic` makes."""
     folder = tmp_path_factory.mktemp("static")
     with override_settings(STATIC_ROOT=str(folder)):
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -29,12 +28,10 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(collected: Path, sites: Sites) -> ServedSite:
-    """The site with its files collected."""
     return sites(STATIC_ROOT=str(collected))
 
 
 def style_sheet(page: str) -> str:
-    """The address of the site's own style sheet on a page."""
     found = re.search(r'href="(/static/homing[^"]*\.css)"', page)
     assert found, page
     return found[1]

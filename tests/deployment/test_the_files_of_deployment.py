@@ -64,7 +64,6 @@ def test_a_container_of_ours_may_do_next_to_nothing_and_starts_when_it_can_work(
 
 
 def directive(unit: str, name: str) -> str:
-    """What a unit says under a name."""
     [found] = re.findall(rf"^{name}=(.*)$", (SYSTEMD / unit).read_text(), re.MULTILINE)
     return str(found)
 

@@ -68,7 +68,6 @@ def settings_of_a_container(django_db_blocker: Any) -> Iterator[dict[str, str]]:
 
 
 def service(name: str) -> dict[str, Any]:
-    """A service of the compose file."""
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     found: dict[str, Any] = services[name]
     return found
@@ -83,7 +82,6 @@ class Containers:
         self._running: list[subprocess.Popen[str]] = []
 
     def begin(self, *command: str, **options: Any) -> subprocess.Popen[str]:
-        """A process that stays."""
         process = self._image.start(*command, settings=self.settings, **options)
         self._running.append(process)
         return process
@@ -108,7 +106,6 @@ class Containers:
         eventually(lambda: self.tried(*command)[0] == 0, f"the {name} is well")
 
     def end(self) -> None:
-        """End whatever stays."""
         for process in self._running:
             process.terminate()
         for process in self._running:
@@ -117,7 +114,6 @@ class Containers:
 
 @pytest.fixture
 def containers(image: Image, settings_of_a_container: dict[str, str]) -> Iterator[Containers]:
-    """Ended with the test."""
     containers = Containers(image, settings_of_a_container)
     yield containers
     containers.end()

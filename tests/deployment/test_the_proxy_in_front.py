@@ -1,4 +1,4 @@
-"""What nginx does with the proxy's configuration, in front of a site that runs."""
+"""What nginx does in front of a site, and what a site believes of what its proxy says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import requests
 from tests.deployment.conftest import Sites
 from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
 from tests.deployment.programs import program
-from tests.deployment.served_site import PATIENCE_S
+from tests.deployment.served_site import PATIENCE_S, ServedSite
 
 pytestmark = pytest.mark.django_db
 
@@ -73,3 +73,40 @@ def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> 
         308,
         f"https://{HOST}/archive/?page=2",
     )
+
+
+PAGE, CALL = "/archive/", "/api/v1/issues/"
+SAID = ("X-Forwarded-Proto", "X-Forwarded-Protocol", "X-Forwarded-Ssl")
+
+
+@pytest.fixture(scope="module")
+def trusting(sites: Sites) -> ServedSite:
+    return sites(TRUST_PROXY="on")
+
+
+@pytest.fixture(scope="module")
+def distrustful(sites: Sites) -> ServedSite:
+    return sites(TRUST_PROXY="off")
+
+
+def test_without_a_trusted_proxy_nobody_is_believed(distrustful: ServedSite) -> None:
+    for name in SAID:
+        said = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
+        answer = distrustful.get(PAGE, **said)
+        assert answer.status_code == 301, name
+        assert answer.headers["Location"] == f"https://letter.example.org{PAGE}"
+    refused = distrustful.get(CALL)
+    assert (refused.status_code, refused.json()["type"]) == (403, "urn:homing:problem:use-https")
+
+
+def test_a_trusted_proxy_is_believed(trusting: ServedSite) -> None:
+    assert trusting.get(PAGE).status_code == 200
+    assert trusting.get(PAGE, **{"X-Forwarded-Proto": "http"}).status_code == 301
+    assert trusting.get(CALL).status_code == 401
+
+
+def test_nobody_moves_the_site_to_another_path(
+    trusting: ServedSite, distrustful: ServedSite
+) -> None:
+    for site in (trusting, distrustful):
+        assert site.get("/health/live/", SCRIPT_NAME="/health").status_code == 200

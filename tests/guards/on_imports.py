@@ -88,10 +88,10 @@ a suppression that was lifted keeps nobody out
     test_a_suppression_that_was_lifted_keeps_nobody_out
 an import brings nobody back who was erased
     _take_out_who_stays_away: «cursor.execute(TAKE_OUT_WHO_WAS_ERASED, [list(erased)]) → pass»
-    test_they_are_left_out_with_a_reason_and_the_others_go_in
+    test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
 an import writes nothing down of who was erased
     TAKE_OUT_WHO_WAS_ERASED: RETURNING line, «'' → email», 'erased
-    test_they_are_left_out_with_a_reason_and_the_others_go_in
+    test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
 an import changes nobody who is known
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
     test_a_known_reader_is_counted_and_left_as_they_were
@@ -141,28 +141,28 @@ rejected rows take the place of no device
     test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced
 a form from elsewhere uploads nothing
     _imports: «@csrf_protect» def _imports
-    test_a_form_from_elsewhere_is_refused
+    test_no_form_is_taken_without_the_token_of_its_session
 who may not manage readers cannot upload
     imports: csrf_exempt «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:imports]
 who may not manage readers cannot see an import
     show_import: «@may_manage_readers» @require_safe def show_import(
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import]
 who may not manage readers cannot see how far an import is
     import_json: «@may_manage_readers» @require_safe def import_json(
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import_json]
 who may not manage readers cannot download rejected rows
     rejects_csv: «@may_manage_readers» @require_safe def rejects_csv(
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:rejects]
 who may not manage readers cannot import
     decide_import: «@may_manage_readers» @require_POST def decide_import(
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:decide]
 who may not manage readers cannot drop a file
     drop_import: «@may_manage_readers» @require_POST def drop_import(
-    test_it_is_for_those_who_may_manage_readers
+    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:drop]
 who imported what is in the log of the admin
     decide_import: «audit_trail.record_import(operator_of(request), _named(import_id)) → pass»
-    test_who_did_what_is_in_the_log_of_the_admin
+    test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 
 # --- Files that nobody imports ---
 only what was checked and not imported expires

@@ -14,7 +14,7 @@ the server brought along logs no row that was in the way of another
     test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
 who is added twice at once makes no statement fail that a server would log
     INSERT: ) «ON CONFLICT (email_key) DO NOTHING»
-    test_the_second_fails_nothing_that_the_server_would_write_down
+    test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
 a form posted twice makes no statement fail that a server would log
     make: «ignore_conflicts=True,» ) row
     test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database

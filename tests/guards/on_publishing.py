@@ -73,7 +73,7 @@ a correction for the reached goes only to whom an earlier copy was sent
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
 an audience is whoever is confirmed and may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
-    test_the_audience_of_an_issue::test_nobody_else_is
+    test_nobody_but_the_confirmed_is_in_the_audience
 
 # --- Posted forms ---
 of many posts of one form one does the work

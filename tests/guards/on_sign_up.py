@@ -21,13 +21,13 @@ a program is told what everybody is told
 # --- Limits ---
 an address is mailed only so often in a day
     sign_up: else "") if «number != NOT_MAILED → True»:
-    test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer
+    test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 the limit of an address is the setting
     next_number: «settings.SIGN_UP_MAILS_PER_DAY → 3»)
-    test_how_many_mails_a_day_is_a_setting
+    test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 a day later an address is mailed again
     _mails_within_a_day: > 0 AND «at > clock_timestamp() - make_interval(secs => %s) → %s > 0»
-    test_tomorrow_it_is_mailed_again
+    test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer
 sign-ups of one address at once are numbered one after the other
     _locked: of_this_address.«select_for_update().»first()
     test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_own

@@ -26,7 +26,6 @@ class Program:
         self.client = Client(raise_request_exception=False)
 
     def get(self, path: str, **headers: str) -> HttpResponse:
-        """GET below /api/v1."""
         return self.client.get(f"{API}{path}", secure=True, headers=self._headers(headers))
 
     def post(self, path: str, body: Any = None, key: str | None = "", **headers: str) -> Any:

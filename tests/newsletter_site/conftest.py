@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,19 @@ class Program:
         self.process.communicate()
 
 
-@pytest.fixture
-def data_dir() -> Iterator[Path]:
-    """A data folder of one test, in a place that any user may enter; gone with the test."""
+@contextmanager
+def a_data_dir() -> Iterator[Path]:
+    """A data folder in a place that any user may enter."""
     folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
     folder.chmod(0o711)
     yield folder
     own_cluster.remove(folder)
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    with a_data_dir() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -94,12 +101,10 @@ def program() -> Iterator[Callable[..., Program]]:
 
 
 def is_up(data_dir: Path) -> bool:
-    """Whether the server of `data_dir` takes connections."""
     return server.is_up(cluster_in(data_dir, durable=False))
 
 
 def server_pid(data_dir: Path) -> int:
-    """The process id of the server that a test started in `data_dir`."""
     pid_file = cluster_in(data_dir, durable=False).data / "postmaster.pid"
     return int(pid_file.read_text().splitlines()[0])
 

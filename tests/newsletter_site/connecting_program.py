@@ -29,7 +29,6 @@ def main(packages: str, durable: str, *data_dirs: str) -> None:
 
 
 def answer(do: str, **arguments: Any) -> Any:
-    """Do one thing that a test asks for."""
     deeds = (sql, hang_up, fork, fork_and_stay, cycle, become, shell)
     return {deed.__name__: deed for deed in deeds}[do](**arguments)
 
@@ -48,7 +47,6 @@ def sql(text: str, alias: str = "one") -> Any:
 
 
 def hang_up() -> None:
-    """Close every connection, and stay."""
     from django.db import connections
 
     connections.close_all()

@@ -27,8 +27,6 @@ _BY_HAND = {
 
 @dataclass(frozen=True)
 class Address:
-    """One address: its route, and an example."""
-
     route: str
     path: str
 

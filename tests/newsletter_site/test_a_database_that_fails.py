@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -17,13 +16,13 @@ from django.test import Client
 from newsletter_site.database_away import is_away
 from newsletter_site.operating.asked_in_time import AskedInTime, NoAnswerError
 from tests.faults.waiting_for import PATIENCE_S, eventually
+from tests.publishing.beside import at_once, beside
 
 with_database = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def other(transactional_db: None) -> Iterator[psycopg.Connection]:
-    """A session beside the test's own, in a transaction."""
     beside = connection.copy()
     beside.ensure_connection()
     with beside.connection.transaction(force_rollback=True):
@@ -55,17 +54,10 @@ def a_session_was_ended() -> bool:
 def test_a_session_that_is_ended_in_the_middle_of_a_page_is_the_same(
     other: psycopg.Connection,
 ) -> None:
-    def visitor() -> int:
-        try:
-            return visit().status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
-        status = pool.submit(visitor)
-        eventually(a_session_was_ended, "the page waits")
-        assert status.result(PATIENCE_S) == 503
+    other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
+    page = beside(visit)
+    eventually(a_session_was_ended, "the page waits")
+    assert page.result(PATIENCE_S).status_code == 503
 
 
 @with_database
@@ -119,7 +111,7 @@ def test_the_server_itself_ends_what_takes_too_long() -> None:
 
 @with_database
 def test_probes_that_come_at_once_put_one_question() -> None:
-    asks, all_there = threading.Lock(), threading.Barrier(5)
+    asks = threading.Lock()
     another_asks = threading.Event()
 
     def slow(cursor: Any) -> int:
@@ -131,14 +123,7 @@ def test_probes_that_come_at_once_put_one_question() -> None:
         return 7
 
     question = AskedInTime(slow, within_s=PATIENCE_S)
-
-    def probe() -> int:
-        all_there.wait(PATIENCE_S)
-        return question.answer()
-
-    with ThreadPoolExecutor(5) as pool:
-        answers = [pool.submit(probe) for _ in range(5)]
-        assert [answer.result(PATIENCE_S) for answer in answers] == [7] * 5
+    assert at_once(*[question.answer] * 5) == [7] * 5
 
 
 @pytest.mark.parametrize(

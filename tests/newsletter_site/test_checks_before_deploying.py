@@ -21,7 +21,6 @@ def good_settings(settings: Any) -> Any:
 
 
 def said() -> set[str]:
-    """What the checks of ours say."""
     found = run_checks(tags=["homing"], include_deployment_checks=True)
     return {str(one.id) for one in found} - {"homing.W002"}
 

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.process
 
 
 def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """Python, with these variables and the paths of this process."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         cwd=ROOT,

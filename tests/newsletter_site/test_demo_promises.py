@@ -1,56 +1,21 @@
 """What the demo holds Homing to: each promise that is broken gets its sentence, and no other."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from delivery.books import Books
 from newsletter_site.demo import readers
 from newsletter_site.demo.failure import DemoError
 from newsletter_site.demo.posting_twice import Post, PostedTwice
 from newsletter_site.demo.promises import Entry, Happened, broken_promises
 from subscribers.models import Subscriber
+from tests.delivery.test_edition_state import books
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SENT, REFUSED = Entry("a@example.org", "sent", ""), Entry("b@example.org", "failed", "Refused.")
 
-NOTHING = (
-    "suppressed",
-    "withdrawn",
-    "unknown",
-    "waiting",
-    "missed",
-    "in_work",
-    "in_line",
-    "parked",
-)
-UNSET = ("next_try_at", "next_lookup_at", "doubt_since", "worker_heard_at", "slowed_to_per_s")
-BOOKS = Books(
-    edition=1,
-    issue=UUID(int=1),
-    version=1,
-    title="A letter",
-    reason="",
-    control="running",
-    control_reason="",
-    control_at=None,
-    unreconciled=False,
-    published_at=NOON,
-    held_until=NOON,
-    now=NOON,
-    worker_is_there=True,
-    audience=3,
-    sent=2,
-    failed=1,
-    paused=0,
-    rate_per_s=0.0,
-    **dict.fromkeys(NOTHING, 0),
-    **dict.fromkeys(UNSET),
-)
+BOOKS = books(audience=3, sent=2, failed=1)
 ACCEPTED = Post((303,), "/admin/newsletters/", 0.1)
 AS_PROMISED = Happened(
     posted=PostedTwice("a key", ACCEPTED, ACCEPTED),
@@ -67,7 +32,6 @@ AS_PROMISED = Happened(
 
 
 def posted(second: Post) -> PostedTwice:
-    """Two posts of which the first was accepted."""
     return PostedTwice("a key", ACCEPTED, second)
 
 

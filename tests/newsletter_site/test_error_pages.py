@@ -1,13 +1,19 @@
-"""What is answered when something is wrong: one sentence, in the look of every page."""
+"""What is answered when something is wrong, or when the site is asked for by another name."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from django.core.exceptions import BadRequest
 from django.http import HttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.views import defaults
+
+from api.problem import MEDIA_TYPE
+from newsletter_site.unknown_host import bad_request
+from tests.log_lines import log_lines
 
 
 def words(answer: HttpResponse) -> str:
@@ -36,3 +42,43 @@ def test_a_fault_of_ours_says_what_became_of_the_work_and_needs_no_database(
     assert answer.status_code == 500
     assert "homing.css" in answer.content.decode()
     assert "it is published once, however often you press" in words(answer)
+
+
+STRANGE = "letters.elsewhere.example"
+
+
+def test_a_page_says_that_the_site_has_another_name(client: Client) -> None:
+    for address in ("/", "/archive/", "/nowhere/"):
+        for secure in (True, False):
+            answer = client.get(address, secure=secure, headers={"host": STRANGE})
+            page = answer.content.decode()
+            assert answer.status_code == 400
+            assert "<h1>This site has another name</h1>" in page
+            assert "ALLOWED_HOSTS" in page
+            assert STRANGE not in page
+
+
+def test_a_call_is_told_that_the_site_has_another_name(client: Client) -> None:
+    for address in ("/api/v1/issues/", "/api/v1/openapi.json"):
+        answer = client.get(address, secure=True, headers={"host": STRANGE})
+        told = json.loads(answer.content)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (400, MEDIA_TYPE)
+        assert told["type"] == "urn:homing:problem:unknown-host"
+        assert "ALLOWED_HOSTS" in told["detail"]
+        assert STRANGE not in answer.content.decode()
+
+
+def test_the_log_has_one_warning_of_it_beside_the_line_of_the_request(client: Client) -> None:
+    with log_lines() as lines:
+        client.get("/archive/", secure=True, headers={"host": STRANGE})
+    told = [line for line in lines() if line["logger"] != "newsletter_site.logs.requests"]
+    assert [(line["level"], line["event"]) for line in told] == [
+        ("warning", "a request was for a name that is not among ALLOWED_HOSTS")
+    ]
+    assert STRANGE not in json.dumps(lines())
+
+
+def test_whatever_else_cannot_be_read_has_the_page_it_had(rf: RequestFactory) -> None:
+    answer = bad_request(rf.get("/archive/"), BadRequest("no matter"))
+    assert answer.status_code == 400
+    assert "<h1>This could not be read</h1>" in answer.content.decode()

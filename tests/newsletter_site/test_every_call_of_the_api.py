@@ -85,8 +85,6 @@ CHANGING = sorted(
 
 @pytest.fixture
 def person(transactional_db: None) -> Callable[..., Any]:
-    """Make somebody with these permissions."""
-
     def made(*codenames: str) -> Any:
         one = get_user_model().objects.create_user(uuid.uuid4().hex[:12], is_staff=True)
         one.user_permissions.set(Permission.objects.filter(codename__in=codenames))
@@ -97,7 +95,6 @@ def person(transactional_db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def places(transactional_db: None) -> dict[str, str]:
-    """Something at every address."""
     root = get_user_model().objects.create_superuser("root")
     edition = publish(root.pk, "k", letter(), hold_s=60).edition
     return {
@@ -199,7 +196,6 @@ def test_a_call_is_open_to_its_scope_and_its_permissions_and_to_nobody_else(
 
 @pytest.fixture
 def program(transactional_db: None) -> Program:
-    """A program that may do everything."""
     return Program(get_user_model().objects.create_superuser("the-press"))
 
 
@@ -345,21 +341,6 @@ def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program
             cursor.execute("ALTER TABLE api_token_elsewhere RENAME TO api_token")
     assert (answer.status_code, type_of(answer)) == (500, "failed")
     assert "api_token" not in answer.content.decode()
-
-
-def test_while_the_database_is_away_a_program_is_told_to_come_again(
-    program: Program, settings: Any
-) -> None:
-    port, name = connection.settings_dict["PORT"], connection.settings_dict["HOST"]
-    connection.close()
-    connection.settings_dict.update(HOST="127.0.0.1", PORT=9)
-    try:
-        answer = program.get("/issues/")
-    finally:
-        connection.close()
-        connection.settings_dict.update(HOST=name, PORT=port)
-    assert (answer.status_code, type_of(answer)) == (503, "not-available")
-    assert int(answer.headers["Retry-After"]) > 0
 
 
 def test_a_cookie_is_seen_by_nobody(program: Program, settings: Any) -> None:

@@ -1,20 +1,24 @@
-"""No name of a character set breaks a page, keeps a form from being read, or keeps a reader."""
+"""No character set breaks a form or keeps a reader, and no file that nobody asked for is kept."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
 
 from newsletter_site.forms_in_utf8 import forms_in_utf8
-from subscribers.models import ConsentRecord
+from subscribers.models import ConsentRecord, Subscriber
 from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.signing_up_by_hand import visitor
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +81,22 @@ def test_no_page_breaks(charset: str) -> None:
             for method in ("GET", "POST"):
                 status = answer_to(method, address, kind.format(charset), body)
                 assert status in {"200", "403", "404", "405"}, (method, address, kind)
+
+
+# Django keeps smaller files in memory.
+TOO_LARGE_FOR_MEMORY = 3 * 1024 * 1024
+
+
+@pytest.fixture(autouse=True)
+def _no_file_can_be_written(settings: LazySettings, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "not there")
+
+
+@pytest.mark.parametrize("page", ["/subscriptions/", "/subscriptions/embedded/", "/record/"])
+def test_a_form_with_a_large_file_in_it_is_read_and_the_file_is_not(page: str) -> None:
+    file = SimpleUploadedFile("film.mp4", b"\0" * TOO_LARGE_FOR_MEMORY)
+    answer = visitor().post(page, {"file": file, "email": "ada@example.org", "name": "Ada"})
+    assert answer.status_code == 200
+    assert not answer.wsgi_request.FILES
+    if page == "/subscriptions/":
+        assert Subscriber.objects.get().email == "ada@example.org"

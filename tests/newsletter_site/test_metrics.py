@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -26,16 +27,20 @@ from newsletter_site.operating.catalogue import CATALOGUE, Kind
 from newsletter_site.operating.exposition import DATABASE
 from newsletter_site.operating.who_may_measure import Shown, who_may_measure
 from postmark_sandbox.server import SandboxServer
+from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.newsletter_site.every_address import every_address
+
+__all__ = ["newsroom", "provider"]
 
 FROM_HERE = {"REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "127.0.0.1:8000"}
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 @pytest.fixture(autouse=True)
-def nothing_counted_before() -> Iterator[None]:
-    """What other tests of this process counted is not counted here."""
+def nothing_counted_before(settings: Any) -> Iterator[None]:
+    """What other tests of this process counted is not counted here. Batches are of two."""
+    settings.DELIVERY_BATCH_SIZE = 2
     tallies.take()
     yield
     tallies.take()
@@ -59,22 +64,6 @@ def _without_the_database(labels: dict[str, str]) -> dict[str, str]:
 
 def value(name: str, **labels: str) -> float:
     return scraped()[name, tuple(sorted(labels.items()))]
-
-
-@pytest.fixture
-def provider(settings: Any) -> Iterator[SandboxServer]:
-    with SandboxServer() as server:
-        settings.POSTMARK_BASE_URL = server.url
-        settings.POSTMARK_SERVER_TOKEN = "sandbox"
-        yield server
-
-
-@pytest.fixture
-def newsroom(transactional_db: None, settings: Any) -> Newsroom:
-    settings.DELIVERY_BATCH_SIZE = 2
-    settings.DELIVERY_HTTP_DEADLINE_S = 5.0
-    settings.DELIVERY_LEASE_S = 5.0
-    return Newsroom()
 
 
 def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
@@ -363,20 +352,10 @@ def much_history(newsroom: Newsroom) -> None:
     """Thousands of editions, batches and events that are over, and little that is not."""
     over = newsroom.publish(1)
     Batch.objects.filter(edition=over).update(state="done", waiting=0, sent=1)
-    columns = ", ".join(
-        field.column for field in Edition._meta.local_concrete_fields if not field.primary_key
-    )
+    columns = [one.attname for one in Edition._meta.local_concrete_fields if not one.primary_key]
+    facts = {column: getattr(over, column) for column in columns} | {"idempotency_key": None}
+    Edition.objects.bulk_create(Edition(**facts | {"issue_id": uuid.uuid4()}) for _ in range(3000))
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO edition ({columns}) "
-            "SELECT "
-            + ", ".join(
-                {"issue_id": "gen_random_uuid()", "idempotency_key": "NULL"}.get(name, name)
-                for name in columns.split(", ")
-            )
-            + " FROM edition, generate_series(1, 3000) WHERE edition.id = %s",
-            [over.pk],
-        )
         cursor.execute(
             """
             INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
@@ -477,3 +456,45 @@ def test_a_refusal_says_nothing_and_asks_nobody(
     assert (wrong.status_code, wrong.content) == (401, b"")
     assert wrong["WWW-Authenticate"] == "Bearer"
     assert "homing" not in str(wrong.headers).lower()
+
+
+def measured() -> tuple[int, str]:
+    answer = Client().get("/metrics", headers={"host": "localhost"})
+    return answer.status_code, answer.content.decode()
+
+
+@pytest.fixture
+def a_table_less(transactional_db: None) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE subscriber_import RENAME TO not_there_yet")
+        yield
+        cursor.execute("ALTER TABLE not_there_yet RENAME TO subscriber_import")
+
+
+def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
+    one_migration_less: str, a_table_less: None
+) -> None:
+    status, said = measured()
+    assert status == 503
+    assert json.loads(said)["reasons"] == [
+        "1 migration is not applied yet; until then this version must not be sent visitors."
+    ]
+
+
+def test_what_can_be_measured_without_the_migrations_that_lack_is_measured(
+    one_migration_less: str,
+) -> None:
+    status, said = measured()
+    assert status == 200
+    assert "\nhoming_migrations_pending 1" in said
+
+
+def test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks(
+    a_table_less: None,
+) -> None:
+    status, said = measured()
+    assert status == 503
+    assert json.loads(said) == {
+        "status": "unavailable",
+        "reasons": ["The database does not answer."],
+    }

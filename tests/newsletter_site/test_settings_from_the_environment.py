@@ -14,8 +14,6 @@ from tests.newsletter_site.reading_settings import REAL, ReadSettings, read_sett
 
 @pytest.fixture
 def settings_under(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReadSettings:
-    """Reads the settings under the variables it is called with, and no others."""
-
     def read(**variables: str) -> dict[str, Any]:
         found: dict[str, Any] = read_settings(tmp_path / "data", monkeypatch, **variables)
         return found

@@ -48,7 +48,6 @@ def proxy(settings: Any) -> str:
 
 @pytest.fixture
 def everybody_s_program(transactional_db: None) -> Program:
-    """A program that may do everything, on a list with something in it."""
     root = get_user_model().objects.create_superuser("root", password="a long password")
     for state in Subscriber.State:
         SubscriberFactory(state=state)

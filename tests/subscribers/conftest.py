@@ -18,18 +18,14 @@ FileOf = Callable[..., Path]
 
 @dataclass
 class Printed:
-    """What the command printed."""
-
     text: str
 
     @property
     def lines(self) -> list[str]:
-        """Its lines."""
         return self.text.splitlines()
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The JSON of the last line."""
         return dict(json.loads(self.lines[-1]))
 
     @property
@@ -64,8 +60,6 @@ def file_of(tmp_path: Path) -> FileOf:
 
 @pytest.fixture
 def import_subscribers() -> ImportSubscribers:
-    """`manage.py import_subscribers`."""
-
     def run(path: Path, *options: str) -> Printed:
         out = io.StringIO()
         call_command("import_subscribers", str(path), *options, stdout=out, stderr=io.StringIO())

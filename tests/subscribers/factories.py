@@ -25,12 +25,10 @@ class SubscriberFactory(DjangoModelFactory[Subscriber]):
 
     @factory.lazy_attribute
     def confirmed_at(self) -> datetime | None:
-        """Everybody but the pending was confirmed once."""
         return None if self.state == Subscriber.State.PENDING else SOME_DAY
 
     @factory.lazy_attribute
     def unsubscribed_at(self) -> datetime | None:
-        """Only who left has a time of leaving."""
         return SOME_DAY if self.state == Subscriber.State.UNSUBSCRIBED else None
 
 

@@ -45,7 +45,6 @@ class ImportProcess:
         freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
         self._process.send_signal(number)
 
     def kill(self) -> None:
@@ -59,7 +58,6 @@ class ImportProcess:
         return self._process.returncode, output, errors
 
     def summary(self) -> dict[str, Any]:
-        """The JSON that a finished import printed last."""
         code, output, errors = self.end()
         assert code == 0, errors
         return dict(json.loads(output.splitlines()[-1]))
@@ -86,7 +84,6 @@ def eventually(database_url: str, question: str, *values: object) -> None:
 
 
 def wait_until_blocked(database_url: str, event: str = "advisory", query: str = "%") -> None:
-    """Wait until a process waits for a lock."""
     eventually(
         database_url,
         "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database()"
@@ -97,7 +94,6 @@ def wait_until_blocked(database_url: str, event: str = "advisory", query: str = 
 
 
 def let_the_lease_run_out(database_url: str) -> None:
-    """As if so much time had passed."""
     with psycopg.connect(database_url, autocommit=True) as other:
         other.execute(
             "UPDATE subscriber_import SET lease_until = clock_timestamp() - interval '1 s'"

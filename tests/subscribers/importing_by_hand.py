@@ -38,7 +38,6 @@ def someone(name: str, *permissions: str) -> Any:
 
 
 def upload(window: WindowOf, content: bytes, name: str = "village-fair.csv") -> Page:
-    """Choose a file and press the button."""
     return window.post(IMPORTS, file=SimpleUploadedFile(name, content))  # type: ignore[arg-type]
 
 

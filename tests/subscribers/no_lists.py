@@ -10,7 +10,6 @@ from subscribers.importing.reading import LONGEST_LINE
 
 
 def workbook() -> bytes:
-    """A workbook as Excel saves one, with a reader in it."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("[Content_Types].xml", '<?xml version="1.0" encoding="UTF-8"?><Types/>')
@@ -19,7 +18,6 @@ def workbook() -> bytes:
 
 
 def packed_list() -> bytes:
-    """A list in a ZIP."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as packed:
         packed.writestr("readers.csv", "email,name\nada@example.org,Ada\n")

@@ -21,7 +21,6 @@ class OverTls(Client):
     """A client whose every request comes over TLS, from a page of ours."""
 
     def request(self, **environ: Any) -> Any:
-        """One request."""
         tls = {
             "wsgi.url_scheme": "https",
             "SERVER_PORT": "443",
@@ -42,7 +41,6 @@ def sign_up(email: str = ADA, name: str = "", *, by: Client | None = None, **mor
 
 
 def link(reader: Subscriber, request: int) -> str:
-    """The link in a reader's n-th mail."""
     address = RegisteredReaders().mail_link(Edition.Kind.CONFIRMATION, reader.pk, request)
     return address.removeprefix(settings.SITE_URL)
 
@@ -70,7 +68,6 @@ def ledger_of(reader: Subscriber) -> list[tuple[str, str, int | None]]:
 
 
 def the_one(email: str = ADA) -> Subscriber:
-    """Whoever has this address."""
     return Subscriber.objects.get(email_key=email.lower())
 
 
@@ -88,6 +85,9 @@ def days_pass(days: float) -> None:
             ("consent_record", "at"),
             ("subscriber", "created_at"),
             ("subscriber", "gone_at"),
+            ("subscriber_import", "started_at"),
+            ("subscriber_import", "checked_at"),
+            ("subscriber_import", "finished_at"),
         ):
             cursor.execute(
                 f"UPDATE {table} SET {column} = {column} - make_interval(secs => %s)",

@@ -46,7 +46,6 @@ def _no_limit(settings: LazySettings) -> None:
 
 @pytest.fixture
 def ada() -> Subscriber:
-    """Ada, who has just signed up."""
     sign_up(ADA, "Ada Whitlock")
     return the_one()
 
@@ -57,7 +56,6 @@ def state_of(reader: Subscriber) -> str:
 
 
 def goes(reader: Subscriber, state: str = "unsubscribed") -> None:
-    """They leave, bounce or complain."""
     Subscriber.objects.filter(pk=reader.pk).update(
         state=state, unsubscribed_at=Now() if state == "unsubscribed" else None
     )

@@ -8,35 +8,26 @@ import pytest
 
 from subscribers.desk_sentence import SHUT_OUT, standing_of
 from subscribers.models import Subscriber
-from subscribers.record import ProvidersWord, Record, ShutOut
-from tests.subscribers.factories import SOME_DAY
+from subscribers.record import ProvidersWord, Record, ShutOut, record_of
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
-READER = Record(
-    id=1,
-    address="ada@posthouse.example.org",
-    name="Ada Whitlock",
-    state="confirmed",
-    since=SOME_DAY,
-    known_since=SOME_DAY,
-    came_by="form",
-    file="",
-    ledger=[],
-    copies=[],
-    letters_not_known=0,
-    bounces=[],
-    shut_out=None,
-    provider_says=[],
-    provider_asked=[],
-    provider_told=[],
-)
+pytestmark = pytest.mark.django_db
 AT_THE_DESK = ShutOut("manual", "operator", SOME_DAY, None)
 BY_THE_PROVIDER = ShutOut("bounce", "provider", SOME_DAY, None)
 REFUSES = ProvidersWord("broadcast", refuses=True, reason="ManualSuppression", at=SOME_DAY)
 
 
-def test_only_of_who_gets_letters_it_is_said_and_drawn_as_well() -> None:
+@pytest.fixture
+def reader() -> Record:
+    """What is held about somebody who confirmed."""
+    held = record_of(SubscriberFactory().pk)
+    assert held is not None
+    return held
+
+
+def test_only_of_who_gets_letters_it_is_said_and_drawn_as_well(reader: Record) -> None:
     standings = {
-        state: standing_of(replace(READER, state=state)) for state in Subscriber.State.values
+        state: standing_of(replace(reader, state=state)) for state in Subscriber.State.values
     }
     assert [state for state, standing in standings.items() if standing.tone == "sent"] == [
         "confirmed"
@@ -46,23 +37,27 @@ def test_only_of_who_gets_letters_it_is_said_and_drawn_as_well() -> None:
 
 
 @pytest.mark.parametrize("state", Subscriber.State.values)
-def test_who_was_shut_out_at_the_desk_is_said_to_be_wherever_they_stand(state: str) -> None:
-    standing = standing_of(replace(READER, state=state, shut_out=AT_THE_DESK))
+def test_who_was_shut_out_at_the_desk_is_said_to_be_wherever_they_stand(
+    reader: Record, state: str
+) -> None:
+    standing = standing_of(replace(reader, state=state, shut_out=AT_THE_DESK))
     assert standing.sentence.endswith(SHUT_OUT)
     assert "Every letter" not in standing.sentence
     assert standing.tone == "fault"
 
 
-def test_what_was_lifted_is_not_said_any_more() -> None:
+def test_what_was_lifted_is_not_said_any_more(reader: Record) -> None:
     lifted = replace(AT_THE_DESK, lifted_at=SOME_DAY)
-    assert standing_of(replace(READER, shut_out=lifted)) == standing_of(READER)
+    assert standing_of(replace(reader, shut_out=lifted)) == standing_of(reader)
 
 
-def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_said() -> None:
-    shut = standing_of(replace(READER, shut_out=BY_THE_PROVIDER))
-    refused = standing_of(replace(READER, provider_says=[REFUSES]))
-    taken = standing_of(replace(READER, provider_says=[replace(REFUSES, refuses=False)]))
+def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_said(
+    reader: Record,
+) -> None:
+    shut = standing_of(replace(reader, shut_out=BY_THE_PROVIDER))
+    refused = standing_of(replace(reader, provider_says=[REFUSES]))
+    taken = standing_of(replace(reader, provider_says=[replace(REFUSES, refuses=False)]))
     assert shut.sentence == "Confirmed, and yet no letter goes there: mail to it bounces."
     assert "refuses the address on the stream “broadcast”" in refused.sentence
     assert (shut.tone, refused.tone) == ("fault", "fault")
-    assert taken == standing_of(READER)
+    assert taken == standing_of(reader)

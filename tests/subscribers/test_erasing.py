@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,8 @@ from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.delivery.webhooks import event, key_of
+from tests.publishing.beside import PATIENCE_S, beside
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
@@ -55,30 +56,15 @@ NAME = "Miriam Arroia"
 NOBODY_IN_PARTICULAR = "reader1@example.net"
 
 
-def in_a_thread(act: Callable[[], object]) -> threading.Thread:
-    """Somebody else who does this meanwhile, over a connection of their own."""
-
-    def run() -> None:
-        try:
-            act()
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
-
-
 @contextmanager
 def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
     """What is done within is not committed yet when an erasure begins, and is waited for."""
 
     with transaction.atomic():
         yield
-        erasing = in_a_thread(lambda: erase(reader.pk))
+        erasing = beside(lambda: erase(reader.pk))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-    erasing.join(timeout=60)
-    assert not erasing.is_alive()
+    assert erasing.result(PATIENCE_S)
     assert tables_that_hold(reader.email) == []
 
 
@@ -265,12 +251,12 @@ def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
 
     with transaction.atomic():
         SubscriberFactory(email="ada@example.org", state="pending")
-        importing = in_a_thread(lambda: import_file(file, confirmed=True))
+        importing = beside(lambda: import_file(file, confirmed=True))
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        erasing = in_a_thread(lambda: erase(reader.pk))
+        erasing = beside(lambda: erase(reader.pk))
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
-    importing.join(timeout=60)
-    erasing.join(timeout=60)
+    importing.result(PATIENCE_S)
+    erasing.result(PATIENCE_S)
 
     assert SubscriberImport.objects.get().known == 2
     assert tables_that_hold(reader.email) == []
@@ -298,9 +284,7 @@ def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroo
     assert event is not None
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT FROM provider_event FOR UPDATE")
-        erasing = in_a_thread(lambda: erase(reader.pk))
-        erasing.join(timeout=20)
-        assert not erasing.is_alive()
+        assert beside(lambda: erase(reader.pk)).result(PATIENCE_S)
 
     assert provider_event.apply(event)
     assert tables_that_hold(reader.email) == []
@@ -329,29 +313,15 @@ def an_event(
     kind: str, address: str, edition: Edition | None = None, reader: int = 0, number: int = 4711
 ) -> bytes:
     """What Postmark posts about an address, or about a copy of ours."""
-    copy, message = "", str(uuid.uuid4())
+    copy, message, more = "", str(uuid.uuid4()), {"Metadata": {}}
     if edition is not None:
-        copy = f"{edition.issue_id.hex}.{edition.version}.{reader}"
         sent = Delivery.objects.get(issue=edition.issue_id, recipient=reader)
-        message = sent.provider_message_id or message
-    return orjson.dumps(
-        {
-            "RecordType": kind,
-            "MessageID": message,
-            "MessageStream": "broadcast",
-            "Recipient": address,
-            "Email": address,
-            "ID": number,
-            "Type": "HardBounce",
-            "DeliveredAt": "2026-05-04T10:15:22Z",
-            "BouncedAt": "2026-05-04T10:15:22Z",
-            "ChangedAt": "2026-05-04T10:15:22Z",
-            "SuppressSending": True,
-            "SuppressionReason": "HardBounce",
-            "Origin": "Recipient",
-            "Metadata": {"delivery": copy} if copy else {},
-        }
-    )
+        copy, message, more = key_of(edition, reader), sent.provider_message_id or message, {}
+    address_of_both = {"Recipient": address, "Email": address}
+    suppressed = {"SuppressSending": True, "SuppressionReason": "HardBounce", "Type": "HardBounce"}
+    more |= {"ID": number, "Origin": "Recipient"}
+    told = event(copy, message, record_type=kind, **address_of_both, **suppressed, **more)
+    return orjson.dumps(told)
 
 
 # The last two say nothing that we act on, and name their reader all the same.

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import LazySettings
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
 from delivery import chores
 from subscribers.importing.expiring_files import expire_file
@@ -23,6 +23,7 @@ from tests.subscribers.importing_by_hand import (
     upload,
     uploaded,
 )
+from tests.subscribers.signing_up_by_hand import days_pass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,20 +37,6 @@ WHAT_BECAME_OF_IT = (
 def window(transactional_db: None) -> WindowOf:
     """Edith, who may manage readers, at her desk."""
     return WindowOf(someone("edith", "manage_readers"))
-
-
-def days_pass(days: float) -> None:
-    """Move all times of imports back, as if so much time had passed."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE subscriber_import
-               SET started_at = started_at - make_interval(secs => %(s)s),
-                   checked_at = checked_at - make_interval(secs => %(s)s),
-                   finished_at = finished_at - make_interval(secs => %(s)s)
-            """,
-            {"s": days * 86_400},
-        )
 
 
 def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it(

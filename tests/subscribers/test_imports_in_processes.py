@@ -46,7 +46,6 @@ PIECES = 4
 
 @pytest.fixture
 def start(database_url: str) -> Iterator[StartImport]:
-    """`manage.py import_subscribers --confirmed FILE` as a process."""
     started: list[ImportProcess] = []
 
     def begin(*words: Path | str, **facts: str) -> ImportProcess:
@@ -72,7 +71,6 @@ def a_list_of_everything(file_of: FileOf) -> Path:
 
 
 def whole_state() -> tuple[Any, ...]:
-    """All that an import leaves behind."""
     record = SubscriberImport.objects.get()
     return (
         record.state,

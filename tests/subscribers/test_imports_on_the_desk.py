@@ -9,7 +9,6 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import StopUpload
-from django.test import Client
 
 from delivery.models import Delivery
 from subscribers.bounded_upload import BoundedUpload
@@ -23,7 +22,6 @@ from subscribers.models import (
     SubscriberImport,
 )
 from tests.publishing.window_of import Page, WindowOf
-from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list
 from tests.subscribers.importing_by_hand import (
     FAIR,
@@ -166,6 +164,7 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
     assert again.status == 303
     record = SubscriberImport.objects.get()
     assert (record.confirmed, record.added) == (False, 2)
+    assert record.imported_by == window.author
     assert LogEntry.objects.filter(change_message__startswith="Imported").count() == 1
 
 
@@ -257,17 +256,6 @@ def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
     assert file.headers["Cache-Control"] == "no-store"
 
 
-def test_who_did_what_is_in_the_log_of_the_admin(window: WindowOf) -> None:
-    address = uploaded(window)
-    window.post(f"{address}import/", consent="ask")
-    said = LogEntry.objects.order_by("id").values_list("user__username", "change_message")
-    assert list(said) == [
-        ("edith", "Uploaded to be checked."),
-        ("edith", "Imported, asking each reader to confirm."),
-    ]
-    assert SubscriberImport.objects.get().imported_by == window.author
-
-
 def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
     too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
@@ -310,35 +298,3 @@ def test_an_upload_is_cut_off_where_it_becomes_too_large(
     with pytest.raises(StopUpload):
         handler.receive_data_chunk(b"x", 1024 * 1024)
     assert handler.is_over
-
-
-def test_a_form_from_elsewhere_is_refused(window: WindowOf) -> None:
-    strict = Client(enforce_csrf_checks=True)
-    strict.force_login(window.author)
-    for address in (IMPORTS, f"{IMPORTS}1/import/", f"{IMPORTS}1/drop/"):
-        answer = strict.post(address, {"file": SimpleUploadedFile("a.csv", FAIR)}, secure=True)
-        assert answer.status_code == 403
-    assert not SubscriberImport.objects.exists()
-
-
-def test_it_is_for_those_who_may_manage_readers(window: WindowOf) -> None:
-    publisher = WindowOf(someone("paul", "publish_edition"))
-    for way in ("", "1/", "1/progress.json", "1/rejects.csv", "1/import/", "1/drop/"):
-        assert publisher.get(f"{IMPORTS}{way}").status == 403
-        assert publisher.client.post(f"{IMPORTS}{way}", secure=True).status_code == 403
-        stranger = Client().get(f"{IMPORTS}{way}", secure=True)
-        assert stranger.status_code == 302
-        assert stranger.headers["Location"] == f"/admin/login/?next={IMPORTS}{way}"
-
-
-def test_real_files_come_in_by_upload_and_by_the_command(
-    window: WindowOf, import_rows: ImportRows
-) -> None:
-    content = '\ufeffE-Mail;Name\r\nada@example.org;"Zoë\r\nW."\r\nbo\0b@example.org;B\r\n'
-    address = uploaded(window, content.encode("utf-16-le"))
-    window.post(f"{address}import/", consent="ask")
-    run_workers()
-    brought = Subscriber.objects.filter(source="import")
-    assert dict(brought.values_list("email", "name")) == {"ada@example.org": "Zoë W."}
-    printed = import_rows(content=f"{content}cy@example.org;Cy".encode())
-    assert printed.counts == {"added": 1, "known": 1, "rejected": 1}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,15 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from subscribers.importing import Progress, UnreadableFileError, background, import_file, receiving
-from subscribers.importing.holding import MOST_SETBACKS, guard, take
+from subscribers.importing.holding import MOST_SETBACKS, Hold, guard, take
 from subscribers.importing.reading import ReaderFile
 from subscribers.importing.receiving import Statement
 from subscribers.importing.running import PIECE, run
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
+from tests.publishing.beside import PATIENCE_S, beside
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.import_processes import (
-    PATIENCE_S,
     eventually,
     nobody_takes_a_turn,
     sign_up,
@@ -38,23 +36,18 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LONG = PIECE + 1  # rows; an import does them in two pieces
 
 
+def taken() -> Hold:
+    hold = take(uuid4())
+    assert hold is not None
+    return hold
+
+
+def the_lease_ran_out() -> None:
+    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+
+
 def a_long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
-
-
-def in_a_thread(work: Callable[[], Any]) -> Future[Any]:
-    """Start this over a connection of its own."""
-
-    def do() -> Any:
-        try:
-            return work()
-        finally:
-            connection.close()
-
-    with_a_thread = ThreadPoolExecutor(1)
-    future = with_a_thread.submit(do)
-    with_a_thread.shutdown(wait=False)
-    return future
 
 
 def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends(
@@ -62,8 +55,7 @@ def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_leas
 ) -> None:
     settings.DELIVERY_LEASE_S = 7
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    hold = take(uuid4())
-    assert hold is not None
+    hold = taken()
 
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, hold)
@@ -76,11 +68,9 @@ def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_leas
 
 def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf) -> None:
     record = kept_in_waiting(file_of("ada@example.org,Ada"))
-    first = take(uuid4())
-    assert first is not None
-    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
-    second = take(uuid4())
-    assert second is not None
+    first = taken()
+    the_lease_ran_out()
+    second = taken()
 
     run(first)
 
@@ -96,13 +86,12 @@ def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
     file_of: FileOf, rows: int
 ) -> None:
     record = kept_in_waiting(a_long_list(file_of))
-    first = take(uuid4())
-    assert first is not None
+    first = taken()
 
     def somebody_takes_over(progress: Progress) -> None:
         if progress.rows == rows:
-            SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
-            assert take(uuid4()) is not None
+            the_lease_ran_out()
+            taken()
 
     run(first, on_progress=somebody_takes_over)
 
@@ -141,16 +130,15 @@ def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
     file_of: FileOf,
 ) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    hold = take(uuid4())
-    assert hold is not None
-    SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+    hold = taken()
+    the_lease_ran_out()
     run(hold)
     assert not Subscriber.objects.exists()
 
 
 def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    assert take(uuid4()) is not None
+    taken()
     assert take(uuid4()) is None
     assert not background.work(lambda: False)
 
@@ -176,8 +164,8 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
     record = kept_in_waiting(path)
     background.work(lambda: True)
     for _ in range(MOST_SETBACKS):
-        assert take(uuid4()) is not None
-        SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
+        taken()
+        the_lease_ran_out()
 
     background.work(lambda: False)
 
@@ -202,7 +190,7 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
 def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
     with nobody_takes_a_turn(database_url):
-        workers = [in_a_thread(lambda: background.work(lambda: False)) for _ in range(2)]
+        workers = [beside(lambda: background.work(lambda: False)) for _ in range(2)]
         wait_until_blocked(database_url)
     assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
     record = SubscriberImport.objects.get()
@@ -215,9 +203,9 @@ def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report
 ) -> None:
     path = file_of("ada@example.org,Ada")
     with nobody_takes_a_turn(database_url):
-        first = in_a_thread(lambda: import_subscribers(path))
+        first = beside(lambda: import_subscribers(path))
         wait_until_blocked(database_url)
-        second = in_a_thread(lambda: import_subscribers(path))
+        second = beside(lambda: import_subscribers(path))
     done, told = (command.result(PATIENCE_S).summary for command in (first, second))
     assert (done["created"], done["added"]) == (True, 1)
     assert told == {**done, "created": False}
@@ -231,7 +219,7 @@ def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
 ) -> None:
     sign_up(somebody_else, "Ada@example.org")
     path = file_of("ada@example.org,A", "bob@example.org,B")
-    importing = in_a_thread(lambda: import_subscribers(path, "--confirmed"))
+    importing = beside(lambda: import_subscribers(path, "--confirmed"))
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
     somebody_else.commit()
     assert importing.result(PATIENCE_S).counts == {"added": 1, "known": 1}
@@ -244,7 +232,7 @@ def test_two_imports_that_meet_the_same_addresses_in_another_order_do_not_block_
     rows = [f"reader{number}@example.org,Reader" for number in range(LONG)]
     files = [file_of(*rows, name="forwards.csv"), file_of(*reversed(rows), name="backwards.csv")]
     with nobody_takes_a_turn(database_url):
-        imports = [in_a_thread(partial(import_subscribers, path)) for path in files]
+        imports = [beside(partial(import_subscribers, path)) for path in files]
         eventually(
             database_url,
             "SELECT count(*) = 2 FROM pg_stat_activity WHERE datname = current_database()"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
 from django.test import Client
-from django.urls import reverse
 
 from delivery.models import SuppressionChange
 from delivery.models.newsletter import Newsletter
 from subscribers import consent
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.readers import RegisteredReaders
 from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
@@ -40,19 +36,11 @@ def state_of(reader: Subscriber) -> str:
 
 
 def lines_of(reader: Subscriber) -> list[tuple[str, str, str]]:
-    """What the ledger says of a reader."""
     return list(
         ConsentRecord.objects.filter(subscriber=reader)
         .order_by("id")
         .values_list("act", "how", "network")
     )
-
-
-def test_the_link_in_a_mail_leads_to_this_page(settings: LazySettings) -> None:
-    settings.SITE_URL = "https://letter.example.org"
-    (url,) = RegisteredReaders().unsubscribe_urls([7])
-    assert url.startswith("https://letter.example.org/")
-    assert urlsplit(url).path == reverse("subscribers:unsubscribe", args=[token_for(7)])
 
 
 def test_a_scanner_that_follows_links_makes_nobody_leave(visitor: Client) -> None:
@@ -133,20 +121,6 @@ def test_it_never_redirects(visitor: Client, settings: LazySettings, method: str
         page = getattr(visitor, method)(address, secure=secure)
         assert page.status_code == 200
         assert state_of(reader) == ("unsubscribed" if method == "post" else "confirmed")
-
-
-def test_the_time_of_leaving_is_told_by_the_databases_clock(visitor: Client) -> None:
-    reader = SubscriberFactory()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        before = cursor.fetchone()[0]
-        visitor.post(link_of(reader))
-        cursor.execute("SELECT clock_timestamp()")
-        after = cursor.fetchone()[0]
-
-    reader.refresh_from_db()
-    assert reader.unsubscribed_at is not None
-    assert before <= reader.unsubscribed_at <= after
 
 
 def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client) -> None:

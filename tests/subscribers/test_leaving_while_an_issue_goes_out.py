@@ -20,15 +20,12 @@ from subscribers.unsubscribe_token import token_for
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.test_starting_a_call import a_call_held_by
+from tests.subscribers.test_leaving_the_list import ONE_CLICK, ONE_CLICK_IN_PARTS
 
 __all__ = ["newsroom", "provider"]
 
-URLENCODED = ("application/x-www-form-urlencoded", b"List-Unsubscribe=One-Click")
-PARTS = (
-    b'--frontier\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\n'
-    b"One-Click\r\n--frontier--\r\n"
-)
-MULTIPART = ("multipart/form-data; boundary=frontier", PARTS)
+URLENCODED = ("application/x-www-form-urlencoded", ONE_CLICK)
+MULTIPART = ("multipart/form-data; boundary=frontier", ONE_CLICK_IN_PARTS)
 
 
 def reader(number: int) -> Subscriber:
@@ -63,7 +60,6 @@ def test_who_leaves_during_the_call_gets_that_copy(
 
 
 def mail_from_the_inbox(provider: SandboxServer, edition: Edition, who: Subscriber) -> Message:
-    """The raw mail to this reader, as it left the provider."""
     message_id = Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).provider_message_id
     dump = requests.get(
         f"{provider.url}/messages/outbound/{message_id}/dump",

@@ -1,11 +1,14 @@
-"""How often somebody may ask for mail: the decisions."""
+"""How often somebody may ask for mail: the decisions, and which network a visitor is of."""
 
 from __future__ import annotations
 
 import pytest
+from django.conf import LazySettings
+from django.test import RequestFactory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from subscribers.network import network_of
 from subscribers.sign_up_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
@@ -64,3 +67,33 @@ def test_an_address_is_mailed_only_so_often_in_a_day() -> None:
 )
 def test_a_form_that_comes_back_fast_is_suspicious(seconds: float | None, suspicious: bool) -> None:
     assert is_suspicious(seconds, least_s=1) is suspicious
+
+
+@pytest.mark.parametrize(
+    ("told", "network"),
+    [
+        ("203.0.113.77", "203.0.113.0/24"),
+        ("2001:db8:1:2::7", "2001:db8:1::/48"),
+        ("::ffff:203.0.113.77", "203.0.113.0/24"),
+        # As some proxies write it: with the port, and an address of IPv6 in brackets.
+        ("203.0.113.77:50123", "203.0.113.0/24"),
+        ("[2001:db8:1:2::7]:50123", "2001:db8:1::/48"),
+        ("[2001:db8:1:2::7]", "2001:db8:1::/48"),
+        ("198.51.100.7, 203.0.113.77", "203.0.113.0/24"),
+        ("unknown", ""),
+        ("unix:", ""),
+        ("_hidden:443", ""),
+    ],
+)
+def test_behind_a_proxy_it_is_what_the_proxy_added(
+    settings: LazySettings, told: str, network: str
+) -> None:
+    settings.TRUST_PROXY = True
+    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR=told, REMOTE_ADDR="192.0.2.1")
+    assert network_of(request) == network
+
+
+@pytest.mark.parametrize(("told", "network"), [("192.0.2.1", "192.0.2.0/24"), ("", "")])
+def test_without_a_proxy_it_is_that_of_the_connection(told: str, network: str) -> None:
+    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.7", REMOTE_ADDR=told)
+    assert network_of(request) == network

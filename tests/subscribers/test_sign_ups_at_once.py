@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Thread
 from typing import Any
 
 import psycopg
@@ -16,6 +13,7 @@ from django.db import connection, transaction
 from subscribers import consent
 from subscribers.expiring import expire_pending
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.import_processes import wait_until_blocked
 from tests.subscribers.signing_up_by_hand import (
@@ -32,25 +30,9 @@ from tests.subscribers.signing_up_by_hand import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def at_once(deeds: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Do all of them at the same time, each over a connection of its own."""
-    start = Barrier(len(deeds))
-
-    def do(deed: Callable[[], Any]) -> Any:
-        try:
-            connection.ensure_connection()
-            start.wait(timeout=30)
-            return deed()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(deeds)) as pool:
-        return list(pool.map(do, deeds))
-
-
 def test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through() -> None:
     deeds = [lambda n=n: sign_up(f"reader{n}@posthouse.example.org") for n in range(14)]
-    answers = at_once(deeds)
+    answers = at_once(*deeds)
     assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 4}
     assert Subscriber.objects.count() == 10
 
@@ -63,7 +45,7 @@ def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_
     if known:
         SubscriberFactory(email=ADA)
 
-    answers = at_once([lambda n=n: sign_up(ip=f"198.51.{n}.1") for n in range(8)])
+    answers = at_once(*(lambda n=n: sign_up(ip=f"198.51.{n}.1") for n in range(8)))
 
     assert {answer.status_code for answer in answers} == {200}
     numbers = list(range(1, min(per_day, 8) + 1))
@@ -76,7 +58,7 @@ def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_
 def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> None:
     sign_up()
     reader = the_one()
-    pages = at_once([lambda: visitor().post(link(reader, 1)) for _ in range(8)])
+    pages = at_once(*[lambda: visitor().post(link(reader, 1))] * 8)
     assert len({(page.status_code, page.content) for page in pages}) == 1
     assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
 
@@ -86,12 +68,11 @@ def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
     forgotten = the_one().pk
     with psycopg.connect(database_url) as other:
         other.execute("DELETE FROM subscriber WHERE id = %s", [forgotten])
-        waiting = Thread(target=lambda: at_once([sign_up]))
-        waiting.start()
+        waiting = beside(sign_up)
         wait_until_blocked(database_url, "transactionid")
         other.execute("DELETE FROM consent_record WHERE subscriber_id = %s", [forgotten])
         other.commit()
-        waiting.join(timeout=60)
+        waiting.result(PATIENCE_S)
 
     assert the_one().pk != forgotten
     assert ledger_of(the_one()) == [("asked", "form", 1)]

@@ -123,27 +123,21 @@ def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
     assert set(after.values()) == {*before.values(), "pending"}
 
 
-def test_an_address_gets_three_mails_a_day_and_then_none_with_the_same_answer() -> None:
+@pytest.mark.parametrize("per_day", [3, 1])
+def test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer(
+    settings: LazySettings, per_day: int
+) -> None:
+    settings.SIGN_UP_MAILS_PER_DAY = per_day
     answers = [sign_up(ADA) for _ in range(5)]
     assert len({answer.content for answer in answers}) == 1
-    assert mails_to(ADA) == [1, 2, 3]
+    numbers = list(range(1, per_day + 1))
+    assert mails_to(ADA) == numbers
     # That they asked is on record, under a number that no link bears.
-    assert [number for *_, number in ledger_of(the_one())] == [1, 2, 3, 0, 0]
+    assert [number for *_, number in ledger_of(the_one())] == numbers + [0] * (5 - per_day)
 
-
-def test_how_many_mails_a_day_is_a_setting(settings: LazySettings) -> None:
-    settings.SIGN_UP_MAILS_PER_DAY = 1
-    sign_up(ADA)
-    sign_up(ADA)
-    assert mails_to(ADA) == [1]
-
-
-def test_tomorrow_it_is_mailed_again() -> None:
-    for _ in range(4):
-        sign_up(ADA)
     days_pass(1.0001)
     sign_up(ADA)
-    assert mails_to(ADA) == [1, 2, 3, 4]
+    assert mails_to(ADA) == [*numbers, per_day + 1]
 
 
 class TestTheNetwork:
@@ -245,13 +239,8 @@ def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happen
 @pytest.mark.parametrize(
     ("email", "name", "sentence"),
     [
-        ("", "", "There is no address."),
         ("ada@", "", "such as ada@example.org is expected"),
-        ("ada@posthouse@example.org", "", "more than one @-sign"),
-        ("ada@localhost", "", "expected"),
         ("x" * 300 + "@example.org", "", "at most 254 are allowed"),
-        (ADA, "x" * 257, "The name has 257 characters; at most 256 are allowed."),
-        (ADA, "Ada\x07", "The name contains control characters."),
         (ADA, "Ada\x00", "The name contains control characters."),
         (f"{ADA}\x00", "", "expected"),
     ],

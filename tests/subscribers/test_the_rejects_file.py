@@ -18,7 +18,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def rejects(tmp_path: Path) -> Path:
-    """Where the rejected rows go."""
     return tmp_path / "rejects.csv"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode
 
+import pytest
 from django.conf import LazySettings
 from hypothesis import given
 from hypothesis import settings as property_settings
@@ -25,15 +26,6 @@ def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int
     assert len(token) == 28
     assert token.isascii()
     assert not set(token) & set("/?#%&+ ")
-
-
-def test_what_we_never_gave_out_is_none_of_ours() -> None:
-    good = token_for(123_456_789)
-    for place, sign in enumerate(good):
-        other = "A" if sign != "A" else "B"
-        assert read(good[:place] + other + good[place + 1 :]) is None
-    for token in ("", ".", "1", "A" * 28, "=" * 28, "é" * 28, "x" * 5000, good + "=", good[:-1]):
-        assert read(token) is None
 
 
 def test_a_token_says_nothing_about_whose_it_is() -> None:
@@ -74,15 +66,20 @@ def test_no_token_does_what_another_was_made_for() -> None:
     assert request_token.read("confirmation", unsubscribe_token.token_for(7)) is None
 
 
-def test_a_token_with_any_character_changed_is_none_of_ours() -> None:
-    token = request_token.token_for("confirmation", Request(7, 1))
-    for place, sign in enumerate(token):
+@pytest.mark.parametrize("kind", ["unsubscribe", "confirmation"])
+def test_a_token_with_any_character_changed_is_none_of_ours(kind: str) -> None:
+    def read_one(token: str) -> object:
+        return read(token) if kind == "unsubscribe" else request_token.read(kind, token)
+
+    request = request_token.token_for("confirmation", Request(7, 1))
+    good = token_for(123_456_789) if kind == "unsubscribe" else request
+    assert read_one(good)
+    for place, sign in enumerate(good):
         other = "A" if sign != "A" else "B"
-        assert (
-            request_token.read("confirmation", token[:place] + other + token[place + 1 :]) is None
-        )
-    for made_up in ("", "x", "A" * 32, "é" * 32, "=" * 32, "x" * 5000):
-        assert request_token.read("confirmation", made_up) is None
+        assert read_one(good[:place] + other + good[place + 1 :]) is None
+    signs = [sign * len(good) for sign in "A=é"]
+    for made_up in ("", ".", "x", *signs, "x" * 5000, f"{good}=", good[:-1]):
+        assert read_one(made_up) is None
 
 
 def test_links_in_letters_that_went_out_before_go_on_working() -> None:

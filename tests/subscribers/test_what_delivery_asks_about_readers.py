@@ -1,4 +1,4 @@
-"""The answers that delivery gets when an attempt starts, and when an address was refused."""
+"""Who an issue goes to, when it is published, when an attempt starts, and after a refusal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from delivery import readers
+from subscribers import audience
 from subscribers.models import ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
@@ -99,3 +100,25 @@ class TestMailOnRequest:
         mark_refused([confirmed.pk, pending.pk], kind)
         states = dict(Subscriber.objects.values_list("id", "state"))
         assert (states[confirmed.pk], states[pending.pk]) == ("confirmed", "bounced")
+
+
+def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() -> None:
+    ada = SubscriberFactory(email="Ada@example.org", name="Ada")
+    bob = SubscriberFactory(email="bob@example.org", name="")
+    assert set(audience.confirmed()) == {
+        (ada.pk, "Ada@example.org", "Ada"),
+        (bob.pk, "bob@example.org", ""),
+    }
+
+
+@pytest.mark.parametrize("state", sorted(set(Subscriber.State.values) - {"confirmed"}))
+def test_nobody_but_the_confirmed_is_in_the_audience(state: str) -> None:
+    SubscriberFactory(state=state)
+    assert list(audience.confirmed()) == []
+
+
+def test_a_confirmed_reader_whose_address_is_suppressed_is_not_in_the_audience() -> None:
+    SubscriberFactory(email="Ada@example.org")
+    bob = SubscriberFactory(email="bob@example.org")
+    SuppressionFactory(address_key="ada@example.org")
+    assert [row[0] for row in audience.confirmed()] == [bob.pk]

@@ -17,13 +17,10 @@ ADA, BOB = ("ada@example.org", "Ada"), ("bob@example.org", "Bob")
 
 
 def lines(*rows: str) -> bytes:
-    """The rows, one in each line."""
     return "".join(f"{row}\n" for row in rows).encode()
 
 
 class TestTheEncoding:
-    """UTF-8, UTF-16 or Windows-1252."""
-
     @pytest.mark.parametrize(
         ("content", "encoding", "last"),
         [
@@ -75,8 +72,6 @@ class TestTheEncoding:
 
 
 class TestTheDelimiter:
-    """Comma, semicolon, tab or bar."""
-
     @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
     @pytest.mark.parametrize("above", [[], ["", ""]])
     @pytest.mark.parametrize("header", [["email;name"], []])
@@ -112,8 +107,6 @@ class TestTheDelimiter:
 
 
 class TestTheHeader:
-    """Which row it is."""
-
     @pytest.mark.parametrize(("above", "has_header"), [(10, True), (11, False)])
     def test_it_stands_below_ten_lines_at_most(self, above: int, has_header: bool) -> None:
         content = lines(*["Readers of 2024"] * above, "email,name", "ada@example.org,Ada")
@@ -168,8 +161,6 @@ class TestTheHeader:
 
 
 class TestTheColumns:
-    """Where the address stands, where the name, and how many there are."""
-
     @pytest.mark.parametrize(
         ("rows", "names"),
         [
@@ -222,8 +213,6 @@ class TestTheColumns:
 
 
 class TestLinesAndQuotationMarks:
-    """Where a row ends."""
-
     def test_a_blank_line_long_after_a_long_line_keeps_its_number(self) -> None:
         content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
         assert [row.line for row in rows_of(content)] == [2, 3, 5]

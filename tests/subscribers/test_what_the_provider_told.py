@@ -1,9 +1,8 @@
-"""What the provider tells of an address changes its reader's state, one way only."""
+"""What the provider tells of an address stands, whatever an operator shuts out and lets in."""
 
 from __future__ import annotations
 
 import itertools
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.delivery_key import DeliveryKey
+from delivery.models import SuppressionChange
 from delivery.told import Bounced, Delivered, Fact, Reactivated, Suppressed
 from subscribers import consent, shutting_out
 from subscribers.models import Bounce, Subscriber, Suppression
@@ -20,6 +20,7 @@ from subscribers.models.consent_record import ConsentRecord
 from subscribers.readers import RegisteredReaders
 from subscribers.told import SOFT_BOUNCES, WITHIN_DAYS
 from tests.delivery.newsroom import Newsroom
+from tests.publishing.beside import PATIENCE_S, beside
 
 pytestmark = pytest.mark.django_db
 
@@ -59,10 +60,9 @@ def acts() -> list[str]:
 
 
 def opt_in(reader: Subscriber) -> datetime:
-    """They ask, and confirm themselves."""
     consent.record(reader.pk, "asked", "form", request=1)
     line = ConsentRecord.objects.get(pk=consent.record(reader.pk, "confirmed", "link", request=1))
-    Suppression.objects.filter(address_key=reader.email.lower(), lifted_at=None).update(
+    Suppression.objects.filter(lifted_at=None, origin="provider").update(
         lifted_at=line.at, lifted_by_id=line.pk
     )
     Subscriber.objects.filter(pk=reader.pk).update(
@@ -248,18 +248,14 @@ def test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too(
     """They press the button at the moment at which their bounce is told."""
 
     def tell_late() -> None:
-        try:
-            with transaction.atomic():
-                tell(bounced())
-        finally:
-            connection.close()
+        with transaction.atomic():
+            tell(bounced())
 
-    telling = threading.Thread(target=tell_late, daemon=True)
     with transaction.atomic():
         opt_in(ann)
-        telling.start()
+        telling = beside(tell_late)
         Newsroom().wait_for_a_backend_that_waits_for_a_lock()
-    telling.join(60)
+    telling.result(PATIENCE_S)
 
     assert state_of(ann) == "confirmed"
     assert not Suppression.objects.exists()
@@ -299,3 +295,75 @@ def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin) == ("manual", "operator")
     assert state_of(ann) == "complained"
+
+
+def tell_of(kind: str, *, at: datetime = AT) -> None:
+    tell(bounced(kind, bounce=kind, at=at))
+
+
+def standing() -> tuple[str, str, bool]:
+    """Why the address is shut out, by whom, and whether it is so still."""
+    entry = Suppression.objects.get()
+    return entry.reason, entry.origin, entry.lifted_at is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("HardBounce", "bounce"), ("Unsubscribe", "unsubscribe"), ("SpamComplaint", "complaint")],
+)
+def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
+    ann: Subscriber, kind: str, reason: str
+) -> None:
+    assert shutting_out.shut_out(ann.pk)
+    tell_of(kind)
+    assert standing() == ("manual", "operator", True)
+    assert shutting_out.let_in(ann.pk)
+    assert standing() == (reason, "provider", True)
+    assert RegisteredReaders().shut_out(["ann@example.net"]) == {"ann@example.net"}
+    assert not SuppressionChange.objects.filter(change="reactivate").exists()
+    assert not shutting_out.let_in(ann.pk)
+
+
+@pytest.mark.parametrize("is_shut_out_first", [True, False])
+def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool) -> None:
+    if not is_shut_out_first:
+        tell_of("HardBounce")
+    assert shutting_out.shut_out(ann.pk)
+    tell_of("SpamComplaint")
+    tell_of("HardBounce")
+    assert shutting_out.let_in(ann.pk)
+    assert standing() == ("complaint", "provider", True)
+
+
+def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
+    assert shutting_out.shut_out(ann.pk)
+    tell(suppressed(origin="Customer"))
+    assert shutting_out.let_in(ann.pk)
+    assert standing() == ("manual", "operator", False)
+    assert SuppressionChange.objects.filter(change="reactivate").exists()
+
+
+@pytest.mark.parametrize("is_shut_out_first", [True, False])
+def test_what_their_own_opt_in_answered_does_not_come_back(
+    ann: Subscriber, is_shut_out_first: bool
+) -> None:
+    if is_shut_out_first:
+        assert shutting_out.shut_out(ann.pk)
+        tell_of("SpamComplaint")
+    else:
+        tell_of("SpamComplaint")
+        assert shutting_out.shut_out(ann.pk)
+    opt_in(ann)
+    assert standing()[1:] == ("operator", True)
+
+    assert shutting_out.let_in(ann.pk)
+
+    assert standing()[1:] == ("operator", False)
+
+
+def test_what_came_after_their_own_opt_in_stands(ann: Subscriber) -> None:
+    tell_of("HardBounce")
+    assert shutting_out.shut_out(ann.pk)
+    tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
+    assert shutting_out.let_in(ann.pk)
+    assert standing() == ("complaint", "provider", True)

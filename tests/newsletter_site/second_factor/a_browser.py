@@ -25,7 +25,6 @@ class Browser(Client):
         return self.post(address, fields, secure=True)
 
     def sign_in(self, code: str = "", **fields: str) -> Any:
-        """Password, and the code where it is asked for."""
         answer = self.send(LOGIN, username="edith", password=PASSWORD, **fields)
         return self.send(LOGIN, code=code, **fields) if code else answer
 

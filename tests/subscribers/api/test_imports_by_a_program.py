@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from subscribers.models import Subscriber, SubscriberImport
@@ -19,16 +17,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LIST = b"email,name\nada@posthouse.example.org,Ada\nbram@posthouse.example.org,Bram\nnobody,X\n"
 
 
-@pytest.fixture
-def program(transactional_db: None) -> Program:
-    """The program of somebody who may manage readers."""
-    person = get_user_model().objects.create_user("mona", is_staff=True)
-    person.user_permissions.add(Permission.objects.get(codename="manage_readers"))
-    return Program(person)
-
-
 def bring(program: Program, content: bytes = LIST, key: str = "") -> Any:
     return program.post("/imports/?filename=list.csv", content, key=key, content_type="text/csv")
+
+
+def bring_in_a_form(program: Program, form: dict[str, Any]) -> Any:
+    headers = {"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"}
+    return program.client.post(f"{API}/imports/", form, secure=True, headers=headers)
 
 
 def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None:
@@ -93,12 +88,7 @@ def test_the_same_content_under_another_key_leads_to_the_same_import(program: Pr
 
 
 def test_a_file_comes_in_a_form_too(program: Program) -> None:
-    answer = program.client.post(
-        f"{API}/imports/",
-        {"file": SimpleUploadedFile("list.csv", LIST)},
-        secure=True,
-        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
-    )
+    answer = bring_in_a_form(program, {"file": SimpleUploadedFile("list.csv", LIST)})
     assert (answer.status_code, answer.json()["filename"]) == (201, "list.csv")
 
 
@@ -122,12 +112,7 @@ def test_of_a_form_that_is_not_one_file_nothing_is_taken(
         return SimpleUploadedFile("list.csv", one) if isinstance(one, bytes) else one
 
     form = {name: sent(given) for name, given in beside.items()}
-    answer = program.client.post(
-        f"{API}/imports/",
-        form,
-        secure=True,
-        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
-    )
+    answer = bring_in_a_form(program, form)
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:homing:problem:not-valid")
     assert said in answer.json()["detail"]
     assert not SubscriberImport.objects.exists()
@@ -146,19 +131,8 @@ def test_a_file_that_is_too_large_is_cut_off(program: Program, settings: Any) ->
     answer = bring(program, b"a" * (1024 * 1024 + 1))
     assert answer.status_code == 413
     assert "IMPORT_MAX_MB" in answer.json()["detail"]
-    form = program.client.post(
-        f"{API}/imports/",
-        {"file": SimpleUploadedFile("list.csv", b"a" * (1024 * 1024 + 1))},
-        secure=True,
-        headers={"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"},
-    )
-    assert form.status_code == 413
-
-
-def test_without_a_key_no_file_is_read(program: Program) -> None:
-    answer = program.post("/imports/", LIST, key=None, content_type="text/csv")
-    assert answer.status_code == 400
-    assert answer.json()["type"] == "urn:homing:problem:bad-key"
+    file = SimpleUploadedFile("list.csv", b"a" * (1024 * 1024 + 1))
+    assert bring_in_a_form(program, {"file": file}).status_code == 413
 
 
 def test_what_was_checked_can_be_dropped(program: Program) -> None:

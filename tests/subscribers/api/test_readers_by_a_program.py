@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+import csv
+import io
+import json
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Delivery, Edition
 from idempotency.models import PostedForm
+from subscribers.adding import Added, Result, add
 from subscribers.audience import confirmed
 from subscribers.erasing import erase
 from subscribers.models import ConsentRecord, Subscriber
+from subscribers.reader_file import lines_of
+from subscribers.record import record_of
+from subscribers.record_words import in_words
+from tests.failed_statements import failed_statements
 from tests.newsletter_site.calling import Program
+from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
+from tests.subscribers.import_processes import wait_until_blocked
 from tests.subscribers.signing_up_by_hand import press
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ADA = "ada@posthouse.example.org"
-
-
-@pytest.fixture
-def manager(transactional_db: None) -> Any:
-    """Mona Reeve, who may manage readers."""
-    person = get_user_model().objects.create_user(
-        "mona", is_staff=True, first_name="Mona", last_name="Reeve"
-    )
-    person.user_permissions.add(Permission.objects.get(codename="manage_readers"))
-    return person
-
-
-@pytest.fixture
-def program(manager: Any) -> Program:
-    """Her program."""
-    return Program(manager)
 
 
 def mails() -> int:
@@ -62,7 +52,7 @@ def test_who_is_added_is_asked_and_gets_no_letter_before_they_confirm(program: P
     assert (reader.email, reader.name) == ("Ada@posthouse.example.org", "Ada")
     line = ConsentRecord.objects.get()
     assert (line.act, line.how, line.request) == ("asked", "api", 1)
-    assert line.detail == "Mona Reeve asked for it"
+    assert line.detail == "Edith Marlow asked for it"
     assert mails() == 1
     assert not confirmed().exists()
 
@@ -77,7 +67,7 @@ def test_who_agreed_elsewhere_is_confirmed_and_who_says_so_is_on_record(program:
     assert (answer.status_code, answer.json()["state"]) == (201, "confirmed")
     line = ConsentRecord.objects.get()
     assert (line.act, line.how) == ("stated", "api")
-    assert line.detail == "Consent was given elsewhere, says Mona Reeve: Signed at the fair"
+    assert line.detail == "Consent was given elsewhere, says Edith Marlow: Signed at the fair"
     assert mails() == 0
 
 
@@ -193,17 +183,49 @@ def test_a_record_is_taken_away_and_that_is_in_the_log(program: Program) -> None
 
 
 def test_two_who_add_the_same_person_add_them_once(program: Program) -> None:
-    barrier = Barrier(3)
-
-    def call(number: int) -> str:
-        barrier.wait(60)
-        try:
-            answer = program.post("/readers/", {"address": ADA}, key=f"k{number}")
-            return str(answer.json()["result"])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(3) as pool:
-        results = sorted(pool.map(call, range(3)))
-    assert results == ["added", "known", "known"]
+    answers = at_once(*[lambda: program.post("/readers/", {"address": ADA})] * 3)
+    assert sorted(answer.json()["result"] for answer in answers) == ["added", "known", "known"]
     assert mails() == 1
+
+
+@pytest.mark.parametrize("stated", [{}, {"confirmed": True, "where": "Signed at the fair"}])
+def test_a_reader_added_by_a_program_did_not_sign_up(
+    program: Program, stated: dict[str, Any]
+) -> None:
+    number = program.post("/readers/", {"address": ADA, **stated}).json()["reader"]
+
+    assert program.get(f"/readers/{number}/").json()["came_by"] == "API"
+    exported = list(csv.DictReader(io.StringIO("".join(lines_of(Subscriber.objects.all())))))
+    assert [line["came_by"] for line in exported] == ["API"]
+    record = record_of(number)
+    assert record is not None
+    assert json.loads(record.as_json())["came_by"] == "api"
+    assert in_words(record).came_by == "by a program"
+
+
+def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(
+    database_url: str,
+) -> None:
+    def second() -> tuple[Added, list[DatabaseError]]:
+        with failed_statements() as failed:
+            return add(ADA.upper(), "", says="Mona Reeve"), failed
+
+    with transaction.atomic():
+        first = add(ADA, "", says="Mona Reeve")
+        waiting = beside(second)
+        wait_until_blocked(database_url, "transactionid", "%subscriber%")
+    other, failed = waiting.result(PATIENCE_S)
+
+    assert (first.result, other.result) == (Result.ADDED, Result.KNOWN)
+    assert first.reader == other.reader == Subscriber.objects.get()
+    assert failed == []
+
+
+def test_who_is_added_where_another_gave_up_is_there(database_url: str) -> None:
+    with transaction.atomic():
+        add(ADA, "", says="Mona Reeve")
+        second = beside(lambda: add(ADA, "", says="Mona Reeve", agreed_elsewhere="at the counter"))
+        wait_until_blocked(database_url, "transactionid", "%subscriber%")
+        transaction.set_rollback(True)
+    assert second.result(PATIENCE_S).result == Result.ADDED
+    assert Subscriber.objects.get().state == Subscriber.State.CONFIRMED

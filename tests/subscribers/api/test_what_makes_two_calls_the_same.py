@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.test import RequestFactory
 
 from api.same_call import fingerprints_of_call
@@ -43,14 +41,6 @@ def test_a_field_at_its_default_and_one_left_out_are_the_same() -> None:
     assert fingerprints(NewReader.model_validate(spelled_out)) == fingerprints(
         NewReader.model_validate(BODY)
     )
-
-
-@pytest.fixture
-def program(transactional_db: None) -> Program:
-    """The program of mona, who may manage readers."""
-    mona = get_user_model().objects.create_user("mona", is_staff=True)
-    mona.user_permissions.add(Permission.objects.get(codename="manage_readers"))
-    return Program(mona)
 
 
 @pytest.mark.django_db(transaction=True)
