@@ -87,7 +87,7 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
 
 
 def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Pages:
-    """Every page that an operator comes to, in this order: what changes something comes late."""
+    """A page of each kind that an operator comes to; what changes something comes late."""
     request = RequestFactory().get("/")
     request.user = operator
     one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.the_one())}
@@ -95,9 +95,9 @@ def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Page
     for model, its in admin.site._registry.items():
         app, there = f"{ADMIN}{its.opts.app_label}/", f"{its.opts.model_name}/"
         one = f"{there}{one_of[model].pk}/"
-        parts = ["", there, f"{one}change/", f"{one}history/"]
-        parts += [f"{there}add/"] * its.has_add_permission(request)
-        parts += [f"{one}delete/"] * its.has_delete_permission(request)
+        parts = [there, f"{one}change/", *[f"{there}add/"] * its.has_add_permission(request)]
+        if one_of[model] is author:  # These look the same for everything.
+            parts += ["", f"{one}history/", f"{one}delete/"]
         pages |= {app + part: Shown(app + part) for part in parts}
     change, log = f"{AUTHORS}{author.pk}/change/", f"{ADMIN}admin/logentry/"
     password, own = f"{AUTHORS}{author.pk}/password/", f"{ADMIN}password_change/"

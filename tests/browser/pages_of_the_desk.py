@@ -282,7 +282,7 @@ def missed(edition: Edition) -> Delivery:
 
 
 def watching(author: Any) -> Pages:
-    """An issue in each of its states, and the page of each question."""
+    """An issue in each of its states, and pages of questions; all of these have one template."""
     moment = moment_of(timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon")
     of = {
         "held": published(author, hold_s=3600),
@@ -309,10 +309,9 @@ def watching(author: Any) -> Pages:
     sent(of["corrected"])
     sent(published(author, issue=of["corrected"].issue_id, version=2))
     asked = {
-        "held": ("call-back", "pause", "send-now", "cancel"),
-        "scheduled": ("call-back", "send-now", "cancel"),
-        "paused": ("resume",),
-        "doubtful": ("ask-again", "send-doubtful", "cancel", "close"),
+        "held": ("pause", "cancel"),
+        "scheduled": ("call-back", "send-now"),
+        "doubtful": ("ask-again", "send-doubtful"),
         "missed": ("send-to-missed", "close"),
     }
     page_of = {name: f"{DESK}{edition.issue_id}/" for name, edition in of.items()}

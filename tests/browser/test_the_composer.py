@@ -263,7 +263,6 @@ def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writ
     sign_in(opened.value)
     opened.value.wait_for_url(lambda url: "/login/" not in url)
     writing.bring_to_front()
-    writing.get_by_role("button", name="Save now").click()
 
     is_saved_as(writing, "Written signed out.")
 
