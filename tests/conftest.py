@@ -125,15 +125,11 @@ def no_signal_stays_blocked() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
     """Copy the migrated template for this process of the run."""
-    from django.db import connection
-
+    from tests.database import without_guard
     from tests.database.template import copied_database
 
     with django_db_blocker.unblock(), copied_database():
-        # What a guard in the database holds is taken out of this copy alone (tests/guards).
-        if sql := os.environ.get("HOMING_TEST_WITHOUT_SQL"):
-            with connection.cursor() as cursor:
-                cursor.execute(sql)
+        without_guard.take_out()
         yield
 
 

@@ -19,8 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 # In these folders processes are the subject.
 PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
+# The package `api` has its tests in these.
+USERS_OF_API = {"newsletter_site", "publishing", "subscribers"}
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
-# Kept between runs, so that `--changed` need not import them: the files whose tests all use a
+# The key of a cache, so that `--changed` need not import them: the files in which every test uses a
 # database, with the time of their last change.
 DATABASE_FILES = "homing/database_files"
 POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
@@ -68,7 +70,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Mark the tests that start processes, put long tests first, and leave out the unchanged."""
+    """Mark the tests that start processes, put them first, and leave out the unchanged."""
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         _keep_database_files(items)
     files = {path: starts_processes(path) for path in {item.path for item in items}}
@@ -84,7 +86,8 @@ def pytest_collection_modifyitems(
             (near if is_near else far).append(item)
         config.hook.pytest_deselected(items=far)
         items[:] = near
-    # Files stay together, so that what a module shares is made once; the longest come first.
+    # Files stay together, so that what a module shares is made once. The slowest kinds come first,
+    # so that no core waits for one long file at the end.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
 
@@ -124,11 +127,12 @@ def changed_packages() -> set[str]:
         check=True,
     )
     paths = [Path(entry[3:]) for entry in listed.stdout.decode().split("\0") if entry]
-    return {
+    packages = {
         path.parts[1] if path.parts[0] in ("tests", "migrations", "templates") else path.parts[0]
         for path in paths
         if len(path.parts) > 1
     }
+    return packages | (USERS_OF_API if "api" in packages else set())
 
 
 def _needs_database(item: pytest.Item) -> bool:

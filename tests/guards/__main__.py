@@ -66,7 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(guard.promise)
         return 0
     if not guards:
-        print("There is no such guard; --list names them.")
+        print(
+            "No guard is in or near what was changed."
+            if chosen.changed_since
+            else "There is no such guard; --list names them."
+        )
         return 0 if chosen.changed_since else 2
     ready = [_made_ready(guard, tree, tests) for guard in guards]
     # Stopped from outside it still puts everything away.

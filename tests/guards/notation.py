@@ -2,7 +2,7 @@
 How the catalogue is written: a promise, how to break it, and the tests that notice.
 
     a call that ended in time is let go by its deadline
-        Deadlines.let_go: self._ends.«pop → get»(number, None)
+        Deadlines.take_back: self._ends.«pop(number, None) → get(number)»
         test_what_was_taken_back_is_not_ended
 
 All of it: docs/proof/guards.md.
