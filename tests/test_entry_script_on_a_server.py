@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -89,7 +90,7 @@ def test_a_command_gets_the_poorest_lock_that_serves_it(
 def test_a_tier_runs_on_every_core_and_what_is_named_in_one_process(entry: Any) -> None:
     for typed, tier in (([], ["--quick"]), (["--all"], []), (["--changed"], ["--changed"])):
         options = entry.test_options([*typed, *(["-x"] if typed else [])])
-        assert options[:2] == ["-n", "auto"]
+        assert options[:2] == ["-n", str((os.cpu_count() or 1) + 1)]
         assert options[-len(tier) - bool(typed) :] == [*tier, *(["-x"] if typed else [])]
     assert entry.test_options(["-k", "word"]) == ["-k", "word"]
 

@@ -59,10 +59,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     if collection_path.is_dir():
         return collection_path.name in PROCESS_FOLDERS or None
-    if config.getoption("changed") and _package(collection_path) not in _packages:
-        changed_at = _database_files.get(str(collection_path.relative_to(ROOT)))
-        if changed_at == collection_path.stat().st_mtime_ns:
-            return True
+    kept_at = _database_files.get(str(collection_path.relative_to(ROOT)))
+    is_unchanged = kept_at == collection_path.stat().st_mtime_ns
+    if config.getoption("changed") and is_unchanged and _package(collection_path) not in _packages:
+        return True
     return starts_processes(collection_path) or None
 
 

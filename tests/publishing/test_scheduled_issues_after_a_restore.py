@@ -24,9 +24,8 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("went_out", [True, False])
 def test_what_went_out_after_the_backup_goes_to_nobody_twice(
-    database_url: str, settings: Any, went_out: bool
+    database_url: str, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
     newsroom = Newsroom()
@@ -39,16 +38,15 @@ def test_what_went_out_after_the_backup_goes_to_nobody_twice(
         def copies() -> list[int]:
             return list(provider.sandbox.outbox.copies(lambda size: size > 0).values())
 
-        if went_out:
-            original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
-            original.last_line("deliver", "--until-empty")
-            assert copies() == [1, 1, 1]
+        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+        original.last_line("deliver", "--until-empty")
+        assert copies() == [1, 1, 1]
         restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
         restored.last_line("deliver", "--until-empty", exit_code=3)
-        assert copies() == [1] * 3 * went_out
+        assert copies() == [1, 1, 1]
 
         found = restored.last_line("reconcile")
-        assert (found["recorded"], found["reconciled"]) == (3 * went_out, 1)
+        assert (found["recorded"], found["reconciled"]) == (3, 1)
         restored.last_line("deliver", "--until-empty")
 
         assert copies() == [1, 1, 1]
