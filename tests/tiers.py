@@ -49,8 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_watch)
     if config.getoption("changed"):
         _packages.update(changed_packages())
-    if config.cache is not None:
-        _database_files.update(config.cache.get(DATABASE_FILES, {}))
+    if (cache := _cache(config)) is not None:
+        _database_files.update(cache.get(DATABASE_FILES, {}))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -95,8 +95,8 @@ def pytest_collection_modifyitems(
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Keep which files need a database, for the next run with `--changed`."""
     is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
-    if _database_files and is_first and session.config.cache is not None:
-        session.config.cache.set(DATABASE_FILES, _database_files)
+    if _database_files and is_first and (cache := _cache(session.config)) is not None:
+        cache.set(DATABASE_FILES, _database_files)
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +139,11 @@ def _needs_database(item: pytest.Item) -> bool:
     return "django_db_setup" in getattr(item, "fixturenames", ()) or bool(
         item.get_closest_marker("django_db")
     )
+
+
+def _cache(config: pytest.Config) -> pytest.Cache | None:
+    """What pytest keeps between runs; it has nothing where its plugin is left out."""
+    return getattr(config, "cache", None)
 
 
 def _keep_database_files(items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 
 
 @pytest.fixture(scope="session")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+def server(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]:
     with django_db_blocker.unblock():
         lines = (f"{name} = {value}\n" for name, value in SERVER.items())
         server = OwnServer(FORGETFUL + "".join(lines))

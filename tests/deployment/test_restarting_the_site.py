@@ -83,5 +83,7 @@ def test_a_restart_turns_nobody_away(database_url: str) -> None:
 def test_what_was_counted_last_is_in_the_table(database_url: str) -> None:
     with served_site(database_url) as site:
         assert site.get("/archive/").status_code == 200
-    [counted] = Tally.objects.filter(name=REQUESTS)
-    assert (json.loads(counted.labels)["route"], counted.value) == ("/archive/", 1)
+    counted = {
+        json.loads(row.labels)["route"]: row.value for row in Tally.objects.filter(name=REQUESTS)
+    }
+    assert counted["/archive/"] == 1
