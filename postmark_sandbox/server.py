@@ -51,7 +51,7 @@ class SandboxServer:
         self.url = f"http://{HOST}:{self.port}"
         self.sandbox.url = self.url
         self._thread = threading.Thread(
-            target=self._listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+            target=self._listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )
 
     def start(self) -> "SandboxServer":

@@ -93,12 +93,14 @@ if not os.environ.get("DATABASE_URL"):
 django.setup()
 
 
-# How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile(
-    "tests",
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+# The same examples in every run, so that a property fails only after a change.
+# `make proofs PROOFS=properties` draws others, and more of them.
+# There is no deadline, because the machine decides how long an example takes.
+PROPERTIES = hypothesis.settings(
+    deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
+hypothesis.settings.register_profile("tests", PROPERTIES, derandomize=True, max_examples=40)
+hypothesis.settings.register_profile("fuzz", PROPERTIES, max_examples=2000)
 hypothesis.settings.load_profile("tests")
 
 

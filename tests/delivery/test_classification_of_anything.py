@@ -25,7 +25,6 @@ from delivery.outcomes import (
     Unanswered,
 )
 from tests.delivery.answers import addresses
-from tests.delivery.any_input import repeatable
 
 CODES = [0, 10, 11, 100, 101, 300, 400, 401, 405, 406, 410, 412, 413, 422, 429, 500, 606, 701]
 NAMES = ["ErrorCode", "MessageID", "Message", "To", "SubmittedAt", "Metadata", "Messages"]
@@ -68,7 +67,6 @@ def has_an_id(body: bytes, message_id: str) -> bool:
     )
 
 
-@repeatable
 @given(statuses, headers, bodies, st.integers(1, 3))
 def test_every_answer_is_one_of_the_known_kinds(
     status: int, headers: dict[str, str], body: bytes, count: int
@@ -87,7 +85,6 @@ def test_every_answer_is_one_of_the_known_kinds(
             assert isinstance(answer, Blocked | CallFault | CallUnanswered | TooLarge)
 
 
-@repeatable
 @given(statuses, bodies, st.integers(1, 3))
 def test_nothing_is_accepted_without_an_id_and_a_200(status: int, body: bytes, count: int) -> None:
     answer = classify_call(status, {}, body, addresses(count))
@@ -110,7 +107,6 @@ def texts_of(value: Any) -> list[str]:
             return [value.reason]
 
 
-@repeatable
 @given(statuses, bodies, st.integers(1, 3))
 def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count: int) -> None:
     for reason in texts_of(classify_call(status, {}, body, addresses(count))):
@@ -118,7 +114,6 @@ def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count:
         assert not any(ord(character) < 32 for character in reason)
 
 
-@repeatable
 @given(statuses, headers, bodies)
 def test_any_page_is_read_or_says_nothing(
     status: int, headers: dict[str, str], body: bytes

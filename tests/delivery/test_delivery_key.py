@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.delivery_key import DeliveryKey, read
-from tests.delivery.any_input import repeatable
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 TEXT = "0d9c8b7a6f5e4d3c8b1a09f8e7d6c5b4.2.731"
@@ -20,7 +19,6 @@ def test_the_key_names_issue_version_and_recipient() -> None:
     assert read(TEXT) == DeliveryKey(ISSUE, 2, 731)
 
 
-@repeatable
 @given(st.uuids(), st.integers(1, 10**9 - 1), st.integers(0, 10**18 - 1))
 def test_every_key_fits_and_is_read_back(issue: uuid.UUID, version: int, recipient: int) -> None:
     key = DeliveryKey(issue, version, recipient)
@@ -48,7 +46,6 @@ def test_anything_else_is_no_key(text: str) -> None:
     assert read(text) is None
 
 
-@repeatable
 @given(st.text())
 def test_no_text_breaks_the_reading(text: str) -> None:
     key = read(text)

@@ -189,15 +189,15 @@ def test_mail_names_the_newsletter_as_it_is_when_it_goes(newsroom: Newsroom) -> 
 
 def test_confirmations_go_before_a_huge_newsletter(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 5  # type: ignore[attr-defined]
-    huge = newsroom.publish(readers=200)
+    huge = newsroom.publish(readers=100)
     newsroom.step()
-    for person in sign_up(100):
+    for person in sign_up(30):
         request([person])
     dispatcher = newsroom.dispatcher()
     while Batch.objects.filter(pos=0, waiting__gt=0).exists():
         assert dispatcher.step()
     assert books_of(huge.pk).sent == 5
-    assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE, outcome="sent").count() == 100
+    assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE, outcome="sent").count() == 30
 
 
 def test_imported_requests_take_turns_with_a_letter(newsroom: Newsroom, settings: object) -> None:

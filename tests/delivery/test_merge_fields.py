@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.merge_fields import BODY_FIELDS, TITLE_FIELDS, Template, unknown_fields, uses
-from tests.delivery.any_input import repeatable
 
 VALUES = {
     "name": "Ada",
@@ -101,7 +100,6 @@ def test_what_is_not_a_field_stays_as_it_is(text: str) -> None:
     assert not uses(text, "name")
 
 
-@repeatable
 @given(st.text(alphabet=st.sampled_from("{}| \nnamexX<&é") | st.characters(), max_size=60))
 def test_a_text_without_fields_is_never_changed(text: str) -> None:
     if not any(uses(text, field) for field in BODY_FIELDS) and not unknown_fields(text):
@@ -109,7 +107,6 @@ def test_a_text_without_fields_is_never_changed(text: str) -> None:
         assert as_html(text) == text
 
 
-@repeatable
 @given(st.text(), st.text(min_size=1), st.text())
 def test_a_value_stands_in_the_text_as_it_is(before: str, name: str, after: str) -> None:
     around = (before + after).replace("{", "").replace("}", "")

@@ -20,7 +20,6 @@ from delivery.pace import (
     pace_of,
     slowed_to,
 )
-from tests.delivery.any_input import repeatable
 
 ceilings = st.none() | st.floats(0.000_001, 1e8)
 measurements = st.floats(0, 1e6)
@@ -87,7 +86,6 @@ def test_without_a_refusal_only_the_ceiling_limits() -> None:
     assert slowed_to(None, 250) is None
 
 
-@repeatable
 @given(ceilings, measurements, histories, ages)
 def test_it_is_never_above_the_ceiling(
     ceiling: float | None, measured: float, waits: list[float], age: float
@@ -98,7 +96,6 @@ def test_it_is_never_above_the_ceiling(
     assert limit(pace_of(slowing, 5.0)) <= 5.0
 
 
-@repeatable
 @given(ceilings, measurements, histories, ages, ages)
 def test_it_only_grows_as_time_goes_by(
     ceiling: float | None, measured: float, waits: list[float], one: float, other: float
@@ -110,7 +107,6 @@ def test_it_only_grows_as_time_goes_by(
     )
 
 
-@repeatable
 @given(ceilings, measurements, histories, ages)
 def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
     ceiling: float | None, measured: float, waits: list[float], age: float
@@ -122,7 +118,6 @@ def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
     assert refused_again.to_per_s < refused_again.too_fast_per_s
 
 
-@repeatable
 @given(ceilings, measurements, histories)
 def test_it_never_falls_below_the_floor(
     ceiling: float | None, measured: float, waits: list[float]
@@ -132,7 +127,6 @@ def test_it_never_falls_below_the_floor(
     assert slowing.to_per_s >= slowing.too_fast_per_s / SLOWED_TO_A
 
 
-@repeatable
 @given(ceilings, measurements, histories)
 def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_there_were(
     ceiling: float | None, measured: float, waits: list[float]

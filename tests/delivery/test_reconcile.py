@@ -379,7 +379,7 @@ def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Re
     assert newsroom.books(broken).sent == 3
 
 
-MANY = 1_040
+MANY = 540
 
 
 def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_one_by_one(
@@ -388,7 +388,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A search shows ten thousand; less is enough to go past a smaller bound.
-    monkeypatch.setattr(reconciliation_walk, "LONGEST_SEARCH", 1_000)
+    monkeypatch.setattr(reconciliation_walk, "LONGEST_SEARCH", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from delivery import outcomes
 from delivery.retries import Policy, after_call, after_look_up
 from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
-from tests.delivery.any_input import repeatable
 
 seconds = st.floats(0, 10_000)
 message_answers = st.one_of(
@@ -61,7 +60,6 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
         assert settlement.reason or settlement.stop_edition
 
 
-@repeatable
 @given(st.lists(message_answers, min_size=1, max_size=6), situations)
 def test_each_recipient_gets_the_fate_of_their_own_message(
     answers: list[outcomes.MessageAnswer], situation: dict[str, Any]
@@ -90,7 +88,6 @@ def test_each_recipient_gets_the_fate_of_their_own_message(
     )
 
 
-@repeatable
 @given(refusals, st.integers(1, 6), situations)
 def test_a_call_without_answers_by_message_never_settles_anybody(
     answer: outcomes.CallAnswer, count: int, situation: dict[str, Any]
@@ -119,7 +116,6 @@ look_ups = st.one_of(
 )
 
 
-@repeatable
 @given(
     look_ups,
     st.sets(st.sampled_from(KEYS[:4]), min_size=1),

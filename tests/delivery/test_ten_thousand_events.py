@@ -36,8 +36,8 @@ from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, PATH, USER, credentials
 
 # As many as were asked for; `HOMING_SHUFFLED_EVENTS=10000` gives the test its name.
-EVENTS = int(os.environ.get("HOMING_SHUFFLED_EVENTS", "800"))
-READERS, ISSUES = max(200, EVENTS * 3 // 50), 7
+EVENTS = int(os.environ.get("HOMING_SHUFFLED_EVENTS", "300"))
+READERS, ISSUES = max(100, EVENTS * 3 // 50), 7
 OPTED_IN = READERS // 10
 SOON = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 TABLES = (

@@ -24,7 +24,6 @@ from delivery.told import (
     told_at,
 )
 from delivery.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
-from tests.delivery.any_input import repeatable
 
 BOUNCE = {
     "RecordType": "Bounce",
@@ -192,13 +191,11 @@ events = st.fixed_dictionaries(
 )
 
 
-@repeatable
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_read(body: bytes) -> None:
     assert isinstance(read(body), WebhookEvent)
 
 
-@repeatable
 @given(events)
 def test_any_event_can_be_read_and_what_it_says_fits_the_tables(event: dict[str, object]) -> None:
     found = read(orjson.dumps(event))

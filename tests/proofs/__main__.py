@@ -60,6 +60,7 @@ PROOFS = {
     "pairs": Proof("tests.proofs.programs:pairs", 15, has_parts=True),
     "drill": Proof("tests.drill.__main__:run", 25, beside_others=True),
     "fuzz": Proof("tests.proofs.programs:fuzz", 30, beside_others=True, has_parts=True),
+    "properties": Proof("tests.proofs.programs:properties", 15, beside_others=True),
     "histories": Proof("tests.proofs.programs:histories", 20, beside_others=True, has_parts=True),
     "model": Proof("tests.small_model.__main__:run", 15, beside_others=True),
 }

@@ -58,6 +58,16 @@ def fuzz(wish: Wish) -> Finding:
     )
 
 
+def properties(wish: Wish) -> Finding:
+    """Every property of the tests, for many more examples than they draw, and other ones."""
+    profile = "tests" if wish.quick else "fuzz"
+    return _run(
+        f"every property, with the examples of the profile {profile!r} (tests/conftest.py)",
+        *("pytest", "-q", "-p", "no:cacheprovider", "--quick", "-m", "hypothesis"),
+        *("--hypothesis-profile", profile, "--hypothesis-seed", str(wish.seed)),
+    )
+
+
 def benchmarks(wish: Wish) -> Finding:
     """Every row of the benchmarks, tiny: does it measure?"""
     return _run("every row of the benchmarks at a tiny size", "benchmarks", "--quick")

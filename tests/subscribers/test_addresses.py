@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from subscribers import address
@@ -86,7 +86,6 @@ ADDRESSES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(ADDRESSES)
 @example("a@b.test")
 @example("a@b.c.LOCAL")

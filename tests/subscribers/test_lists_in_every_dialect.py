@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from subscribers.importing.description import Description
@@ -92,7 +92,6 @@ def names(codec: str) -> st.SearchStrategy[str]:
     return st.text(letters + 2 * MARKS_OF_DIALECTS, max_size=20).map(lambda name: f"N{name}n")
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_every_row_that_a_program_wrote_comes_back(data: st.DataObject) -> None:
     mark, codec, words = data.draw(st.sampled_from(ENCODINGS))
@@ -151,7 +150,6 @@ FRAGMENTS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.one_of(st.binary(max_size=300), st.lists(FRAGMENTS, max_size=40).map(b"".join)))
 def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: bytes) -> None:
     file = ReaderFile(io.BytesIO(content))

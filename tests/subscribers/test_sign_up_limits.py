@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 from django.test import RequestFactory
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from subscribers.network import network_of
@@ -44,8 +44,6 @@ def test_somebody_who_takes_their_time_is_not_held_up_by_those_who_do_not() -> N
     assert seconds_to_wait(asked(1, 2, 3), True, per_hour=10) == 0
 
 
-# A busy machine draws slowly, and may be slow at any one example.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.floats(min_value=-1e6, max_value=HOUR_S), max_size=30),
     st.booleans(),

@@ -7,7 +7,6 @@ from base64 import urlsafe_b64decode
 import pytest
 from django.conf import LazySettings
 from hypothesis import given
-from hypothesis import settings as property_settings
 from hypothesis import strategies as st
 
 from subscribers import request_token, unsubscribe_token
@@ -17,7 +16,6 @@ from subscribers.unsubscribe_token import read, token_for
 LARGEST_ID = 2**63 - 1  # of a bigint
 
 
-@property_settings(deadline=None)
 @given(st.integers(min_value=1, max_value=LARGEST_ID))
 def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int) -> None:
     token = token_for(subscriber_id)
@@ -50,7 +48,6 @@ READERS = st.integers(min_value=1, max_value=2**63 - 1)
 COUNTS = st.integers(min_value=0, max_value=2**31 - 1)
 
 
-@property_settings(deadline=None)
 @given(READERS, COUNTS)
 def test_a_token_names_the_reader_and_which_of_their_requests_it_was(reader: int, n: int) -> None:
     token = request_token.token_for("confirmation", Request(reader, n))
