@@ -16,7 +16,7 @@ from django.core.management import get_commands, load_command_class
 
 from delivery.tally import BUCKET, SUM
 from newsletter_site.operating.catalogue import CATALOGUE, Kind
-from tests.deployment.programs import program
+from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "deploy" / "prometheus"

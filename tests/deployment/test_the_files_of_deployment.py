@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from newsletter_site import settings
-from tests.deployment.programs import program
+from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()

@@ -10,8 +10,8 @@ import requests
 
 from tests.deployment.conftest import Sites
 from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
-from tests.deployment.programs import program
 from tests.deployment.served_site import PATIENCE_S, ServedSite
+from tests.installed_programs import program
 
 pytestmark = pytest.mark.django_db
 

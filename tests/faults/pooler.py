@@ -11,11 +11,11 @@ from typing import Protocol
 from urllib.parse import quote
 
 import psycopg
-import pytest
 
 from newsletter_site.embedded_postgres import address
 from newsletter_site.embedded_postgres.cluster import Cluster
 from tests.faults.waiting_for import eventually
+from tests.installed_programs import program
 
 PORT = 6432
 
@@ -39,18 +39,6 @@ server_login_retry = 1
 """
 
 
-def program() -> str:
-    """PgBouncer on this machine; without one the test is skipped, and fails in CI."""
-    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-    if found is None:
-        # CI has one; a machine with nothing but Python need not, and is told so.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(
-            "No PgBouncer was found on this machine, and these tests use one: install the "
-            "package pgbouncer to run them too."
-        )
-    return found
-
-
 class Server(Protocol):
     """A server that it can stand before."""
 
@@ -62,7 +50,7 @@ class Pooler:
     """Hands out `pool_size` sessions of the server to whoever wants one, for a transaction each."""
 
     def __init__(self, server: Server, *, pool_size: int) -> None:
-        self._program = program()
+        self._program = program("pgbouncer", package="pgbouncer")
         self._password = server.password
         self._user = server.cluster.user
         self._folder = Path(tempfile.mkdtemp(prefix="pooler-", dir="/tmp"))

@@ -24,6 +24,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from tests.installed_programs import find_program
 from tests.own_cluster import ROOT
 from tests.proofs import guarantees
 from tests.proofs.ground import clean_environment, set_up
@@ -38,18 +39,19 @@ LAST_CHANCE_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Where a proof is, its bound, how it shares the machine, and whether it has parts."""
+    """Where a proof is, its bound, how it shares the machine, and the programs it needs."""
 
     place: str
     at_most_min: int
     beside_others: bool = False
     has_parts: bool = False
+    programs: tuple[str, ...] = ()
 
 
 PROOFS = {
     "storm": Proof("tests.proofs.storm:storm", 15),
     "chaos": Proof("tests.proofs.storm:chaos", 10),
-    "stack": Proof("tests.proofs.stack:run", 15),
+    "stack": Proof("tests.proofs.stack:run", 15, programs=("pgbouncer", "nginx")),
     "recovery": Proof("tests.proofs.programs:recovery", 10),
     "stops": Proof("tests.proofs.stops:run", 15),
     "fairness": Proof("tests.proofs.fairness:run", 10),
@@ -58,7 +60,7 @@ PROOFS = {
     # These use every processor on their own.
     "guards": Proof("tests.proofs.programs:guards", 60, has_parts=True),
     "pairs": Proof("tests.proofs.programs:pairs", 15, has_parts=True),
-    "drill": Proof("tests.drill.__main__:run", 25, beside_others=True),
+    "drill": Proof("tests.drill.__main__:run", 25, beside_others=True, programs=("prometheus",)),
     "fuzz": Proof("tests.proofs.programs:fuzz", 30, beside_others=True, has_parts=True),
     "properties": Proof("tests.proofs.programs:properties", 15, beside_others=True),
     "histories": Proof("tests.proofs.programs:histories", 20, beside_others=True, has_parts=True),
@@ -78,6 +80,11 @@ def main() -> int:
         return _child(PROOFS[chosen.names[0]], chosen)
     seed = secrets.randbelow(1_000_000) if chosen.seed is None else chosen.seed
     names = chosen.names or _drawn(chosen.share, seed)
+    for name in names:
+        if lacking := [one for one in PROOFS[name].programs if find_program(one) is None]:
+            options.error(
+                f"{name} needs {' and '.join(lacking)}. Run: apt-get install {' '.join(lacking)}"
+            )
     clean_environment()
     at = guarantees.Occasion.now(seed)
     is_whole = not (chosen.names or chosen.quick or chosen.readers or chosen.share != WHOLE)

@@ -1,0 +1,23 @@
+"""Programs of the distribution that some tests and proofs need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+
+def find_program(name: str) -> str | None:
+    """The path of a program, or None if it is not installed."""
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+
+
+def program(name: str, *, package: str) -> str:
+    """The path of a program. If it is not installed, skip the test; in CI, fail it."""
+    found = find_program(name)
+    if found is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            f"{name} was not found. To run this test, install the package {package}."
+        )
+    return found
