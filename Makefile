@@ -1,4 +1,4 @@
-# The everyday commands of Homing. `make` alone lists them; the words behind ## are the list.
+# The everyday commands of Homing. `make` lists them, with the texts behind ##.
 
 PYTHON := .venv/bin/python
 
@@ -7,7 +7,7 @@ PYTHON := .venv/bin/python
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format-check lint types migrations-check test ## everything that has to hold before a commit
+check: format-check lint types migrations-check test ## the checks before a commit
 
 format-check: tools ## is the code formatted?
 	$(PYTHON) -m ruff format --check .
@@ -21,10 +21,10 @@ types: tools ## strict types of everything but tests and benchmarks
 migrations-check: tools ## does a model lack its migration?
 	DEBUG=on $(PYTHON) manage.py makemigrations --check --dry-run
 
-test: ## the tests that start no process but PostgreSQL; all: ./homing test --all
+test: ## the tests that start no process but PostgreSQL; for all tests: ./homing test --all
 	./homing test
 
-proofs: tools ## the long proofs, about 90 minutes; some: make proofs PROOFS="storm --seed 7"
+proofs: tools ## the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.proofs $(PROOFS)
 
 bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory replay" OPTIONS=--quick

@@ -1,4 +1,4 @@
-"""What every test stands on: an environment that nobody's shell leaks into, and a database.
+"""Set up what every test needs: a fixed environment and a database.
 
 With DATABASE_URL set the tests use that server; without it, one of their own (own_cluster.py).
 Either way they run in a copy of a migrated template (database/template.py).
@@ -19,7 +19,7 @@ from tests.own_cluster import KeptCluster
 
 pytest_plugins = ["tests.tiers"]
 
-# What settings read. None takes a variable out of the environment, so that its default holds.
+# The variables that settings read. None removes a variable, so that its default applies.
 ENVIRONMENT: dict[str, str | None] = {
     "DJANGO_SETTINGS_MODULE": "tests.settings",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1,letter.example.org",
@@ -66,7 +66,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "SIGN_UP_LEAST_S": None,
     "SIGN_UP_MAILS_PER_DAY": None,
     "SITE_URL": "https://letter.example.org",
-    # Nothing is collected here, whatever is in the checkout.
+    # Static files that were collected in the checkout are not used.
     "STATIC_ROOT": "/nonexistent/staticfiles",
     "TESTS_PER_HOUR": None,
     "TRUST_PROXY": None,
@@ -82,19 +82,19 @@ for name, value in ENVIRONMENT.items():
 # Workers of pytest-xdist inherit the address from the process that started them.
 kept_cluster = None
 if not os.environ.get("DATABASE_URL"):
-    # libpq would take what it is not told from there, and even the address of the server.
+    # libpq reads missing parameters from these variables, even the address of the server.
     for name in [name for name in os.environ if name.startswith("PG")]:
         del os.environ[name]
     kept_cluster = KeptCluster()
     os.environ["HOMING_DATA_DIR"] = str(kept_cluster.data_dir)
     os.environ["DATABASE_URL"] = embedded_postgres.database_url(kept_cluster.data_dir, "postgres")
 
-# pytest-django sets Django up by itself only if it finds the settings before this file is read.
+# pytest-django sets Django up only if it finds the settings before it reads this file.
 django.setup()
 
 
 # The same examples in every run, so that a property fails only after a change.
-# `make proofs PROOFS=properties` draws others, and more of them.
+# `make proofs PROOFS=properties` draws more examples, and random ones.
 # There is no deadline, because the machine decides how long an example takes.
 PROPERTIES = hypothesis.settings(
     deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -111,14 +111,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave no server behind."""
+    """Stop the server, unless another run uses it."""
     if kept_cluster is not None:
         kept_cluster.end()
 
 
 @pytest.fixture(autouse=True)
 def no_signal_stays_blocked() -> Iterator[None]:
-    """A worker blocks signals for good, and a process that is started after it inherits that."""
+    """
+    Fail a test that leaves signals blocked, and unblock them.
+
+    A worker blocks signals for good, and every process that is started later inherits that.
+    """
     yield
     blocked = signal.pthread_sigmask(signal.SIG_SETMASK, ())
     assert not blocked
@@ -137,7 +141,7 @@ def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> It
 
 @pytest.fixture(scope="session")
 def database_url(django_db_setup: None) -> str:
-    """The address of the test database, as the DATABASE_URL of a child process."""
+    """Return the DATABASE_URL of the test database, for child processes."""
     from django.db import connection
 
     name = connection.settings_dict["NAME"]

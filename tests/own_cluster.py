@@ -1,7 +1,7 @@
-"""A PostgreSQL server for one run of the tests, in a folder that goes with the run.
+"""PostgreSQL servers of the tests: one kept between runs, or one not shared.
 
-Two runs at the same time share nothing. What a killed run left behind, its server included, is
-cleared away by the next one: a run holds a lock on its folder as long as it lives.
+Runs share the kept server. An `OwnCluster` is shared with nobody. Its run holds a lock on the
+folder, so the next run can stop the server of a killed run and remove its files.
 """
 
 import os
@@ -20,7 +20,7 @@ US = ServerUser(os.geteuid(), os.getegid())
 
 
 class OwnCluster:
-    """The data folder of this run and the lock that keeps it."""
+    """A new data folder, and the lock that shows it is in use."""
 
     def __init__(self) -> None:
         runs = folder_of_runs()
@@ -31,7 +31,7 @@ class OwnCluster:
             locks.shared(self.lock)
 
     def start(self) -> None:
-        """Start the server, fast and forgetful, and keep it up until the end of the run."""
+        """Start the server without fsync, and keep it up until the end of the run."""
         users.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
@@ -42,13 +42,13 @@ class OwnCluster:
 
 
 class KeptCluster:
-    """A cluster that stays between runs, with the migrated template (database/template.py)."""
+    """The data folder kept between runs; it holds the migrated template."""
 
     def __init__(self) -> None:
         self.data_dir = prepare_data_dir(folder_of_runs() / "kept")
 
     def start(self) -> None:
-        """Start the server, or join the runs that use it already."""
+        """Start the server, or join the runs that already use it."""
         users.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
@@ -57,7 +57,7 @@ class KeptCluster:
 
 
 def folder_of_runs() -> Path:
-    """`.homing-test` in the checkout, or a folder of our own where that cannot be written."""
+    """Return `.homing-test`, or a private folder if the checkout is read-only."""
     inside = ROOT / ".homing-test"
     if os.access(inside if inside.exists() else ROOT, os.W_OK | os.X_OK):
         return prepare_data_dir(inside)
@@ -76,7 +76,7 @@ def clear_abandoned(runs: Path) -> None:
 
 
 def remove(data_dir: Path) -> None:
-    """Stop the server in `data_dir`, whoever uses it, and remove its files wherever they are."""
+    """Stop the server in `data_dir`, even if it is in use, and remove its files."""
     cluster = cluster_in(data_dir, durable=False)
     server.stop(cluster)
     for folder in (cluster.socket_dir, cluster.home, data_dir):

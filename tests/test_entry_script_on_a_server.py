@@ -87,12 +87,14 @@ def test_a_command_gets_the_poorest_lock_that_serves_it(
         assert entry.lock_for(command) == lock
 
 
-def test_a_tier_runs_on_every_core_and_what_is_named_in_one_process(entry: Any) -> None:
-    for typed, tier in (([], ["--quick"]), (["--all"], []), (["--changed"], ["--changed"])):
-        options = entry.test_options([*typed, *(["-x"] if typed else [])])
+def test_a_tier_runs_on_every_core_and_named_files_in_one_process(entry: Any) -> None:
+    tiers = (([], ["--quick"]), (["--all"], []), (["--changed"], ["--changed"]))
+    for typed, tier in tiers:
+        options = entry.test_options([*typed, "-k", "word"])
         assert options[:2] == ["-n", str((os.cpu_count() or 1) + 1)]
-        assert options[-len(tier) - bool(typed) :] == [*tier, *(["-x"] if typed else [])]
-    assert entry.test_options(["-k", "word"]) == ["-k", "word"]
+        assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "word"]
+    named = ["tests/conftest.py::test_x", "-x"]
+    assert entry.test_options(named) == named
 
 
 def test_an_environment_holds_what_it_was_finished_for_and_nothing_else(

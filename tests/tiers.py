@@ -1,5 +1,5 @@
 """
-Which tests run when (docs/testing.md): the quick ones, all, or those near a change.
+Choose the tests of a tier: quick, all or changed (docs/testing.md).
 
 A file whose tests start a process other than PostgreSQL has `pytestmark = pytest.mark.process`.
 """
@@ -17,13 +17,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-# In these folders processes are the subject.
+# Every test in these folders may start processes.
 PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
-# The package `api` has its tests in these.
+# The tests of the package `api` are in the folders of these packages.
 USERS_OF_API = {"newsletter_site", "publishing", "subscribers"}
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
-# The key of a cache, so that `--changed` need not import them: the files in which every test uses a
-# database, with the time of their last change.
+# Where pytest's cache keeps the files in which every test uses a database, each with its time of
+# change. `--changed` skips these files without importing them.
 DATABASE_FILES = "homing/database_files"
 POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
 
@@ -33,18 +33,20 @@ _packages: set[str] = set()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that `./homing test` passes on."""
+    """Add the options that `./homing test` passes to pytest."""
     group = parser.getgroup("tiers")
-    group.addoption("--quick", action="store_true", help="only tests that start no process")
+    group.addoption(
+        "--quick", action="store_true", help="only tests that start no process but PostgreSQL"
+    )
     group.addoption(
         "--changed",
         action="store_true",
-        help="only tests without a database, and those of packages changed since the last commit",
+        help="only tests without a database, and those of packages with uncommitted changes",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch which processes are started."""
+    """Register the marker `process`, and note every process that is started."""
     config.addinivalue_line("markers", "process: starts a process other than PostgreSQL")
     sys.addaudithook(_watch)
     if config.getoption("changed"):
@@ -70,7 +72,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Mark the tests that start processes, put them first, and leave out the unchanged."""
+    """Mark process tests, put them first, and drop tests of unchanged packages."""
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         _keep_database_files(items)
     files = {path: starts_processes(path) for path in {item.path for item in items}}
@@ -86,14 +88,14 @@ def pytest_collection_modifyitems(
             (near if is_near else far).append(item)
         config.hook.pytest_deselected(items=far)
         items[:] = near
-    # Files stay together, so that what a module shares is made once. The slowest kinds come first,
+    # Files stay together, so that module fixtures are made once. The slowest kinds come first,
     # so that no core waits for one long file at the end.
     with_database = {item.path for item in items if _needs_database(item)}
     items.sort(key=lambda item: (not files[item.path], item.path not in with_database))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keep which files need a database, for the next run with `--changed`."""
+    """Save which files need a database, for the next run with `--changed`."""
     is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
     if _database_files and is_first and (cache := _cache(session.config)) is not None:
         cache.set(DATABASE_FILES, _database_files)
@@ -119,7 +121,7 @@ def starts_processes(path: Path) -> bool:
 
 
 def changed_packages() -> set[str]:
-    """The packages with files that were changed, added or deleted since the last commit."""
+    """Return the packages with files changed, added or deleted since the commit."""
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "status", "--porcelain", "--untracked-files=all", "-z"],
         cwd=ROOT,
@@ -142,7 +144,7 @@ def _needs_database(item: pytest.Item) -> bool:
 
 
 def _cache(config: pytest.Config) -> pytest.Cache | None:
-    """What pytest keeps between runs; it has nothing where its plugin is left out."""
+    """Return pytest's cache, or None if its plugin is disabled."""
     return getattr(config, "cache", None)
 
 

@@ -1,8 +1,8 @@
 """
-`python -m tests.crash_points`: kill at every crash point of every scenario, and compare.
+`python -m tests.crash_points`: kill at every crash point, and compare.
 
-As many players as there are processors share the points among them, each with a database of its
-own. Ends by itself; the last line sums up. Exit code 1 if a promise was broken anywhere.
+One player for each core plays a share of the points on its own database. The last line is the
+summary. Exit code 1: a promise was broken, or `--pairs` found no time for any pair.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.proofs.ground import clean_environment
 
 
 def main() -> int:
-    """Give every player its share, and add up what they say."""
+    """Give each player a share of the points, and add up their counts."""
     chosen = _options().parse_args()
     alone = chosen.list or chosen.point is not None
     count = 1 if alone else os.cpu_count() or 1
@@ -46,13 +46,13 @@ def main() -> int:
                 total.update(ours.recv())
             except EOFError:
                 total["failures"] += 1
-                print("A player ended without a result; see above.")
+                print("A player ended without a result; its error is printed above.")
             player.join()
     finally:
         cluster.end()
     print(
         f"{total['points']} points, {total['pairs']} pairs, {total['kills']} kills, "
-        f"{total['failures']} failures, {total['left_out']} left out for want of time; "
+        f"{total['failures']} failures, {total['left_out']} left out for lack of time; "
         f"{time.monotonic() - began:.0f} s"
     )
     nothing_played = chosen.pairs and not total["pairs"]
@@ -84,17 +84,17 @@ def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) 
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Kill at every crash point, and compare.")
-    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this; repeatable")
-    parser.add_argument("--pairs", action="store_true", help="also crashes in recovery of crashes")
+    parser.add_argument("--scenario", action="append", metavar="NAME", help="only this scenario")
+    parser.add_argument("--pairs", action="store_true", help="also kill the recovery")
     parser.add_argument(
-        "--every", action="store_true", help="in pairs: every point, not one for each world"
+        "--every", action="store_true", help="with --pairs: every point, not one of each world"
     )
-    parser.add_argument("--point", type=int, help="this point alone, and say what is there")
-    parser.add_argument("--then", type=int, help="after --point, this point of the recovery")
+    parser.add_argument("--point", type=int, help="this point alone; print what it leaves")
+    parser.add_argument("--then", type=int, help="with --point: kill the recovery here")
     parser.add_argument("--list", action="store_true", help="list the points of the scenarios")
-    parser.add_argument("--seed", type=int, default=1789, help="the order of the pairs")
+    parser.add_argument("--seed", type=int, default=1789, help="of the order of pairs (1789)")
     parser.add_argument(
-        "--at-most-s", type=float, default=3000.0, help="stop after so many seconds, and say so"
+        "--at-most-s", type=float, default=3000.0, help="stop after this many seconds (3000)"
     )
     return parser
 

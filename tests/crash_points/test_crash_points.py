@@ -1,5 +1,5 @@
 """
-Whoever is killed, wherever it is: nobody is missed, nobody gets two, and the books balance.
+Kill at one point of each world: nobody is missed, and nobody gets two copies.
 
 In each scenario one point of each world is drawn; `make proofs PROOFS=pairs` kills at every point.
 """
@@ -26,7 +26,7 @@ Played = Callable[[str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def played(database_url: str) -> Iterator[Played]:
-    """The counts of a player that has everything loaded, and what it said."""
+    """Play scenarios in one warm process; return the counts and its output."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.crash_points.player"],
         cwd=ROOT,
@@ -51,9 +51,7 @@ def played(database_url: str) -> Iterator[Played]:
 
 
 @pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
-def test_killed_at_any_point_of_it_everyone_gets_one_copy_once_others_take_over(
-    played: Played, scenario: str
-) -> None:
+def test_everyone_gets_one_copy_after_a_crash_at_any_point(played: Played, scenario: str) -> None:
     found = played(f"{scenario} {random.randrange(1_000_000)}")
 
     assert "failures" not in found, found["said"]

@@ -1,1 +1,1 @@
-"""The database that tests use: a migrated template, a copy for each run, and its cleaning."""
+"""The test database: a migrated template, its copies, and their cleaning."""

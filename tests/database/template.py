@@ -1,7 +1,8 @@
 """
-A migrated database that runs of the tests copy, kept until the migrations change.
+A migrated template database, and a copy of it for each process of a run.
 
-Migrating costs more than most tests do, and copying a database costs a tenth of a second.
+Migrating takes longer than most tests; a copy takes a tenth of a second. The template is kept until
+the migrations change.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from psycopg import sql
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "homing_tests_"
-# Tables that hold rows after the migrations have a copy in this schema.
+# This schema has a copy of each table that holds rows after the migrations.
 SEEDS = "seed"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
 
 
 def key() -> str:
-    """A hash of all that decides what a migrated database holds."""
+    """Return a hash of the files that decide what a migrated database holds."""
     found = hashlib.sha256()
     for path in sorted((ROOT / "migrations").rglob("*.py")):
         found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
@@ -44,7 +45,7 @@ def copied_database() -> Iterator[None]:
     name = f"{PREFIX}run_{secrets.token_hex(6)}"
     with _administration(given) as admin:
         template = _template(admin)
-        # Held as long as the run lives: what a killed run left behind is removed by the next.
+        # The run holds this lock until it ends, so the next run can drop a killed run's copy.
         admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])
         _remove_abandoned(admin)
         _create(admin, name, template)
@@ -59,13 +60,13 @@ def copied_database() -> Iterator[None]:
 
 
 def is_copy() -> bool:
-    """Whether Django's connection uses a copy of the template, whose rows may be deleted."""
+    """Return whether Django uses a copy of the template, safe to clean."""
     return str(connection.settings_dict["NAME"]).startswith(f"{PREFIX}run_")
 
 
 @contextmanager
 def _administration(database: str) -> Iterator[psycopg.Connection]:
-    """A session beside the tests' own, in the database that the address names."""
+    """Open another session, on the database that DATABASE_URL names."""
     parameters = connection.get_connection_params() | {"dbname": database}
     known = {"host", "port", "user", "password", "dbname", "sslmode"}
     with psycopg.connect(
@@ -77,7 +78,7 @@ def _administration(database: str) -> Iterator[psycopg.Connection]:
 def _template(admin: psycopg.Connection) -> str:
     """Make the template unless there is one for these migrations, and return its name."""
     name = PREFIX + key()
-    # One run makes it and the others wait. The lock goes with the session, whatever happens.
+    # One run makes it and the others wait. The end of the session always releases the lock.
     with psycopg.connect(admin.info.dsn, password=admin.info.password, autocommit=True) as waiting:
         waiting.execute("SELECT pg_advisory_lock(hashtext(%s))", [PREFIX])
         if _exists(admin, name):
@@ -109,7 +110,7 @@ def _template(admin: psycopg.Connection) -> str:
 
 
 def _add_cleaning() -> None:
-    """Add `seed.clean()`, which brings the database back to what the migrations left."""
+    """Add `seed.clean()`, which restores the state after the migrations."""
     tables = [
         name
         for name in connection.introspection.table_names(include_views=False)
@@ -143,7 +144,7 @@ def _add_cleaning() -> None:
             END IF;"""
             for table in seeded
         ]
-        # As a replica neither the triggers that keep rows nor foreign keys are in the way.
+        # The role `replica` turns off foreign keys, and the triggers that refuse deletions.
         cursor.execute(
             f"CREATE FUNCTION {SEEDS}.clean() RETURNS void LANGUAGE plpgsql "
             "SET session_replication_role = replica SET row_security = off "
@@ -169,7 +170,7 @@ def _drop(admin: psycopg.Connection, name: str) -> None:
 
 
 def _remove_abandoned(admin: psycopg.Connection) -> None:
-    """Remove the copies of runs that are no longer alive."""
+    """Drop the copies of runs that have ended without dropping them."""
     runs = admin.execute(
         "SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}run_%"]
     )

@@ -1,4 +1,4 @@
-"""A database without one of its constraints or triggers, for `python -m tests.guards`."""
+"""Take a constraint or trigger out of the test database, for tests.guards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import connection
 
 
 def take_out() -> None:
-    """Execute `HOMING_TEST_WITHOUT_SQL`, if it is set, in a database made for this run alone."""
+    """Execute `HOMING_TEST_WITHOUT_SQL`, if set, in this run's own database."""
     if sql := os.environ.get("HOMING_TEST_WITHOUT_SQL"):
         with connection.cursor() as cursor:
             cursor.execute(sql)

@@ -1,7 +1,7 @@
 """
-`python -m tests.guards`: takes the guards out, beside the tests' own database server.
+Take out guards, one at a time, and check that a test fails without each.
 
-Ends on its own; the last line sums up. Exit code 1 if a guard could be taken out unnoticed.
+The last line is the summary. Exit code 1: no test noticed that a guard was missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """A guard, the files without it, and the node ids of its tests; or why it cannot be tried."""
+    """A guard ready to try: the files without it and its tests, or its `fault`."""
 
     promise: str
     sql: str
@@ -45,7 +45,7 @@ class _Guard:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Choose guards, take each out, and say which of them nobody would miss."""
+    """Take out the chosen guards, and report those that no test notices."""
     chosen = _options().parse_args(arguments)
     tree, tests = Tree.at(ROOT), NamedTests(ROOT)
     guards: Sequence[Guard] = [guard for guard in GUARDS if _is_named(guard, chosen.words)]
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         guards = changed_since(chosen.changed_since, guards, tree, tests, ROOT)
     guards = chosen.share.drawn_from(guards, chosen.seed)
     if chosen.at_most and len(guards) > chosen.at_most:
-        print(f"{chosen.at_most} of {len(guards)} are drawn.")
+        print(f"{len(guards)} guards match; {chosen.at_most} of them are drawn by the seed.")
         drawn = random.Random(chosen.seed).sample(range(len(guards)), chosen.at_most)
         guards = [guards[place] for place in sorted(drawn)]
     print(
@@ -67,13 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if not guards:
         print(
-            "No guard is in or near what was changed."
+            "No guard is in the changed files, so there is nothing to take out."
             if chosen.changed_since
-            else "There is no such guard; --list names them."
+            else "No promise or function has one of these words; --list alone prints all promises."
         )
         return 0 if chosen.changed_since else 2
     ready = [_made_ready(guard, tree, tests) for guard in guards]
-    # Stopped from outside it still puts everything away.
+    # Exit through the `finally` blocks on SIGTERM, so that copies and processes are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
     cluster = KeptCluster()
@@ -95,24 +95,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for one, why in unnoticed:
         print(f"UNNOTICED {one.promise}: {why}")
     noticed = len(guards) - len(unnoticed)
-    print(f"{noticed} of {len(guards)} guards were noticed when they were gone, {spent:.0f} s")
+    print(f"{noticed} of {len(guards)} missing guards were noticed by a test, {spent:.0f} s")
     return 1 if unnoticed else 0
 
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.guards", description=__doc__)
-    parser.add_argument("words", nargs="*", help="only guards whose promise or place has one")
-    parser.add_argument("--changed-since", metavar="REV", help="only those of changed files")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
-    parser.add_argument("--share", type=Share.read, default=Share(1, 1), metavar="K/N")
-    parser.add_argument("--at-most", type=int, metavar="N", help="draw so many if there are more")
-    parser.add_argument("--seed", type=int, default=_seed(), help="of what is drawn (the commit)")
-    parser.add_argument("--list", action="store_true", help="name them and do nothing")
+    parser.add_argument("words", nargs="*", help="only guards whose promise or function has one")
+    parser.add_argument("--changed-since", metavar="REV", help="only guards in files changed since")
+    parser.add_argument("--jobs", type=int, default=2, help="guards at the same time (default: 2)")
+    parser.add_argument(
+        "--share",
+        type=Share.read,
+        default=Share(1, 1),
+        metavar="K/N",
+        help="the K-th of N parts, drawn by the seed",
+    )
+    parser.add_argument("--at-most", type=int, metavar="N", help="at most N, drawn by the seed")
+    parser.add_argument(
+        "--seed", type=int, default=_seed(), help="of --share and --at-most (default: the commit)"
+    )
+    parser.add_argument("--list", action="store_true", help="print the promises and stop")
     return parser
 
 
 def _seed() -> int:
-    """Another draw for every commit, and the same for the same."""
+    """Return a seed that depends on the commit alone."""
     command = ["git", "-c", "safe.directory=*", "rev-parse", "HEAD"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True).stdout
     return int(said[:7] or "0", 16)
@@ -124,7 +132,7 @@ def _is_named(guard: Guard, words: Sequence[str]) -> bool:
 
 
 def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
-    """Find what the entry names, and say where it should be brought up to date."""
+    """Find the code and the tests of an entry, and print where it is outdated."""
     try:
         found = [tree.find(change) for change in guard.changes]
         for note in (one.note for one in found if one.note):
@@ -136,20 +144,20 @@ def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
 
 
 def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[tuple[_Guard, str]]:
-    """Which guards could be taken out, each with the reason why that counts as unnoticed."""
+    """Try every guard; return those that no test noticed, each with the reason."""
     tests = sorted({test for guard in guards for test in guard.tests})
-    # A bench without tests is left out: pytest takes no names for all there are.
+    # Skip a workbench without tests: without names, pytest would run all tests.
     shares = [share for n in range(len(benches)) if (share := tests[n :: len(benches)])]
     as_built = _each(benches, shares, lambda bench, share: bench.run_as_built(share))
     broken = [run.broken for run in as_built if run.broken and not run.unfit]
     if broken:
-        return [(guard, f"its tests do not run as built: {broken[0]}") for guard in guards]
-    # What fails anyway says nothing about a guard.
+        return [(guard, f"its tests fail in the unchanged code: {broken[0]}") for guard in guards]
+    # A test that always fails cannot notice a missing guard.
     failing = {name for run in as_built for name in run.unfit}
     print(
-        f"{len(tests)} tests with every guard in its place: {len(failing)} failed, "
+        f"{len(tests)} tests in the unchanged code: {len(failing)} failed, "
         f"{max(run.seconds for run in as_built):.0f} s",
-        *(f"does not pass: {name}" for name in sorted(failing)),
+        *(f"fails in the unchanged code: {name}" for name in sorted(failing)),
         sep="\n",
         flush=True,
     )
@@ -157,7 +165,7 @@ def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[t
     def try_one(bench: Workbench, guard: _Guard) -> tuple[_Guard, str]:
         fails = failing.intersection(map(without_case, guard.tests))
         if guard.fault or fails:
-            run = Run(broken=guard.fault or f"fails as built: {min(fails)}")
+            run = Run(broken=guard.fault or f"{min(fails)} fails without any change")
         else:
             run = bench.run_without(guard.files, guard.sql, guard.tests)
         why = run.broken or ("" if run.failed else "its tests pass without it")
@@ -174,7 +182,7 @@ def _unnoticed(guards: Sequence[_Guard], benches: Sequence[Workbench]) -> list[t
 def _each(
     benches: Sequence[Workbench], work: Iterable[Piece], do: Callable[[Workbench, Piece], Result]
 ) -> list[Result]:
-    """`do` every piece of work at one of the benches, each bench one at a time; the results."""
+    """Do every piece of work, one at a time on each bench; return the results."""
     waiting: queue.SimpleQueue[Piece] = queue.SimpleQueue()
     for piece in work:
         waiting.put(piece)

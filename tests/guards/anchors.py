@@ -1,4 +1,4 @@
-"""Where a guard is: in the function it names, or wherever that was moved or renamed to."""
+"""Find the code of a guard by its function, even if that was moved or renamed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NOT_THE_PRODUCT = ("tests", "benchmarks", "migrations")
 
 
 class LostError(Exception):
-    """The guard is nowhere, or in more than one place."""
+    """The guard's code was not found, or was found in more than one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A part of a file's text that goes, and what takes its place."""
+    """A replacement in a file: where it starts and ends, and the new text."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a change is made. The note says what the entry should say now, if it does not."""
+    """The place of a change; `note` says how to update an outdated entry."""
 
     source: Source
     edits: tuple[Edit, ...]
@@ -71,7 +71,7 @@ class Tree:
         return cls({str(p.relative_to(root)): p.read_text() for p in paths if p.is_file()})
 
     def find(self, change: Change) -> Found:
-        """Where to make a change. Raises `LostError`, whose message is one sentence."""
+        """Find where to make a change. Raises `LostError`."""
         words = change.words
         named = list(self._named(change.where))
         if place := _only_one(change, _exactly(words, named)):
@@ -83,12 +83,13 @@ class Tree:
         place = _only_one(change, _exactly(words, alike))
         if place is None:
             moved, renamed = _exactly(words, everywhere), _renamed(words, alike)
-            # Several elsewhere say nothing against one in the function that is named.
+            # One match in the named function counts more than several elsewhere.
             likely = renamed if len(renamed) == 1 != len(moved) else moved | renamed
             place = _only_one(change, likely or _renamed(words, everywhere))
         if place is None:
             there = "is not in it" if named else "is nowhere, and no function has that name"
-            raise LostError(f"{change.where} has lost its anchor: `{change.plain}` {there}.")
+            fault = f"{change.where} has lost its anchor: `{change.plain}` {there}."
+            raise LostError(f"{fault} Update the entry.")
         names = dict(zip(words, place.source.words_at(place.first, len(words)), strict=True))
         other = {was: now for was, now in names.items() if was != now}
         said = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
@@ -109,10 +110,9 @@ class Tree:
 
 def without(found: Iterable[Found]) -> dict[str, str]:
     """
-    The text of each file once the changes are made.
+    Return the text of each file with the changes made.
 
-    Raises `SyntaxError` where that is no Python. What is dropped leaves a `pass` where the block
-    around it would have nothing else.
+    A block that would become empty gets a `pass`. Raises `SyntaxError` if a text is not Python.
     """
     edits: dict[Source, list[Edit]] = defaultdict(list)
     for one in found:
@@ -140,7 +140,7 @@ def _exactly(words: Sequence[str], where: _Where) -> set[_Place]:
 
 
 def _renamed(words: Sequence[str], where: _Where) -> set[_Place]:
-    """Where these words are with other names: with as few as can be, and at most half of them."""
+    """Find these words with the fewest names changed, and at most half of them."""
     kept = {
         _Place(source, at): len({*words} & {*source.words_at(at, len(words))})
         for source, scope in where
@@ -156,7 +156,7 @@ def _only_one(change: Change, places: Iterable[_Place]) -> _Place | None:
         names = ", ".join(sorted({place.name for place in found})[:4])
         raise LostError(
             f"{change.where} has lost its anchor: `{change.plain}` is in {len(found)} places, "
-            f"{names}."
+            f"{names}. Add words around it to the entry."
         )
     return found[0] if found else None
 
@@ -189,9 +189,9 @@ def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = 
 
 def _tokens_there(source: Source, first: int, change: Change) -> list[int | None]:
     """
-    Which token of the file each token of the fragment is.
+    Map each token of the fragment to a token of the file.
 
-    A soft one may have none: a quote that the file has elsewhere, or a comma that it has not.
+    A soft token may have none, such as a quote that is elsewhere or a comma that is missing.
     """
     firm = iter(source.firm[first:])
     there: list[int | None] = [None if token.soft else next(firm) for token in change.tokens]

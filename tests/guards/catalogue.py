@@ -1,4 +1,4 @@
-"""Every guard that docs/states.md, the decisions and the code's own comments speak of."""
+"""All guards that docs/states.md, the decisions and the code's comments name."""
 
 from __future__ import annotations
 

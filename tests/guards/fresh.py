@@ -1,9 +1,9 @@
 """
-Runs pytest again and again, each time in a new process that has imported nothing of Homing.
+Run pytest repeatedly, each time in a fork that has not imported Homing.
 
-A guard is taken out of code that was never imported, so each needs a process of its own. Most of
-its start is spent on Django, psycopg and others that no guard is in: they are imported once, here,
-and each run is a fork of this process. Wishes come on stdin, one line of JSON each.
+Each guard needs a process that has not imported the code without it. Most of the start of a process
+is spent on libraries such as Django, so this process imports them once and forks for each run.
+Requests come on stdin, one line of JSON each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-# Nothing that asks for settings when it is imported.
+# None of these reads settings when it is imported.
 IMPORTED_ONCE = (
     *("django.core.management", "django.core.serializers.json", "django.db.models", "django.forms"),
     *("django.db.migrations.executor", "django.template.engine", "django.test", "django.urls"),
@@ -30,13 +30,13 @@ IMPORTED_ONCE = (
 
 
 class Recorder:
-    """A plugin of pytest that notes what became of each test."""
+    """A plugin of pytest that records the result of each test."""
 
     def __init__(self) -> None:
         self.cases: list[tuple[str, str, str]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a phase: the call of a test, and every other one that failed."""
+        """Record the call of a test, and any other phase that failed."""
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             self.cases.append((report.nodeid, report.when, crash.message if crash else "?"))
@@ -44,14 +44,14 @@ class Recorder:
             self.cases.append((report.nodeid, "", ""))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a file that cannot be read."""
+        """Record a file that cannot be collected."""
         if report.failed:
             last = str(report.longrepr).strip().splitlines()[-1:]
             self.cases.append((report.nodeid, "collection", "".join(last)))
 
 
 def main() -> None:
-    """Run what comes on stdin; say the process of each run, and when it has ended."""
+    """Run each request from stdin; print its process id, then `ended`."""
     for name in IMPORTED_ONCE:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -69,8 +69,8 @@ def main() -> None:
 
 
 def _run(wish: dict[str, Any]) -> None:
-    """Run pytest, here and now; its result is in a file before this process ends."""
-    # A session of its own, so that all it may leave behind can be ended with it.
+    """Run pytest in this process, write the result to a file, and exit."""
+    # A session of its own, so that child processes can be killed with it.
     os.setsid()
     said = os.open(wish["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -82,7 +82,7 @@ def _run(wish: dict[str, Any]) -> None:
     pytest.main(wish["arguments"], plugins=[recorder])
     sys.stdout.flush()
     Path(wish["result"]).write_text(json.dumps(recorder.cases))
-    # Threads that a test left behind are not waited for.
+    # Exit without waiting for threads that a test left behind.
     os._exit(0)
 
 

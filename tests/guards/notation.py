@@ -1,11 +1,11 @@
 """
-How the catalogue is written: a promise, how to break it, and the tests that notice.
+Read entries of the catalogue: a promise, how to break it, and its tests.
 
     a call that ended in time is let go by its deadline
         Deadlines.take_back: self._ends.«pop(number, None) → get(number)»
         test_what_was_taken_back_is_not_ended
 
-All of it: docs/proof/guards.md.
+The whole notation: docs/proof/guards.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TEST = re.compile(r"(\w+::)*test_\w+(\[.*\])?")
 
 
 class Mark(NamedTuple):
-    """Tokens of a fragment, from `first` up to `end`, and the text that takes their place."""
+    """The tokens `first` up to `end` of a fragment, and the text to replace them."""
 
     first: int
     end: int
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 @dataclass(frozen=True)
 class Change:
     """
-    In the function `where`, a fragment in which `«this → that»` is changed.
+    A change in the function `where`: its fragment marks `«this → that»`.
 
     `«this»` is dropped, and `«→ that»` is added.
     """
@@ -56,7 +56,7 @@ class Change:
         marks = []
         for start, end, text in spans:
             if any(token.start < cut < token.end for token in tokens for cut in (start, end)):
-                raise ValueError(f"a mark divides a word: {self.fragment}")
+                raise ValueError(f"«» must enclose whole words: {self.fragment}")
             before = sum(token.end <= start for token in tokens)
             marks.append(Mark(before, before + sum(start <= t.start < end for t in tokens), text))
         object.__setattr__(self, "plain", re.sub(r"\s+", " ", plain).strip())
@@ -65,7 +65,7 @@ class Change:
 
     @property
     def words(self) -> list[str]:
-        """What is looked for in the source."""
+        """The words to look for in the source."""
         return [token.text for token in self.tokens if not token.soft]
 
 
@@ -74,8 +74,8 @@ class Guard:
     """
     One guard, named by what it promises, and the tests that must fail without it.
 
-    Several `changes` are one guard and what covers for it: alone it could go without harm. `why`
-    says what covers for it. `sql` takes it out of the database.
+    Several `changes` are a guard and the one that covers for it, which `why` explains. `sql` takes
+    a guard out of the database.
     """
 
     promise: str
@@ -86,7 +86,7 @@ class Guard:
 
 
 def guards(text: str) -> list[Guard]:
-    """Read entries. Raises `ValueError` at a line that is none of what an entry has."""
+    """Read entries. Raises `ValueError` at a line that fits no part of an entry."""
     entries: list[list[str]] = []
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -112,5 +112,6 @@ def _read(promise: str, *lines: str) -> Guard:
         elif change := _CHANGE.fullmatch(line):
             changes.append(Change(change["where"], change["fragment"]))
         else:
-            raise ValueError(f"{promise}: this line is no change, no test and no reason: {line}")
+            known = "change, test, `sql:` or `why:` (docs/proof/guards.md)"
+            raise ValueError(f"{promise}: this line is no {known}: {line}")
     return Guard(promise, tuple(changes), sql, tuple(tests), why)

@@ -1,4 +1,4 @@
-"""Which guards are taken out: by words, by what changed, and by lot."""
+"""Select guards by changed files or by a random share, and tests by name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CATALOGUE = "tests/guards/on_"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of `of` parts of the guards, drawn by a seed; all parts together are all of them."""
+    """One of `of` random parts of the guards; the parts together are all guards."""
 
     number: int
     of: int
 
     @classmethod
     def read(cls, text: str) -> Share:
-        """`2/3` is the second of three. Raises `ValueError`."""
+        """Read `2/3`, the second of three. Raises `ValueError`."""
         number, of = (int(part) for part in text.split("/"))
         if not 1 <= number <= of:
             raise ValueError(text)
@@ -40,7 +40,7 @@ class Share:
 
 
 class NamedTests:
-    """Every test by its name, in whatever file it is."""
+    """Every test in tests/, by its name."""
 
     def __init__(self, root: Path) -> None:
         self._by_name: dict[str, list[tuple[str, ...]]] = defaultdict(list)
@@ -67,7 +67,8 @@ class NamedTests:
             n for n, parts in enumerate(known) if set(around) <= set(parts)
         ]
         if len(found) != 1:
-            raise LostError(f"{len(found)} tests are called {plain}.")
+            hint = "add its file or folder, as in file::test_x" if found else "correct the name"
+            raise LostError(f"{len(found)} tests are called {plain}: {hint}.")
         return "::".join(self._of(test)[found[0]]) + bracket + case
 
     def _of(self, test: str) -> list[tuple[str, ...]]:
@@ -98,7 +99,7 @@ def changed_since(
             where = {tree.find(change).source.path for change in guard.changes}
             where.update(tests.node(test).partition("::")[0] for test in guard.tests)
         except LostError:
-            # Taken, so that its fault is said.
+            # Include it, so that the run reports its fault.
             return True
         return (
             guard not in before

@@ -1,8 +1,8 @@
 """
-The product's source as tokens, with the functions, classes and names that a guard can be in.
+The product's source as tokens, and the scopes that can hold a guard.
 
-Tokens are words and signs. Whitespace, comments, quotes and the comma before a closing bracket are
-no part of them, so that text matches however it is laid out, in Python as in SQL inside a string.
+Tokens are words and signs. A comparison ignores whitespace, comments, quotes and the comma before a
+closing bracket, so text matches in any layout, in Python and in SQL inside a string.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-# Words that no renaming touches; every other word in a fragment is somebody's name.
+# Keywords of SQL. These and Python's cannot be renamed; any other word can.
 _SQL = (
     "ALL|AND|ANY|AS|ASC|BY|CASE|CONFLICT|DELETE|DESC|DO|ELSE|END|EXISTS|FALSE|FOR|FROM|GROUP|"
     "HAVING|IN|INSERT|INTO|IS|JOIN|KEY|LEFT|LIMIT|LOCAL|LOCKED|NO|NOT|NOTHING|NOWAIT|NULL|OLD|ON|"
@@ -36,7 +36,7 @@ _COMMENT_OF_SQL = re.compile(r"^[ \t]*-- [^\n]*|\\$", re.MULTILINE)
 
 
 class Token(NamedTuple):
-    """A word or sign. One that is `soft` may be missing or be added without changing a match."""
+    """A word or sign; a `soft` one may be missing or added in a match."""
 
     text: str
     start: int
@@ -56,18 +56,18 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def as_line(words: Sequence[str]) -> str:
-    """Words in a row, to be looked for in another row."""
+    """Join words, so that they can be searched as text."""
     return f" {' '.join(words)} "
 
 
 def shape(words: Sequence[str]) -> list[str]:
-    """The words without their names."""
+    """Replace each name among the words with a placeholder."""
     return ["§" if _NAME.fullmatch(word) else word for word in words]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A function, a class, an assigned name or a whole module: its part of a file's text."""
+    """Where a function, class, assigned name or module is in a file's text."""
 
     name: str
     start: int
@@ -75,7 +75,7 @@ class Scope:
 
 
 class Source:
-    """A file of the product. Read only as far as it is asked for."""
+    """A file of the product, parsed on demand."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -85,13 +85,13 @@ class Source:
 
     @property
     def may_name(self) -> set[str]:
-        """Whatever its scopes may be called, without what they are in."""
+        """The names that its scopes may have, without their parents' names."""
         module = self.module.rpartition(".")[2]
         return {module, *(name for match in _NAMED.finditer(self.text) for name in match.groups())}
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """All of them."""
+        """All tokens of the file."""
         return tokens_of(_without_comments(self.text, self.is_python))
 
     @cached_property
@@ -101,7 +101,7 @@ class Source:
 
     @cached_property
     def scopes(self) -> list[Scope]:
-        """Everything in it that has a name, the module itself first."""
+        """The module, then every scope in it."""
         whole = Scope(self.module if self.is_python else self.path, 0, len(self.text))
         if not self.is_python:
             return [whole]
@@ -186,7 +186,7 @@ def _without_comments(text: str, is_python: bool) -> str:
 def _named_in(
     body: Sequence[ast.stmt], within: str, starts: Sequence[int], *, is_function: bool = False
 ) -> Iterator[Scope]:
-    """Functions, classes and what a module or a class assigns, and those inside of them."""
+    """Yield the functions, classes and assigned names of a body, with nested ones."""
     for node in body:
         first, names, deeper = node.lineno, [], within
         inner = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")]

@@ -1,4 +1,4 @@
-"""What a run of tests says about a guard. Pure."""
+"""Decide from the results of tests whether a guard was noticed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# A replacement that does not run proves nothing about the guard whose place it took.
+# A replacement that cannot run does not show that the guard was noticed.
 _NO_PROGRAM = re.compile(
     r"\b(SyntaxError|IndentationError|NameError|ImportError|ModuleNotFoundError|"
     r"UnboundLocalError|AttributeError|ProgrammingError)\b"
@@ -16,7 +16,7 @@ _OUT_OF_TIME = "from pytest-timeout"
 
 
 class Case(NamedTuple):
-    """A test that ran: in which phase it failed, if it did, and what it said then."""
+    """The result of a test: the phase in which it failed, if any, and the message."""
 
     test: str
     failed_in: str = ""
@@ -26,9 +26,9 @@ class Case(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Run:
     """
-    What became of a run: the tests that failed, the first failure's words, or why it says nothing.
+    The result of a run: its failed tests, or why it proves nothing (`broken`).
 
-    `unfit` are those that did not pass, whatever the reason.
+    `words` is the first failure's message. `unfit` are all tests that did not pass.
     """
 
     failed: tuple[str, ...] = ()
@@ -40,10 +40,10 @@ class Run:
 
 def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     """
-    Weigh what became of each test.
+    Judge the results of the tests.
 
-    A failure counts only where the test itself failed: not while it was collected or set up, not
-    because time ran out, and not because the changed text is no working program.
+    A failure counts only in the body of a test: not in its collection or set-up, not a time-out,
+    and not an error that only shows broken code.
     """
     failed: list[str] = []
     unfit: set[str] = set()

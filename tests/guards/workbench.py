@@ -23,15 +23,15 @@ from pathlib import Path
 from tests.guards.verdict import Case, Run, read
 from tests.own_cluster import ROOT
 
-# Longer than any test waits for what a guard would have brought about.
+# Longer than a test waits for the effect of a guard.
 LONGEST_TEST_S = 90
 LONGEST_RUN_S = 240
-# So far from the original's time that what Python compiled of it is not taken for this text.
+# A changed file is this much newer, so Python does not run bytecode of the original.
 ANOTHER_TIME_S = 1_000
 
 
 def files_of_the_tree() -> list[str]:
-    """Every file that is, or would be, under version control, as it is now."""
+    """Return the files that git tracks or would add."""
     others = ["--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", *others],
@@ -44,7 +44,7 @@ def files_of_the_tree() -> list[str]:
 
 
 class Workbench:
-    """One copy of the tree. For one guard at a time."""
+    """A copy of the tree, for one guard at a time."""
 
     def __init__(self, number: int, folder: Path, database_url: str) -> None:
         self._copy = folder / f"copy-{number}"
@@ -69,21 +69,21 @@ class Workbench:
         )
 
     def leave(self) -> None:
-        """End the run under way, if any, and begin no other."""
+        """End the current run, if any, and start no other."""
         self._is_over.set()
         _end(self._run_under_way)
         _end(self._runs.pid)
         self._runs.communicate()
 
     def run_as_built(self, tests: Sequence[str]) -> Run:
-        """All of these tests, with every guard in its place."""
+        """Run these tests in the unchanged copy."""
         return self._run(tests, ["--continue-on-collection-errors"], {}, limit_s=LONGEST_RUN_S * 5)
 
     def run_without(self, texts: Mapping[str, str], sql: str, tests: Sequence[str]) -> Run:
         """
-        These tests, up to the first that fails, without a guard.
+        Run these tests without a guard, up to the first failure.
 
-        `texts` are files without it, by their paths; `sql` takes it out of the database.
+        `texts` are the files without it, by path; `sql` takes it out of the database.
         """
         environment = {"PYTHONDONTWRITEBYTECODE": "1", "HOMING_TEST_WITHOUT_SQL": sql}
         with self._changed(texts):
@@ -93,7 +93,7 @@ class Workbench:
     def _changed(self, texts: Mapping[str, str]) -> Iterator[None]:
         paths = {self._copy / name: text for name, text in texts.items()}
         as_built = {path: (path.read_bytes(), path.stat()) for path in paths}
-        # A child of a test may compile it: each change has a time of its own.
+        # A child process may compile the file, so each change has its own time.
         self._changes_made += 1
         later_s = ANOTHER_TIME_S + self._changes_made
         try:
@@ -116,7 +116,7 @@ class Workbench:
         limit_s: float,
     ) -> Run:
         if self._is_over.is_set():
-            return Run(broken="it was stopped")
+            return Run(broken="the program was stopped")
         self._result.unlink(missing_ok=True)
         wish = {
             "arguments": [
@@ -137,7 +137,7 @@ class Workbench:
         too_long.start()
         self._runs.stdout.readline()
         too_long.cancel()
-        # Also what its tests may have left behind when they were cut short.
+        # Also end what interrupted tests left running.
         _end(process)
         self._run_under_way = None
         seconds = time.monotonic() - began
@@ -145,13 +145,13 @@ class Workbench:
             if seconds >= limit_s:
                 return Run(broken=f"it did not end within {limit_s} s", seconds=seconds)
             tail = self._said.read_text(errors="replace").strip().splitlines()[-3:]
-            return Run(broken=f"no report came: {' | '.join(tail)}", seconds=seconds)
+            return Run(broken=f"pytest ended early: {' | '.join(tail)}", seconds=seconds)
         cases = [Case(*case) for case in json.loads(self._result.read_text())]
         return read(cases, seconds)
 
 
 def _end(process: int | None) -> None:
-    """End the whole session of a process that we started."""
+    """Kill a process that we started, and its session."""
     if process:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)

@@ -1,5 +1,3 @@
 """
-The long proofs: `make proofs`. Each says what it tried, its figures and its seconds.
-
-docs/proof/README.md says what each does and what its figures mean.
+The long proofs of `make proofs`, as docs/proof/README.md describes them.
 """

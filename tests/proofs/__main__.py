@@ -1,8 +1,8 @@
 """
-`python -m tests.proofs [NAME …]`: run the long proofs, and say what each found.
+`python -m tests.proofs [NAME …]`: run the long proofs, and print their results.
 
-Each runs in a process of its own with a bound in time. Those whose figures other work would spoil
-run alone; then the others share the processors. Exit code 1 if anything fell short of a promise.
+Each runs in its own process with a time limit. Proofs that measure time or use every core run
+alone; then the others share the cores. Exit code 1 if a proof failed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tests.proofs.proof import Finding, Run, Wish
 FOUND = "FOUND "
 WHOLE = "1/1"
 LOCK = threading.Lock()
-# After its bound a proof has so long to put everything away.
+# The time to clean up for a proof that has exceeded its limit.
 LAST_CHANCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Where a proof is, its bound, how it shares the machine, and the programs it needs."""
+    """A proof: `module:function`, its time limit, and the programs it needs."""
 
     place: str
     at_most_min: int
@@ -57,7 +57,7 @@ PROOFS = {
     "fairness": Proof("tests.proofs.fairness:run", 10),
     "snapshot": Proof("tests.proofs.programs:snapshot", 10),
     "benchmarks": Proof("tests.proofs.programs:benchmarks", 10),
-    # These use every processor on their own.
+    # These two use every core.
     "guards": Proof("tests.proofs.programs:guards", 60, has_parts=True),
     "pairs": Proof("tests.proofs.programs:pairs", 15, has_parts=True),
     "drill": Proof("tests.drill.__main__:run", 25, beside_others=True, programs=("prometheus",)),
@@ -69,12 +69,12 @@ PROOFS = {
 
 
 def main() -> int:
-    """Run what was asked for, all of it if nothing was named."""
+    """Run the named proofs, or all of them."""
     options = _options()
     chosen = options.parse_args()
     if unknown := [name for name in chosen.names if name not in PROOFS]:
         options.error(f"there is no proof {unknown[0]!r}; expected one of {', '.join(PROOFS)}")
-    # What was started is ended as well if the run is stopped.
+    # Exit through `finally` on SIGTERM, so that the child processes are ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if chosen.child:
         return _child(PROOFS[chosen.names[0]], chosen)
@@ -89,9 +89,9 @@ def main() -> int:
     at = guarantees.Occasion.now(seed)
     is_whole = not (chosen.names or chosen.quick or chosen.readers or chosen.share != WHOLE)
     writes = is_whole and at.tree_is_clean if chosen.write is None else chosen.write
-    print(f"Seed {seed}; {at}.", flush=True)
-    if is_whole and not at.tree_is_clean:
-        print("The tree has changes, so the results are not written.", flush=True)
+    print(f"Proofs of {at}.", flush=True)
+    if is_whole and not at.tree_is_clean and chosen.write is None:
+        print("The tree has changes, so no result is written: commit, or add --write.", flush=True)
     began = time.monotonic()
     lines: list[str] = []
     fallen_short: list[str] = []
@@ -122,7 +122,7 @@ def main() -> int:
             for process in begun:
                 _end(process)
     print("\n" + "\n".join(lines))
-    fell_short = f"; fell short: {', '.join(fallen_short)}" if fallen_short else ""
+    fell_short = f"; failed: {', '.join(fallen_short)}" if fallen_short else ""
     print(f"{len(lines)} proofs, seed {seed}, {time.monotonic() - began:.0f} s{fell_short}")
     return 1 if fallen_short else 0
 
@@ -130,20 +130,20 @@ def main() -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.proofs", description="The long proofs.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PROOFS))
-    parser.add_argument("--seed", type=int, help="the seed of every die (default: a new one)")
+    parser.add_argument("--seed", type=int, help="of all random choices (default: a new one)")
     parser.add_argument("--readers", type=int, help="readers of the large lists")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see whether they run")
     parser.add_argument(
         "--share",
         type=_share,
         default=WHOLE,
         metavar="K/N",
-        help="a part of each proof that has parts and some of the others, drawn by the seed",
+        help="the K-th of N parts of all proofs, drawn by the seed",
     )
     parser.add_argument(
         "--write",
         action=argparse.BooleanOptionalAction,
-        help="put the results into docs/guarantees.md (default: if all runs on a clean tree)",
+        help="write the results to docs/guarantees.md (default: if all run on a clean tree)",
     )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -167,7 +167,7 @@ def _drawn(share: str, seed: int) -> list[str]:
 def _found(
     name: str, chosen: argparse.Namespace, seed: int, begun: list[subprocess.Popen[str]]
 ) -> Finding:
-    """Run one proof in a process of its own, and show what it says."""
+    """Run one proof in its own process, and print its output."""
     command = [sys.executable, "-m", "tests.proofs", name, "--child", f"--seed={seed}"]
     command += [f"--share={chosen.share}", *(["--quick"] if chosen.quick else [])]
     command += [f"--readers={chosen.readers}"] if chosen.readers else []
@@ -194,13 +194,13 @@ def _found(
     if finding is not None:
         return finding
     return Finding(
-        "It did not come to its end",
-        short=[f"exit code {process.returncode}; it may take {at_most_min} minutes"],
+        "It ended without a result",
+        short=[f"exit code {process.returncode}; its limit is {at_most_min} minutes"],
     )
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a proof with all that it started, unless it has ended."""
+    """End a proof and its child processes, unless it has ended."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, number)
@@ -209,7 +209,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _child(proof: Proof, chosen: argparse.Namespace) -> int:
-    """Carry out one proof; its last line is what it found."""
+    """Run one proof in this process, and print its result as the last line."""
     module, _, function = proof.place.partition(":")
     wish = Wish(chosen.seed, chosen.readers, chosen.quick, chosen.share)
     try:
@@ -218,14 +218,14 @@ def _child(proof: Proof, chosen: argparse.Namespace) -> int:
         finding = run(wish)
     except Exception as error:  # noqa: BLE001 -- it is shown and counted, and the others run
         traceback.print_exc()
-        finding = Finding("It broke off", short=[f"{type(error).__name__}: {error}"])
+        finding = Finding("It ended with an error", short=[f"{type(error).__name__}: {error}"])
     print(FOUND + json.dumps(dataclasses.asdict(finding)), flush=True)
     return 0
 
 
 def _described(name: str, finding: Finding, seconds: float) -> str:
-    """The line of one proof, and a line for whatever fell short."""
-    word = "passed" if finding.passed else "FELL SHORT"
+    """Return the line of one proof, and a line for each failure."""
+    word = "passed" if finding.passed else "FAILED"
     line = f"{name}: {word}. {finding.what}: {'; '.join(finding.figures)} ({seconds:.0f} s)."
     return "\n".join([line, *(f"  - {what}" for what in finding.short)])
 

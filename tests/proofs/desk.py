@@ -1,4 +1,4 @@
-"""What an author and an onlooker do in a proof: bring readers, publish, read the books, audit."""
+"""The author of a proof: adds readers, publishes, counts copies and audits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.proofs.ground import USERNAME, manage
 from tests.proofs.proof import Finding
 
 SHORT_LETTER = "<p>Dear {{ name|reader }}, the swifts are back.</p>"
-# 2 kB, as a letter of a page.
+# 2 kB, about one page.
 LETTER = SHORT_LETTER + "<p>Nobody saw them.</p>" * 95
 
 
 @contextmanager
 def desk(server: OwnServer) -> Iterator[Desk]:
-    """A desk on a database of its own, which Django uses as well for the length of the block."""
+    """Open a desk on a new database, which Django uses too within the block."""
     with server.fresh_database() as name, server.as_djangos_own(server.url(name)):
         it = Desk(name, server.url(name))
         yield it
@@ -42,7 +42,7 @@ class Desk:
         self.session = psycopg.connect(url, autocommit=True)
 
     def ask(self, query: str, *parameters: object) -> tuple[Any, ...]:
-        """Return the one row of a query, in a new session if the line was cut."""
+        """Return the one row of a query; connect again if the connection was lost."""
         try:
             row = self.session.execute(query, list(parameters)).fetchone()
         except psycopg.OperationalError:
@@ -52,7 +52,7 @@ class Desk:
         return tuple(row)
 
     def confirm(self, count: int, *, first: int = 0) -> None:
-        """Add so many confirmed readers, from `reader<first>` on."""
+        """Add `count` confirmed readers, from `reader<first>` on."""
         self.session.execute(
             """
             INSERT INTO subscriber (email, name, state, source, confirmed_at)
@@ -83,19 +83,20 @@ class Desk:
         return int(waiting), int(unknown)
 
     def judge(self, finding: Finding, outbox: dict[str, Any], copies: int, editions: int) -> None:
-        """Compare the books with what the provider accepted: every reader has one copy."""
+        """Check that the records and the provider agree: one copy for each reader."""
         found = (self.sent(), *self.open_copies())
         finding.expect(
-            found == (copies, 0, 0), f"of {copies} copies (sent, waiting, in doubt) are {found}"
+            found == (copies, 0, 0),
+            f"(sent, waiting, in doubt) is {found}, expected ({copies}, 0, 0)",
         )
-        # Mail that was asked for by sign-ups comes on top.
+        # Sign-ups add mail on request.
         accepted = outbox["accepted"]
         finding.expect(
             outbox["distinct_deliveries"] == accepted >= copies,
             f"{accepted} copies of {outbox['distinct_deliveries']} deliveries were accepted",
         )
         twice = outbox["readers_with_two_of_one_edition"]
-        finding.expect(twice == 0, f"{twice} readers have two of one edition")
+        finding.expect(twice == 0, f"{twice} readers have two copies of one edition")
         connection.close()  # a proof may have restarted the server
         newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
         ids = list(newsletters.values_list("pk", flat=True))

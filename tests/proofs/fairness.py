@@ -1,9 +1,9 @@
 """
-How long does an issue to a hundred readers take while one to half a million is going out?
+Measure how long a small issue takes while a huge one is being sent.
 
-Measured from the commit of its publishing to the settling of its last copy, by the database's
-clock, with a provider that takes the same time for every call; first alone, then beside the large
-one, in the same run with the same settings.
+The time runs from the commit of its publishing to its last settled copy, by the database's clock.
+The provider takes the same time for every call. One run measures the small issue alone, then beside
+the huge one, with the same settings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATIENCE_S = 120
 
 
 def run(wish: Wish) -> Finding:
-    """Publish the small one again and again, first alone and then beside the large one."""
+    """Publish the small issue repeatedly, alone and then beside the large one."""
     many = wish.readers_or(READERS, READERS_QUICK)
     rounds = ROUNDS_QUICK if wish.quick else ROUNDS
     finding = Finding(
@@ -48,7 +48,7 @@ def run(wish: Wish) -> Finding:
         closing(Crew(it.url, provider.url, Path(folder) / "log")) as crew,
     ):
         crew.begin()
-        # The first version makes the few; the next ones go to those whom it reached.
+        # The first version reaches the few readers; the next versions go to these readers.
         it.confirm(FEW)
         small = it.publish(LETTER)
         _out_after_s(it, small)
@@ -67,7 +67,7 @@ def run(wish: Wish) -> Finding:
             beside.append(took_s)
         crew.stop()
         finding.expect(
-            len(beside) > rounds // 2, f"only {len(beside)} of {rounds} rounds were beside it"
+            len(beside) > rounds // 2, f"the large issue ended after {len(beside)} rounds"
         )
         usual, busy = statistics.median(alone), statistics.median(beside or [0.0])
         finding.figures += [
@@ -83,7 +83,7 @@ def run(wish: Wish) -> Finding:
 
 
 def _next_version(it: Desk, small: Edition) -> Edition:
-    """Publish it to the same few again, as a correction."""
+    """Publish a correction to the same few readers."""
     version = small.version + 1
     published = it.publish(LETTER, issue=small.issue_id, version=version, goes_to="reached")
     assert published.audience == FEW, published
@@ -91,7 +91,7 @@ def _next_version(it: Desk, small: Edition) -> Edition:
 
 
 def _out_after_s(it: Desk, edition: Edition) -> float:
-    """Seconds from the commit of the publishing until the last copy was settled as sent."""
+    """Return the seconds from the publishing commit to the last settled copy."""
     pause = threading.Event()
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
@@ -108,10 +108,10 @@ def _out_after_s(it: Desk, edition: Edition) -> float:
         if sent == edition.audience:
             return float(seconds)
         pause.wait(0.05)
-    raise RuntimeError(f"version {edition.version} was not out after {PATIENCE_S} s")
+    raise RuntimeError(f"version {edition.version} was not sent after {PATIENCE_S} s")
 
 
 def _is_going_out(it: Desk, large: Edition) -> bool:
-    """Whether copies of the large one still wait: it was going out all the while."""
+    """Whether copies of the large issue still wait, so it was being sent till now."""
     query = "SELECT coalesce(sum(waiting), 0) FROM batch WHERE edition_id = %s"
     return int(it.ask(query, large.pk)[0]) > 0

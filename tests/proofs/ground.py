@@ -1,4 +1,4 @@
-"""The ground of a proof: its environment, and a PostgreSQL server as durable as in production."""
+"""The environment of a proof, and a PostgreSQL as durable as in production."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from tests.faults.own_server import TEMPLATE, OwnServer
 from tests.own_cluster import ROOT
 
-# Of the shell's environment only this stays.
+# The variables of the shell that a proof keeps.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
@@ -27,19 +27,19 @@ ENVIRONMENT = {
 }
 USERNAME = "author"
 PASSWORD = "a long password of no worth 1789"
-# Commit times are kept, so that a publication's can be read.
+# `fairness` reads the time at which the publishing was committed.
 DURABLE = "\ntrack_commit_timestamp = on\n"
 
 
 def clean_environment() -> None:
-    """Give this process, and so its children, the environment of a proof."""
+    """Set the environment of a proof, for this process and its children."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     os.environ.clear()
     os.environ.update(kept | ENVIRONMENT)
 
 
 def set_up() -> None:
-    """Set Django up. No database is named: each is, where it is used."""
+    """Set Django up without a database; each proof names its own."""
     os.environ["DATABASE_URL"] = "postgres://127.0.0.1:9/none"
     django.setup()
     del os.environ["DATABASE_URL"]
@@ -47,7 +47,7 @@ def set_up() -> None:
 
 @contextmanager
 def ground(configuration: str = DURABLE) -> Iterator[OwnServer]:
-    """A server with an author in each of its databases, gone at the end of the block."""
+    """Start a server with an author in each database; remove it after the block."""
     server = OwnServer(configuration)
     try:
         with server.as_djangos_own(server.url(TEMPLATE)):
@@ -58,7 +58,7 @@ def ground(configuration: str = DURABLE) -> Iterator[OwnServer]:
 
 
 def manage(url: str, *command: str, **settings: str) -> str:
-    """Return the output of a management command; RuntimeError if it fails."""
+    """Return the output of a command. Raises `RuntimeError` if it fails."""
     done = subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,

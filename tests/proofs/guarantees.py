@@ -1,4 +1,4 @@
-"""Puts results into docs/guarantees.md, between two marks: the last run of each proof."""
+"""Write the last result of each proof to docs/guarantees.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEAD = ["| Proof | Result | Figures | When and where |", "|---|---|---|---|"]
 
 @dataclass(frozen=True)
 class Occasion:
-    """When and where a run was made, read at its begin: what it writes changes the tree."""
+    """When and where a run began; read first, because results change the tree."""
 
     day: str
     machine: str
@@ -26,7 +26,7 @@ class Occasion:
 
     @classmethod
     def now(cls, seed: int) -> Occasion:
-        """This moment, on this machine, of what is checked out."""
+        """Return the present day, machine and commit."""
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
         git = ["git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--abbrev=10"]
         said = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -39,7 +39,7 @@ class Occasion:
 
     @property
     def tree_is_clean(self) -> bool:
-        """Whether what runs is what was committed."""
+        """Whether the tree has no uncommitted changes."""
         return self.commit != "unknown" and not self.commit.endswith("-dirty")
 
     def __str__(self) -> str:
@@ -47,8 +47,8 @@ class Occasion:
 
 
 def write(name: str, finding: Finding, seconds: float, at: Occasion) -> None:
-    """Put the row of one proof in place of the one from its run before."""
-    result = "passed" if finding.passed else "**fell short:** " + "; ".join(finding.short)
+    """Replace the row of a proof with its last result."""
+    result = "passed" if finding.passed else "**failed:** " + "; ".join(finding.short)
     figures = f"{finding.what}: {'; '.join(finding.figures)} ({seconds:.0f} s)"
     cells = (f"`{name}`", result, figures, str(at))
     in_cells = (" ".join(cell.replace("|", "\\|").split()) for cell in cells)

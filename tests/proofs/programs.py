@@ -1,4 +1,4 @@
-"""The proofs that are programs of their own, each at its full length: their last line counts."""
+"""Proofs that run another program, whose last line gives the figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST_WORDS = 30
 
 
 def pairs(wish: Wish) -> Finding:
-    """Kill at every crash point, and again in its recovery, for as long as there is time."""
+    """Kill at every crash point, then at pairs of points, until time runs out."""
     return _run(
         "every crash point, and pairs of worlds in a seeded order, each killed with SIGKILL",
         *("tests.crash_points", "--pairs", "--seed", str(wish.seed)),
@@ -27,7 +27,7 @@ def pairs(wish: Wish) -> Finding:
 
 
 def histories(wish: Wish) -> Finding:
-    """Random histories against the model of the provider."""
+    """Play random histories against the model of the provider."""
     count = 2 if wish.quick else wish.part_of(HISTORIES)
     return _run(
         f"{count} random histories of up to {STEPS} steps",
@@ -38,7 +38,7 @@ def histories(wish: Wish) -> Finding:
 
 
 def guards(wish: Wish) -> Finding:
-    """Every guard taken out once; a test has to fail without it."""
+    """Take out every guard once; a test has to fail without it."""
     share = "1/200" if wish.quick else wish.share
     return _run(
         "every guard of the protocol, taken out of a copy of the tree one at a time",
@@ -47,7 +47,7 @@ def guards(wish: Wish) -> Finding:
 
 
 def fuzz(wish: Wish) -> Finding:
-    """Ask the API whatever its document allows and forbids."""
+    """Send the API valid and invalid requests drawn from its document."""
     examples = 1 if wish.quick else wish.part_of(FUZZ_EXAMPLES)
     return _run(
         f"{examples} examples for each call of the API's document",
@@ -59,22 +59,22 @@ def fuzz(wish: Wish) -> Finding:
 
 
 def properties(wish: Wish) -> Finding:
-    """Every property of the tests, for many more examples than they draw, and other ones."""
+    """Run every property test with more examples, and random ones."""
     profile = "tests" if wish.quick else "fuzz"
     return _run(
-        f"every property, with the examples of the profile {profile!r} (tests/conftest.py)",
+        f"every property, with the Hypothesis profile {profile!r} (tests/conftest.py)",
         *("pytest", "-q", "-p", "no:cacheprovider", "--quick", "-m", "hypothesis"),
         *("--hypothesis-profile", profile, "--hypothesis-seed", str(wish.seed)),
     )
 
 
 def benchmarks(wish: Wish) -> Finding:
-    """Every row of the benchmarks, tiny: does it measure?"""
+    """Run every row of the benchmarks at a tiny size."""
     return _run("every row of the benchmarks at a tiny size", "benchmarks", "--quick")
 
 
 def recovery(wish: Wish) -> Finding:
-    """How soon the work of a killed worker is in other hands, and doubt is settled."""
+    """Measure how soon other workers continue the work of a killed one."""
     return _run(
         "a worker killed with batches claimed, and one with calls in flight",
         *("benchmarks", "recovery", *(["--quick"] if wish.quick else [])),
@@ -82,7 +82,7 @@ def recovery(wish: Wish) -> Finding:
 
 
 def snapshot(wish: Wish) -> Finding:
-    """How much slower sending is under a snapshot that is held open throughout."""
+    """Measure how much an open snapshot slows sending."""
     return _run(
         "sending with and without a snapshot held open, in turns",
         *("benchmarks", "snapshot", *(["--quick"] if wish.quick else ["--rounds", "2"])),
@@ -90,7 +90,7 @@ def snapshot(wish: Wish) -> Finding:
 
 
 def _run(what: str, module: str, *options: str, last: str = "", **environment: str) -> Finding:
-    """Run a program. What it says is shown; its figures are its last line, or that with `last`."""
+    """Run a program and print its output; the last line with `last` has the figures."""
     finding = Finding(what)
     lines: list[str] = []
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a proof is asked for, and what it found."""
+"""The parameters and the result of a proof."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How to run a proof. `readers` is None for its own number; `quick` is tiny; `share` is K/N."""
+    """
+    How to run a proof.
+
+    Without `readers` it takes its usual number. `quick` means tiny sizes, and `share` is K/N.
+    """
 
     seed: int
     readers: int | None = None
@@ -16,17 +20,17 @@ class Wish:
     share: str = "1/1"
 
     def readers_or(self, usual: int, quick: int) -> int:
-        """How many readers: as asked for, or the usual number, or a few."""
+        """Return the number of readers: as given, usual, or tiny."""
         return self.readers or (quick if self.quick else usual)
 
     def part_of(self, count: int) -> int:
-        """How many of `count` are in this share."""
+        """Return how many of `count` are in this share."""
         return max(1, count // int(self.share.partition("/")[2]))
 
 
 @dataclass(slots=True)
 class Finding:
-    """The result of one proof: what was done, the figures, and what fell short, if anything."""
+    """The result of a proof: what it did, its figures and its failures."""
 
     what: str
     figures: list[str] = field(default_factory=list)
@@ -37,7 +41,7 @@ class Finding:
         return not self.short
 
     def expect(self, so: bool, otherwise: str) -> None:
-        """Note `otherwise` as fallen short unless it is so."""
+        """Record the failure `otherwise` unless `so` is true."""
         if not so:
             self.short.append(otherwise)
 

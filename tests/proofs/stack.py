@@ -2,9 +2,9 @@
 The whole stack under load, and then each part of it restarted in turn.
 
 PostgreSQL, PgBouncer in transaction mode, two web servers behind a proxy, four workers: what the
-compose file starts, as plain processes. A large issue goes out while visitors sign up, an author's
-form comes again and again and pages ask for progress; first undisturbed, when nothing may fail,
-then a second issue with one restart after another, when everything must be answered in the end.
+compose file starts, as plain processes. A large issue is sent while visitors sign up, repeat the
+author's post and ask for progress; no request may fail. Then a second issue is sent while each part
+is restarted; every request must be answered in the end.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Author:
         self._session.verify = certificate
 
     def post(self, path: str, **fields: str) -> tuple[dict[str, str], str]:
-        """Fill in and post the form of a page; all of its fields, and the answer."""
+        """Post the form of a page; return all its fields and the answer."""
         page = self._session.get(self._site + path, timeout=PATIENCE_S)
         page.raise_for_status()
         for name in ("csrfmiddlewaretoken", "idempotency_key"):
@@ -91,12 +91,12 @@ class Author:
 
     @property
     def cookies(self) -> str:
-        """The session, as another client presents it."""
+        """The session's cookies, for another client."""
         return "; ".join(f"{name}={value}" for name, value in self._session.cookies.items())
 
 
 class Stack:
-    """All parts, begun in the order of the compose file."""
+    """All parts, started in the order of the compose file."""
 
     def __init__(self, server: OwnServer, it: Desk, provider: Sandbox, folder: Path) -> None:
         self._server = server
@@ -121,7 +121,7 @@ class Stack:
         self.wait_until_all_are_there()
 
     def wait_until_all_are_there(self) -> None:
-        """Wait until servers listen and workers run: one that begins without a database ends."""
+        """Wait for servers to listen and for workers, which end without a database."""
         for port in self._ports:
             wait_until(lambda port=port: takes_connections(port), f"port {port} was listened on")
         for part in self.workers:
@@ -131,7 +131,7 @@ class Stack:
             )
 
     def end(self) -> list[int]:
-        """End everything in good order; the exit statuses of the workers."""
+        """Stop every part in order; return the exit statuses of the workers."""
         statuses = [part.end() for part in self.workers]
         for part in (self.proxy, *self.webs):
             part.end()
@@ -144,7 +144,7 @@ class Stack:
         self.pooler.remove()
 
     def restarts(self) -> list[tuple[str, Callable[[], object]]]:
-        """Each part in turn, in good order and, where it can be, without warning."""
+        """Return the restarts: of each part by a signal, and of some by a kill."""
         term, kill = signal.SIGTERM, signal.SIGKILL
         return [
             ("a worker, asked to end", lambda: again(term, self.workers[0])),
@@ -167,7 +167,7 @@ class Stack:
 
 
 def again(signal_number: signal.Signals, *parts: Program) -> None:
-    """End parts with a signal, and begin each anew as a service manager would."""
+    """Stop parts with a signal, and restart each as a service manager would."""
     for part in parts:
         part.end(signal_number)
         part.begin()
@@ -175,7 +175,7 @@ def again(signal_number: signal.Signals, *parts: Program) -> None:
 
 @contextmanager
 def standing(server: OwnServer, it: Desk, provider: Sandbox) -> Iterator[Stack]:
-    """The stack, begun; whatever is left of it at the end is ended."""
+    """Start the stack; after the block, kill what still runs."""
     with tempfile.TemporaryDirectory(prefix="stack-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -188,7 +188,7 @@ def standing(server: OwnServer, it: Desk, provider: Sandbox) -> Iterator[Stack]:
 
 
 def run(wish: Wish) -> Finding:
-    """Load the stack, undisturbed and then with restarts, and count."""
+    """Load the stack, without and then with restarts, and count."""
     readers = wish.readers_or(READERS, READERS_QUICK)
     per_s = PER_S_QUICK if wish.quick else PER_S
     between_s = BETWEEN_RESTARTS_QUICK_S if wish.quick else BETWEEN_RESTARTS_S
@@ -237,7 +237,7 @@ def run(wish: Wish) -> Finding:
 def _load(
     finding: Finding, stack: Stack, it: Desk, readers: int, per_s: float, between_s: float
 ) -> list[str]:
-    """Publish twice under load, the second time with restarts; the addresses that signed up."""
+    """Publish twice, then with restarts; return the addresses that signed up."""
     author = Author(stack.site, stack.certificate)
     author.post("/admin/login/", username=USERNAME, password=PASSWORD)
     form, answer = author.publish("Swifts")
@@ -261,7 +261,7 @@ def _load(
     tries = 0
 
     def is_calm_after(what: str) -> bool:
-        """Whether nothing failed for some seconds; nothing may fail for good in them."""
+        """Whether no request failed for some seconds; none may be given up."""
         nonlocal tries
         threading.Event().wait(between_s)
         counted = visitors.mark()

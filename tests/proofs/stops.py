@@ -1,5 +1,5 @@
 """
-A thousand signals to stop, at random instants under load: what do the stopped leave behind?
+Stop a thousand workers at random moments, and look for what they leave behind.
 
 The storm of tests/faults/, longer and over a server as durable as in production.
 """
@@ -19,7 +19,7 @@ from tests.proofs.proof import Finding, Wish, number, say
 SIGNALS = 1_000
 SIGNALS_QUICK = 20
 READERS = 50_000
-# As much as is sent while the next edition is being published.
+# About the copies that are sent while the next edition is being published.
 RESERVE = 20_000
 # Small and slow: many calls to be stopped in, and few copies in each.
 BATCH = 20
@@ -27,7 +27,7 @@ LATENCY_S = 0.1
 
 
 def run(wish: Wish) -> Finding:
-    """Stop them, look at what is left, and let one last worker finish."""
+    """Stop the workers, look at what is left, and let one last worker finish."""
     signals = SIGNALS_QUICK if wish.quick else SIGNALS
     finding = Finding(
         f"{number(signals)} SIGTERMs and SIGINTs at random instants, {AT_ONCE} workers under load"
@@ -65,7 +65,7 @@ def run(wish: Wish) -> Finding:
         finding.expect(statuses == [0] * signals, f"not all ended with 0: {sorted(set(statuses))}")
         finding.expect(not leases, f"{leases} leases were left behind")
         finding.expect(not unknown, f"{unknown} batches were left half-way")
-        finding.expect(not workers, f"{workers} workers did not say good-bye")
+        finding.expect(not workers, f"{workers} workers left their row in `worker`")
         finding.expect(
             wish.quick or at_work > signals / 5, f"only {at_work} of the workers were at work"
         )

@@ -1,8 +1,8 @@
 """
-A large list in a storm: workers killed, calls cut off and refused, and a search that is late.
+Send to a large list while workers are killed, calls fail and the search lags.
 
-In the end every reader has one copy, the books balance, and nobody had to do anything. `chaos` is
-another storm, of tighter times and workers that end when nothing is left to send.
+In the end every reader has one copy, the records balance, and no operator had to act. `chaos` has
+shorter time-outs, and workers that end when the queue is empty.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ WORKERS = 4
 KILL_EVERY_S = 1.0
 SHARE_CUT = 0.05
 SAY_EVERY = 10
-# Of so many calls some are surely hit by either fault.
+# Among this many calls, each kind of fault surely occurs.
 ENOUGH_CALLS = 500
 
 
 @dataclass(frozen=True)
 class Weather:
-    """What blows, and how long everything may take. Times are shorter than the defaults."""
+    """The faults of a run, and its times, which are shorter than the defaults."""
 
     readers: int
     call_ms: int  # long enough that kills find calls in flight
@@ -41,7 +41,7 @@ class Weather:
     until_empty: bool = False
 
 
-# In the proportions of the defaults: the last look-up comes well after the search has caught up.
+# As with the defaults, the last look-up comes well after the search has caught up.
 STORM = Weather(
     readers=500_000,
     call_ms=200,
@@ -86,7 +86,7 @@ def chaos(wish: Wish) -> Finding:
 
 
 def _run(wish: Wish, weather: Weather) -> Finding:
-    """Publish once, let the storm blow until everybody is served, and count."""
+    """Publish once, kill workers until every reader is served, and count."""
     readers = wish.readers_or(weather.readers, QUICK_READERS)
     quick = QUICK if wish.quick else {}
     late_s = min(weather.search_is_late_s, 1) if wish.quick else weather.search_is_late_s
@@ -95,7 +95,7 @@ def _run(wish: Wish, weather: Weather) -> Finding:
         f"{SHARE_CUT:.0%} of calls cut off after acceptance, {weather.refused:.0%} refused with "
         f"429, the search {late_s} s late"
     )
-    # A call that is refused is not drawn for being cut off as well.
+    # A refused call cannot be cut off too, so more of the others are.
     cut = SHARE_CUT / (1 - weather.refused)
     faults = (
         f"refuse_429:probability={weather.refused},seed={wish.seed}",
@@ -132,7 +132,7 @@ def _run(wish: Wish, weather: Weather) -> Finding:
 
 
 def _blow(crew: Crew, it: Desk, readers: int, dice: random.Random) -> None:
-    """Kill one worker a second until everybody is served, or far too long."""
+    """Kill one worker a second until every reader is served or time runs out."""
     crew.begin(WORKERS)
     pause = threading.Event()
     began = time.monotonic()

@@ -1,9 +1,8 @@
 """
-Who visits while an issue goes out: people who sign up, an author whose form is posted again and
-again, pages that ask for progress.
+Visitors while an issue is sent: sign-ups, repeated posts, progress pages.
 
-Requests begin at fixed times, whether or not earlier ones were answered. What was not answered
-well is asked again, as a browser's user would, until it is; each try that failed is counted.
+Requests begin at fixed times, whether or not earlier ones were answered. A visitor repeats a failed
+request until it is answered; each failed try is counted.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ COUNTS = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 
 @dataclass(frozen=True)
 class Known:
-    """What the author knows: the session, the posted form, its answer, the page of progress."""
+    """The author's session, posted form, its answer, and the progress page."""
 
     cookies: str
     form: dict[str, str]
@@ -52,13 +51,13 @@ class Tally:
     waits_s: list[float] = field(default_factory=list)
 
     def slowest_but(self, share: float) -> float:
-        """Seconds within which all requests but a share were answered, tries included."""
+        """Return the seconds within which all but a share were answered, with retries."""
         waits = sorted(self.waits_s) or [0.0]
         return waits[min(len(waits) - 1, int(len(waits) * (1 - share)))]
 
 
 class Visitors:
-    """All of them. They begin at once, and end with `end`."""
+    """All visitors. They begin at once, and stop at `end`."""
 
     def __init__(self, site: str, certificate: str, per_s: float, known: Known) -> None:
         self.site, self.known = site, known
@@ -88,7 +87,7 @@ class Visitors:
             self._turns.put((KINDS[number % len(KINDS)], due))
 
     def end(self) -> Tally:
-        """Begin nothing more, and wait for the answers; what was counted since the last mark."""
+        """Stop new requests, wait for answers, and return the counts since `mark`."""
         self._ended.set()
         self._clock.join()
         for _ in self._hands:
@@ -107,7 +106,7 @@ class Visitors:
             return list(self._tally.answered)
 
     def connect(self, network: int) -> http.client.HTTPSConnection:
-        """A connection from an address of another network of this machine for each number."""
+        """Connect from a different loopback network for each number."""
         address = urlsplit(self.site)
         source = f"127.{1 + network // 250 % 250}.{1 + network % 250}.7"
         return http.client.HTTPSConnection(
@@ -145,7 +144,7 @@ class Visitors:
 
 
 class Person:
-    """One pair of hands: now a reader of some network, now the author."""
+    """The client of one thread: a reader of some network, or the author."""
 
     def __init__(self, visitors: Visitors, number: int) -> None:
         self._visitors = visitors
