@@ -79,11 +79,14 @@ def _run(wish: dict[str, Any]) -> None:
     os.environ.update(wish["environment"])
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     recorder = Recorder()
-    pytest.main(wish["arguments"], plugins=[recorder])
-    sys.stdout.flush()
-    Path(wish["result"]).write_text(json.dumps(recorder.cases))
-    # Exit without waiting for threads that a test left behind.
-    os._exit(0)
+    try:
+        pytest.main(wish["arguments"], plugins=[recorder])
+    finally:
+        # An error after the last test, such as a file that a failed test left open, changes no
+        # result. Threads that a test left behind are not waited for.
+        sys.stdout.flush()
+        Path(wish["result"]).write_text(json.dumps(recorder.cases))
+        os._exit(0)
 
 
 if __name__ == "__main__":
