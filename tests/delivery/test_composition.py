@@ -190,6 +190,9 @@ WORDS = ["before", "within", "after"]
     [
         'before <a href="foo>within</a> <b>after',
         "before <!-- within <p>after",
+        "before <! within <p>after",
+        "before <?within <p>after",
+        "before <title>within <p>after",
         "before <p within <p>after",
         "before <textarea>within <p>after",
         "before <plaintext>within <p>after",
@@ -251,6 +254,7 @@ def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None
     ("written", "sent"),
     [
         ('<a href="/about/">', f"{SITE}/about/"),
+        ('<a HREF = "/faq">', f"{SITE}/faq"),
         ("<img src='/media/x.png'>", f"{SITE}/media/x.png"),
         ('<a href="//cdn.example.net/x">', "//cdn.example.net/x"),
         ('<a href="https://example.net/x">', "https://example.net/x"),
