@@ -62,7 +62,6 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Unknown", {"unknown": 200, "doubt_since": ago(74)}, "doubt", "since 07:14:21"),
         ("Unknown", {"unknown": 1, "asks_at": ago(1)}, "doubt", "being asked about now"),
         ("Unknown", {"unknown": 2, "asks_at": ago(-240)}, "doubt", "about again at 07:19:35"),
-        ("Webhooks", {}, "calm", "None came yet"),
         ("Webhooks", {"hooks": False}, "calm", "POSTMARK_WEBHOOK_PASSWORD is not set"),
         ("Webhooks", {"webhook_at": ago(1)}, "sent", "last one at 07:15:34"),
         ("Bounces", {}, "calm", "Not asked for yet"),
