@@ -94,7 +94,9 @@ def test_maintenance_puts_the_call_off() -> None:
 
 
 @pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
-@pytest.mark.parametrize("content", [b"", HTML, body(error(101)), body(error(429))])
+@pytest.mark.parametrize(
+    "content", [b"", HTML, body(error(100)), body(error(101)), body(error(429))]
+)
 def test_a_server_error_leaves_open_what_was_accepted(status: int, content: bytes) -> None:
     assert isinstance(answer_to(status, content), CallUnanswered)
 

@@ -190,6 +190,9 @@ WORDS = ["before", "within", "after"]
     [
         'before <a href="foo>within</a> <b>after',
         "before <!-- within <p>after",
+        "before <! within <p>after",
+        "before <?within <p>after",
+        "before <title>within <p>after",
         "before <p within <p>after",
         "before <textarea>within <p>after",
         "before <plaintext>within <p>after",
@@ -207,8 +210,10 @@ def test_no_word_is_lost_nor_what_comes_after_the_letter(broken: str) -> None:
     for word in WORDS:
         assert word in seen
     assert "Unsubscribe" in seen[seen.index("after") :]
-    # A browser, which reads as this does, finds the foot in the frame and not in the letter.
     letter = dressed(broken)
+    # Mail programs do not show what is in a title.
+    assert "<title" not in letter
+    # A browser, which reads as this does, finds the foot in the frame and not in the letter.
     assert dressed(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
 
 
@@ -251,6 +256,7 @@ def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None
     ("written", "sent"),
     [
         ('<a href="/about/">', f"{SITE}/about/"),
+        ('<a HREF = "/faq">', f"{SITE}/faq"),
         ("<img src='/media/x.png'>", f"{SITE}/media/x.png"),
         ('<a href="//cdn.example.net/x">', "//cdn.example.net/x"),
         ('<a href="https://example.net/x">', "https://example.net/x"),

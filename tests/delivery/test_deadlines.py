@@ -38,6 +38,14 @@ def test_what_was_taken_back_is_not_ended(deadlines: Deadlines) -> None:
     assert ended == []
 
 
+def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:
+    before = set(threading.enumerate())
+    for _ in range(50):
+        deadlines.take_back(deadlines.add(time.monotonic() + LONG_S, list))
+    (watching,) = set(threading.enumerate()) - before
+    assert (watching.name, watching.daemon) == ("deadlines", True)
+
+
 def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
     looked = threading.Semaphore(0)
 

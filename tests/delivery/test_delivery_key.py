@@ -31,6 +31,7 @@ def test_every_key_fits_and_is_read_back(issue: uuid.UUID, version: int, recipie
     [
         "",
         TEXT.upper(),
+        TEXT[1:],
         f"{TEXT}\n",
         TEXT.replace(".731", ".0731"),
         TEXT.replace(".731", ".-1"),

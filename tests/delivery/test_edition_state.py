@@ -194,11 +194,18 @@ def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reas
     assert reason in reason_of(books(**facts)) if reason else not reason_of(books(**facts))
 
 
+def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
+    asked = books(unknown=1, in_work=1, next_lookup_at=NOW)
+    assert reason_of(asked) == "1 copy is in doubt: Homing is asking Postmark about it."
+
+
 @pytest.mark.parametrize(
     "facts",
     [
         {"waiting": 2, "in_line": 1, "next_try_at": IN_A_MINUTE, "reason": "Postmark is down."},
         {"waiting": 2, "in_line": 1, "held_until": IN_A_MINUTE},
+        {"unknown": 2, "in_line": 1, "next_lookup_at": IN_A_MINUTE},
+        {"waiting": 2, "in_line": 1, "worker_is_there": False, "worker_heard_at": IN_A_MINUTE},
     ],
 )
 def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:

@@ -52,6 +52,7 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Workers", {"work": True, "heard_at": ago(2 * 86400)}, "fault", "on Tue 15 Sep 2026"),
         ("Postmark", {}, "calm", "no call in the last day"),
         ("Postmark", LAST | {"answers_in_s": 0.4}, "sent", "answers in 0.4 s; not slowed"),
+        ("Postmark", LAST | {"answers_in_s": 0.01}, "sent", "answers in less than 0.1 s"),
         ("Postmark", LAST | {"last_result": "refused"}, "fault", "Refused the last call"),
         ("Postmark", LAST | {"last_result": "unknown"}, "doubt", "Did not answer the last call"),
         ("Postmark", LAST | {"slowed_to_per_s": 2.0}, "doubt", "about 120 a minute for now"),
@@ -60,6 +61,7 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Unknown", {}, "sent", "Nothing is in doubt"),
         ("Unknown", {"unknown": 200, "doubt_since": ago(74)}, "doubt", "since 07:14:21"),
         ("Unknown", {"unknown": 1, "asks_at": ago(1)}, "doubt", "being asked about now"),
+        ("Unknown", {"unknown": 2, "asks_at": ago(-240)}, "doubt", "about again at 07:19:35"),
         ("Webhooks", {"hooks": False}, "calm", "POSTMARK_WEBHOOK_PASSWORD is not set"),
         ("Webhooks", {"webhook_at": ago(1)}, "sent", "last one at 07:15:34"),
         ("Bounces", {}, "calm", "Not asked for yet"),
@@ -201,6 +203,10 @@ def test_the_errand_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
     assert (found.asked_at, found.asked_in_vain) == (NOW, 3)
     assert found.slowed_to_per_s is not None
     assert found.slowed_to_per_s < 200
+    # Without a worker for it, the time of its last success is still known.
+    Errand.objects.update(due_at="2000-01-01T00:00:00Z")
+    found = health()
+    assert (found.asked_at, found.asked_in_vain) == (NOW, 0)
 
 
 @pytest.mark.django_db(transaction=True)

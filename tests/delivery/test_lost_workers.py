@@ -9,8 +9,10 @@ from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim, release
+from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
+from delivery.settlement import Next, Settlement, Unknown
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom
@@ -136,6 +138,22 @@ def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroo
         sweep = sweep_that_looks(newsroom)
         assert release(claimed)
     assert sweep.end() == 0
+    assert newsroom.batch(edition).crashes == 0
+
+
+def test_a_call_settled_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begun()
+    unanswered = Settlement(fates={recipient: Unknown()}, next=Next.ASK, reason="No answer.")
+    newsroom.let_time_pass(11)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        sweep = sweep_that_looks(newsroom)
+        assert Beside(
+            lambda: settle_call(claimed, attempt, unanswered, Attempt.Result.UNKNOWN)
+        ).end()
+    assert sweep.end() == 0
+    # Two crashes would park the copy.
     assert newsroom.batch(edition).crashes == 0
 
 

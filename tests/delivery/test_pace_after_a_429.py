@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import Error, connection, transaction
 
-from delivery.models import Batch, Edition, Pace
+from delivery.models import Attempt, Batch, Edition, Pace
 from delivery.queue.claim import Claim, claim
+from delivery.queue.health import health
 from delivery.queue.pace import have_a_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
+from delivery.queue.standing import standing
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom
@@ -51,6 +53,12 @@ def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object
     slowed_to = newsroom.books(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
+    # At the ceiling again, the slowing has ended; without a ceiling it would last longer.
+    Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=2.5))
+    assert newsroom.books(edition).slowed_to_per_s is None
+    assert health().slowed_to_per_s is None
+    with connection.cursor() as cursor:
+        assert standing(cursor).slowed_to_per_s is None
 
 
 def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settings: object) -> None:
@@ -67,6 +75,31 @@ def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settin
     assert pace.slowed_to_per_s is not None
     assert 50 <= pace.slowed_to_per_s <= 250
     assert pace.too_fast_per_s == 2 * pace.slowed_to_per_s
+
+
+@pytest.mark.parametrize(("seconds", "least", "most"), [(2, 500, 2_500), (11, 100, 100)])
+def test_only_what_was_accepted_lately_is_measured(
+    newsroom: Newsroom, seconds: float, least: float, most: float
+) -> None:
+    newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    Attempt.objects.update(messages=10_000, accepted=10_000)
+    newsroom.publish()
+    newsroom.let_time_pass(seconds)
+    refused_once(newsroom)
+    pace = Pace.objects.get().slowed_to_per_s
+    assert pace is not None
+    assert least <= pace <= most
+
+
+def test_a_call_that_began_after_the_last_halving_halves_again(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    newsroom.deliver_all()
+    (attempt,) = newsroom.attempts(edition)
+    assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
+    assert not slow_down(attempt.pk, ceiling_per_s=1_000.0)
+    Pace.objects.update(slowed_at=attempt.started_at - timedelta(milliseconds=1))
+    assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
 
 
 def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: object) -> None:

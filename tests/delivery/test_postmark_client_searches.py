@@ -87,6 +87,13 @@ def test_a_search_goes_on_until_it_has_seen_all(provider: Mock, client: Postmark
     assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
 
 
+def test_a_full_page_is_followed_by_another_whatever_the_total(
+    provider: Mock, client: Postmark
+) -> None:
+    answer_with(provider, 500, numbers_on(1, 500), numbers_on(501, 501))
+    assert len(keys(search(client))) == 501
+
+
 def test_pages_are_counted_by_what_they_list(provider: Mock, client: Postmark) -> None:
     others = [listed(n, Metadata={"attempt": "other", "delivery": "x"}) for n in range(500)]
     answer_with(provider, 501, others, numbers_on(7, 7))

@@ -66,6 +66,17 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
     assert errand.take("prune", uuid.uuid4(), lease_s=5) is None
 
 
+def test_the_log_names_the_known_database_and_the_present_one(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    identity.notice()
+    own = DatabaseIdentity.objects.get()
+    same = f"{own.system_identifier}/{own.timeline}"
+    restored_identity()
+    identity.notice()
+    assert f"({same}/1, now {same}/{own.database}): 0 open editions stop" in caplog.text
+
+
 @pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
 def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
     newsroom.publish(3)

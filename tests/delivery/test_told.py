@@ -58,6 +58,7 @@ CHANGE = {
         ("SpamComplaint", Meaning.COMPLAINED),
         ("SoftBounce", Meaning.COUNTED),
         ("DnsError", Meaning.COUNTED),
+        ("Blocked", Meaning.COUNTED),
         ("Transient", Meaning.NOTED),
         ("DMARCPolicy", Meaning.NOTED),
         ("NotYetInvented", Meaning.NOTED),
@@ -65,9 +66,9 @@ CHANGE = {
 )
 def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: Meaning) -> None:
     assert meaning_of(kind, inactive=False) is meaning
-    # An address that Postmark made inactive is dead, whatever the type.
-    if meaning in {Meaning.COUNTED, Meaning.NOTED}:
-        assert meaning_of(kind, inactive=True) is Meaning.BOUNCED
+    # An address that Postmark made inactive is dead, unless the type says more.
+    is_weak = meaning in {Meaning.COUNTED, Meaning.NOTED}
+    assert meaning_of(kind, inactive=True) is (Meaning.BOUNCED if is_weak else meaning)
 
 
 def test_a_bounce_is_read_whole() -> None:

@@ -94,6 +94,8 @@ def test_a_post_needs_no_csrf_token_and_nothing_but_a_post_is_taken(newsroom: Ne
         (b"", ""),
         (b"\xff\xfe\x00", ""),
         (b"[" * 100_000, ""),
+        (b"[]", ""),
+        (b"null", ""),
         (b'{"RecordType": null}', ""),
         (b'{"RecordType": "Bad\\u0000Type"}', ""),
         (b'{"RecordType": "' + b"x" * 500 + b'"}', "x" * 40),

@@ -17,6 +17,7 @@ from django.db.models import F
 
 from delivery.deadlines import Deadlines
 from delivery.models import Pace
+from delivery.queue import presence
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.waiting_for import held
@@ -83,6 +84,23 @@ def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
     newsroom.sandbox.gate.release()
     assert worker.end() == 0, worker.said
+
+
+def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
+    newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
+) -> None:
+    newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("hold", moment="before_accept", calls=1)
+    settings = {"UNSUBSCRIBE_HANDLING": "postmark", "DELIVERY_HTTP_DEADLINE_S": "60"}
+    worker = start_worker("--until-empty", **settings)
+    held(provider)
+    # Pages show the warning while the worker runs.
+    (warning,) = presence.warnings()
+    newsroom.sandbox.gate.release()
+    assert worker.end() == 0, worker.said
+    assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
+    assert warning in worker.said
+    assert presence.warnings() == []
 
 
 @pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])

@@ -92,6 +92,9 @@ one id for two messages is evidence for neither
 a server error leaves open what was accepted
     classify_call: if status < 300 «or status >= 500»:
     test_a_server_error_leaves_open_what_was_accepted
+only a 503 with the code of maintenance puts a call off
+    classify_call: if «status == 503 and» code == MAINTENANCE:
+    test_a_server_error_leaves_open_what_was_accepted
 a success of something in between leaves open what was accepted
     classify_call: if «status < 300 or» status >= 500:
     test_another_success_than_200_leaves_open_what_was_accepted
@@ -144,6 +147,9 @@ one thread of a worker looks up, the others go on
 a search that hides some of what it has is no information
     Postmark.search: if «listed < total → False»:
     test_a_search_that_hides_results_is_no_information
+a full page of a search is followed by another whatever the total says
+    Postmark.search: if «page.listed < PAGE → listed >= total»: break
+    test_a_full_page_is_followed_by_another_whatever_the_total
 a search names the stream
     Postmark.search: «"messagestream": stream,» f"metadata_
     test_a_search_names_the_stream

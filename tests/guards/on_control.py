@@ -9,6 +9,9 @@ a pause takes claimed batches out of their workers' hands
     _pause_batches: AND {NOT_OVER} AND state IN ('ready'«, 'claimed'»)
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_the_stop_starts_no_call
+a stopped edition holds back no other
+    _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {NOT_OVER} AND state IN
+    test_other_editions_go_on_while_one_is_stopped
 only what runs is paused
     pause: if lock_edition(cursor, edition) «!= "running" → == ""»:
     test_only_what_runs_can_be_paused_and_only_once

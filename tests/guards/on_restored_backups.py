@@ -79,6 +79,12 @@ nothing goes on before all was shown
 silence is weighed by the deadline and the last look-up
     may_be_reconciled_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
+a round waits for the deadline of a call before the restore
+    Round._end: deadline_s=«self._settings.deadline_s → 0.0»
+    test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
+the deadline that a round waits for is the one of the settings
+    _round: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
+    test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
 later mail is asked for when an edition is to go on
     Round.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
     test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
@@ -92,6 +98,9 @@ versions of an issue are told apart
     test_versions_of_an_issue_are_told_apart
 what is recorded and not shown raises an alarm
     Round._ask_about_the_missing: «reconcile.raise_missing(walked, key, recipient) → pass»
+    test_copies_that_are_not_shown_raise_an_alarm
+a search that lags raises no alarm about missing copies
+    Round.run: last_accepted_at=«last[1] if last else» None
     test_copies_that_are_not_shown_raise_an_alarm
 a message is the one on record only under its id
     Recorded.is_this: return self.outcome == "sent" «and self.message_id == listed.message_id»

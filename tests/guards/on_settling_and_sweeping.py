@@ -90,6 +90,10 @@ a sweep repeats the state that it saw
     why: What was settled or given back has no lease any more.
     _STILL_LOST: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
     test_what_was_given_back_while_the_sweep_looks_is_no_crash
+a call that its worker settled meanwhile is no crash
+    _sending: WHERE lost_id = batch.id AND «{_STILL_LOST} → batch.id = %s AND %s::text IS NOT NULL
+        AND %s::bigint IS NOT NULL»
+    test_a_call_settled_while_the_sweep_looks_is_no_crash
 a sweep heeds the evidence that came while the worker was lost
     _bring_back: unheeded «= unheeded_in(cursor, lost.batch) → : list[int] = []»
     test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep
