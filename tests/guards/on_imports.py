@@ -57,6 +57,12 @@ what is not the content that was announced is not kept
 what was lost of the content on the way is noticed
     _run: if «file.content_hash != bytes(record.content_hash) → False»:
     test_bytes_that_were_lost_on_the_way_are_noticed
+a file of several pieces comes in whole
+    spooled: «while → if» piece := _piece(import_id, number)
+    test_a_large_file_comes_in_whole_beside_bad_rows
+a NUL byte costs its row and not the import
+    records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault)
+    test_a_large_file_comes_in_whole_beside_bad_rows
 a file that changes during a dry run is noticed
     ReaderFile.rows: if «watched.digest() != self.content_hash → False»:
     test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so

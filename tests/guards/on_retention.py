@@ -47,6 +47,13 @@ a picture that is just being uploaded again is left and not waited for
 no copy is deleted of an edition that does not say so
     _delete: «AND (SELECT copies_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)»
     test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted
+evidence stays of an edition whose copies are kept
+    _delete_evidence: WHERE edition.id = %s «AND copies_dropped_at IS NOT NULL»
+    test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted
+evidence of another issue stays when copies are dropped
+    _delete_evidence: WHERE «edition.id = %s AND copies_dropped_at IS NOT NULL →
+        %s::bigint IS NOT NULL»
+    test_evidence_that_came_between_goes_with_the_next_run
 nothing is dropped while somebody publishes
     say_dropped: «wait_for_copies_being_made()» lock_edition
     test_while_one_is_being_published_nothing_is_dropped

@@ -242,8 +242,10 @@ class TestWhatIsRefused:
     def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
         self, old: Edition
     ) -> None:
+        put_on_record(rows_of(old)[0], "m")
         assert sum(dropping.delete_copies(old.pk)) == 0
         assert rows_of(old).count() == 5
+        assert Evidence.objects.exists()
 
     @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (provider_event.TRIES, False)])
     def test_while_something_that_was_told_is_not_applied_yet(
@@ -261,6 +263,8 @@ class TestWhatIsRefused:
 
         assert event is not None
         assert provider_event.apply(event)
+        # An event about another issue does not keep these copies.
+        provider_event.keep(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
 
@@ -520,12 +524,17 @@ class TestWhatIsToldWhileTheyGo:
 
     def test_evidence_that_came_between_goes_with_the_next_run(self, half_dropped: Edition) -> None:
         copy = rows_of(half_dropped)[0]
+        kept = rows_of(Edition.objects.get(title="Lately"))[0]
+        put_on_record(kept, "another-issue")
+        alarm = {"kind": "accepted_twice", "about": "m", "sentence": "Twice."}
+        Alarm.objects.create(edition=half_dropped, **alarm)
         assert sum(dropping.delete_copies(half_dropped.pk)) == 5
         put_on_record(copy, "m")
         assert dropping.left_behind() == [half_dropped.pk]
         assert sum(dropping.delete_copies(half_dropped.pk)) == 0
         assert dropping.left_behind() == []
-        assert not Evidence.objects.exists()
+        assert list(Evidence.objects.values_list("issue_id", flat=True)) == [kept.issue_id]
+        assert Alarm.objects.exists()
 
 
 class TestWhatIsShown:

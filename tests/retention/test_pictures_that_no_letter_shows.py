@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,8 @@ def draft(newsroom: Newsroom, letter: str) -> Draft:
 
 def test_a_picture_goes_once_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
     uploaded(newsroom)
+    # The id of another picture in a letter does not keep this one.
+    draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
     make_older(400, "picture")
 
     assert gone() == 0

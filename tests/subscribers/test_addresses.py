@@ -43,6 +43,8 @@ def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around
         "ada",
         "ada@@example.org",
         "ada@localhost",
+        "ada@printing.test",
+        "ada@printer.local",
         "ada@[127.0.0.1]",
         "ada@example..org",
         "ada@example.org, bob@example.org",

@@ -118,6 +118,12 @@ def test_where_from_and_by_which_words_they_agreed_is_on_record(ada: Subscriber)
     assert ada.opt_in == line
 
 
+def test_an_earlier_link_confirms_as_well_as_the_latest(ada: Subscriber) -> None:
+    sign_up()
+    press(ada, request=1)
+    assert state_of(ada) == "confirmed"
+
+
 def test_an_earlier_link_says_the_same_once_a_later_one_confirmed(ada: Subscriber) -> None:
     sign_up()
     press(ada, request=2)

@@ -83,6 +83,8 @@ def test_the_same_file_then_begins_anew_and_the_old_line_stays(
     assert WHAT_BECAME_OF_IT in window.get(first).words
     assert upload(window, FAIR).answer.headers["Location"] == second
     assert import_rows(content=FAIR).summary["created"] is False
+    dry_run = import_rows(content=FAIR, options=("--dry-run",)).summary
+    assert dry_run["import"] == SubscriberImport.objects.get(state="finished").pk
 
 
 def test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought(

@@ -11,6 +11,7 @@ from subscribers import consent
 from subscribers.erasing import erase
 from subscribers.importing.running import PIECE
 from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber, SubscriberImport
+from subscribers.models.import_piece import LONGEST_PIECE
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
@@ -152,6 +153,14 @@ def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) ->
     assert all(row.reason for row in LeftOutRow.objects.all())
 
 
+def test_a_large_file_comes_in_whole_beside_bad_rows(import_rows: ImportRows) -> None:
+    # The file is kept in more than one piece, and no table can hold a NUL.
+    long = "x" * (LONGEST_PIECE + 1)
+    printed = import_rows("ada@example.org,Ada", "bo\0b@example.org,Bob", long, "cy@example.org,Cy")
+    assert printed.counts == {"added": 2, "rejected": 2}
+    assert set(the_list()) == {"ada@example.org", "cy@example.org"}
+
+
 def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> None:
     printed = import_rows(*[f"nowhere{number}," for number in range(25)])
     assert sum(line.startswith("line ") for line in printed.lines) == 10
@@ -187,6 +196,13 @@ def test_a_dry_run_gives_the_real_numbers(
         == real.counts
         == {"added": 1, "known": 1, "duplicates": 1, "skipped": 2, "rejected": 1}
     )
+
+
+def test_a_dry_run_shows_names_in_a_doubtful_encoding(import_rows: ImportRows) -> None:
+    rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
+    printed = import_rows(content=rows.encode("iso8859-2"), options=("--dry-run",))
+    assert "For example: zofia@example.org, Zofia ¯uraw" in printed.lines
+    assert any("If a name looks wrong here" in line for line in printed.lines)
 
 
 class Terminal(io.StringIO):

@@ -49,6 +49,8 @@ def test_a_scanner_that_follows_links_makes_nobody_leave(visitor: Client) -> Non
     page = visitor.get(link_of(reader))
 
     assert page.status_code == visitor.head(link_of(reader)).status_code == 200
+    assert not page.cookies
+    assert "Cookie" not in page.headers.get("Vary", "")
     assert page.content.count(b"<button") == page.content.count(b"<h1>") == 1
     assert b'<form method="post">' in page.content
     assert b"You can come back whenever you like" in page.content

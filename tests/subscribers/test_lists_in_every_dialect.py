@@ -178,6 +178,7 @@ def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: byte
         ("First Name,Last Name,Email Address", "Ada,Whitlock,ada@example.org", "Ada Whitlock"),
         ("Name,First Name,Last Name,E-mail 1 - Value", "A,Ada,Reed,ada@example.org", "Ada Reed"),
         ("first_name,last_name,email_address", "Ada,Whitlock,ada@example.org", "Ada Whitlock"),
+        ("Nachname;Vorname;Mail", "Whitlock;Ada;ada@example.org", "Ada Whitlock"),
         ("Email,Surname", "ada@example.org,Whitlock", "Whitlock"),
         ("Full Name,First Name,Email", "Ada Whitlock,Ada,ada@example.org", "Ada Whitlock"),
         ("名前,メールアドレス", "王小燕,ada@example.org", "王小燕"),
@@ -233,6 +234,12 @@ def test_columns_are_found_without_a_header(rows: list[str], found: list[tuple[s
     description, got = read("\n".join(rows))
     assert got == found
     assert not description.has_header
+
+
+def test_columns_without_a_header_are_named_by_their_numbers() -> None:
+    description, _ = read("7,ada@example.org,Ada\n")
+    assert description.columns == "Column 2 is the address, column 3 the name"
+    assert description.not_used == "Column 1 is not used"
 
 
 def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
@@ -299,6 +306,12 @@ def test_the_first_row_is_shown_once_and_its_accent_is_enough() -> None:
     far_down = b"ada@example.org,Ada\n" * 1000 + "eva@example.org,Évá\n".encode("cp1252")
     assert read(content)[0].examples == ("zoe@example.org, Zoë",)
     assert read(content + far_down)[0].examples == ("zoe@example.org, Zoë",)
+
+
+def test_a_look_for_accents_counts_as_no_reading() -> None:
+    content = b"email,name\n" + b"ada@example.org,Ada\n" * 1000
+    with ReaderFile(io.BytesIO(content + "zoe@example.org,Zoë\n".encode("cp1252"))) as file:
+        assert file.bytes_read == 0
 
 
 @pytest.mark.parametrize("around", range(-3, 4))

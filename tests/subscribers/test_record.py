@@ -200,6 +200,10 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
         "One a week.",
         "Swifts for Ada &amp; Co",
         "SoftBounce",
+        "by a sign-up",
+        "its owner called the letter spam",
+        "Sent; the mail provider accepted it",
+        "Told by the mail provider",
     ):
         assert words in page
     assert "Other" not in page

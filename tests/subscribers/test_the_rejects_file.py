@@ -31,7 +31,10 @@ def test_it_holds_every_rejected_row(
 ) -> None:
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     path = file_of("ada@example.org,Ada", "left@example.org,", 'héé@x.org,"B', ",Nobody")
-    import_subscribers(path, "--rejects", str(rejects))
+    link = rejects.with_name("link.csv")
+    link.symlink_to(rejects)
+    import_subscribers(path, "--rejects", str(link))
+    assert link.is_symlink()
     assert rows_of(rejects) == [
         ["line", "email", "reason"],
         ["4", 'héé@x.org,"B', "A quotation mark is opened here and never closed."],
