@@ -164,6 +164,14 @@ def test_on_a_server_a_command_without_its_settings_is_refused(copy: Path) -> No
     script = (copy / "homing").read_text()
     (copy / "homing").write_text(script.replace("/etc/homing/homing.env", f"{copy}/homing.env"))
     assert f"set -a; . {copy}/homing.env; set +a" in refusal(copy, "audit")
+    assert stamp(copy)["lock"] == "production"  # Nothing was installed for the refused command.
+
+
+def test_changed_lock_recreates_the_environment(copy: Path) -> None:
+    (copy / "requirements" / "production.txt").write_text("# production, changed\n")
+    _, lines = run(copy, "deliver", environment=A_DATABASE)
+    assert "Making" in lines
+    assert not any((copy / ".venv").rglob("needed_late.py"))
 
 
 def test_two_that_start_at_once_make_it_once_and_both_run(tmp_path: Path) -> None:

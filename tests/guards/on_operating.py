@@ -167,4 +167,13 @@ nobody is believed about https while no proxy is trusted
 nobody moves the site to another path by a header
     forwarder_headers: «forwarder_headers = ""»
     test_nobody_moves_the_site_to_another_path
+the site reads forms as UTF-8, whatever character set a request names
+    application: whole_bodies(«forms_in_utf8(»get_wsgi_application()«)»))
+    test_it_says_what_was_asked_for_and_what_broke_where_and_no_address
+the sandbox makes links of web addresses only
+    _unsubscribe: for t in targets if «t.lower().startswith(("http:", "https:")) → t»
+    test_only_a_web_address_becomes_an_unsubscribe_link
+the credentials of a webhook stay with its host
+    Poster.post: headers = «{k: v for k, v in headers.items() if k != "Authorization"} → headers»
+    test_credentials_do_not_follow_a_redirect_to_another_host
 """)

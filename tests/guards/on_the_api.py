@@ -21,6 +21,12 @@ a permission that was lost is lost for tokens too
 what is no token costs no look into the database
     whose: if «not is_well_formed(token) → False»:
     test_what_is_mistyped_costs_no_look_into_the_database
+users without staff status see and revoke no tokens
+    _for_staff: return «staff_member_required(view, login_url="admin:login") → view»
+    test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser
+revoking refuses a token outside the given ones
+    revoke: row = «among → ApiToken.objects».select_for_update(
+    test_nobody_revokes_a_token_of_another_person
 nobody makes a token for more than they may
     _refuse: if «too_much → False»:
     test_nobody_makes_a_token_for_more_than_they_may

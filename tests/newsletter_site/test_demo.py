@@ -125,6 +125,8 @@ def test_the_demo_serves_each_reader_exactly_once_and_stays_up_until_ctrl_c(
         page = requests.get(address_after(label, said), allow_redirects=False, timeout=30)
         assert page.status_code == 200, label
     assert len(processes_of(folder)) > 4
+    inbox_page = requests.get(address_after("every mail", said), timeout=30)
+    assert "Back to the desk" in inbox_page.text
     inbox, _, mail = address_after("one of them", said).partition("?message=")
     complaint = {"event": "SpamComplaint", "message": mail}
     requests.post(f"{inbox}__sandbox__/events", json=complaint, timeout=30).raise_for_status()
@@ -138,3 +140,23 @@ def test_the_demo_serves_each_reader_exactly_once_and_stays_up_until_ctrl_c(
     assert demo.returncode == 0
     assert processes_of(folder) == []
     assert not server.is_up(cluster_in(folder))
+
+
+def test_child_ends_when_the_demo_is_killed() -> None:
+    arguments = ["-u", "-m", "newsletter_site.demo.child", "http.server", "0"]
+    with subprocess.Popen(
+        [sys.executable, *arguments, "--bind", "127.0.0.1"],
+        cwd=own_cluster.ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        try:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            assert "Serving" in child.stdout.readline()
+            child.stdin.close()  # The system closes the pipe of a killed demo too.
+            assert child.wait(20) == 0
+        finally:
+            child.kill()

@@ -4,10 +4,13 @@ import os
 import sys
 from pathlib import Path
 
+import environ
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
+    address,
     binaries,
     locks,
     prepare_data_dir,
@@ -48,6 +51,13 @@ def test_folders_in_public_places_are_named_by_user_and_purpose() -> None:
     assert mine == named_for(Path("/var/tmp"), "/srv/letter/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/other/.homing", US)
     assert mine != named_for(Path("/var/tmp"), "/srv/letter/.homing", ServerUser(1, 1))
+
+
+def test_database_url_keeps_a_folder_name_with_special_characters() -> None:
+    folder = Path("/srv/Ünder_Way 100%&x=y?#+")
+    url = address.url(folder, "homing")
+    assert environ.Env.db_url_config(url)["OPTIONS"]["host"] == str(folder)
+    assert conninfo_to_dict(url)["host"] == str(folder)
 
 
 def test_a_data_folder_that_cannot_be_made_is_said_in_one_sentence(tmp_path: Path) -> None:

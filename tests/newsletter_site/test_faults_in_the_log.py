@@ -13,14 +13,15 @@ from django.conf import settings
 
 pytestmark = pytest.mark.process
 
-# Asked as a web server asks; the name of a character set that is none breaks nothing.
+# A web server's request. Its unknown character set must break nothing, although Django decodes the
+# query with it before there is a request.
 PROGRAM = """
 import io
 from newsletter_site.wsgi import application
 asked = {
     "REQUEST_METHOD": "GET", "PATH_INFO": "/record/a-link-in-mail/", "wsgi.url_scheme": "https",
     "HTTP_HOST": "letters.example.org", "wsgi.input": io.BytesIO(), "SERVER_PORT": "443",
-    "CONTENT_TYPE": "application/x-www-form-urlencoded; charset=hex",
+    "QUERY_STRING": "why=asked", "CONTENT_TYPE": "application/x-www-form-urlencoded; charset=hex",
 }
 answer = application(asked, lambda status, headers, error=None: print(status[:3]))
 answer.close()

@@ -123,6 +123,13 @@ def test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser(edith: Any) -
     assert "the press" not in basil.get(PAGE).words
     assert basil.get(address).status == 404
     assert basil.post(address).status == 404
+    # Users who have lost staff status cannot even use their own tokens.
+    edith.is_staff = False
+    edith.save()
+    window = WindowOf(edith)
+    assert [window.get(PAGE).status, window.post(address).status] == [302, 302]
+    made.row.refresh_from_db()
+    assert made.row.revoked_at is None
     root = WindowOf(get_user_model().objects.create_superuser("root"))
     assert "the press" in root.get(PAGE).words
     assert root.post(address).status == 303

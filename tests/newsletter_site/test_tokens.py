@@ -96,6 +96,14 @@ def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
     assert status_of(program) == 401
 
 
+def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable[..., Any]) -> None:
+    program = Program(edith)
+    other = somebody("basil", "publish_edition")
+    with pytest.raises(TokenRefusedError):
+        revoke(program.row.pk, other.pk, among=tokens_of(other))
+    assert status_of(program) == 200
+
+
 def test_an_expired_token_is_not_accepted_any_more(edith: Any) -> None:
     program = Program(edith)
     ApiToken.objects.update(expires_at=Now() + timedelta(days=1))

@@ -88,14 +88,29 @@ def test_messages_are_listed_in_pages(caller: Caller) -> None:
 
 
 def test_a_reset_puts_everything_back(caller: Caller) -> None:
-    caller.send(a_message(1, To="hardbounce@bounce.example"))
+    before = caller.send(a_message(1, To="hardbounce@bounce.example"))[0]["MessageID"]
     caller.fault("refuse_429", calls=None)
     caller.post("/__sandbox__/account", {"state": "pending", "verified": ["example.com"]})
     assert caller.post("/__sandbox__/reset", {}).json == {"reset": True}
     assert caller.get("/__sandbox__/faults").json == {"faults": []}
     assert caller.summary()["calls"]["total"] == 0
     assert caller.get("/deliverystats").json["Bounces"][0]["Count"] == 0
-    assert caller.send(a_message(1, To="hardbounce@bounce.example"))[0]["ErrorCode"] == 0
+    after = caller.send(a_message(1, To="hardbounce@bounce.example"))[0]
+    assert (after["ErrorCode"], after["MessageID"] == before) == (0, False)
+    assert caller.get(f"/messages/outbound/{before}/details").code == 701
+
+
+def test_wait_counts_messages_and_calls_and_times_out(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.search()
+    reply = caller.get("/__sandbox__/wait", accepted=3, calls=2, timeout=20)
+    assert (reply.status, reply.json["accepted"]) == (200, 3)
+    for more in ({"held": 1}, {"accepted": 4}, {"calls": 3}):
+        reply = caller.get("/__sandbox__/wait", **more, timeout=0)
+        assert (reply.status, reply.json["reached"]) == (408, False)
+    calls = caller.get("/__sandbox__/calls").json["calls"]
+    newest_first = [(one["method"], one["messages"], one["accepted"]) for one in calls]
+    assert newest_first == [("GET", 0, 0), ("POST", 3, 3)]
 
 
 CANNOT_BE_READ = [

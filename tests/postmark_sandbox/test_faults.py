@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.faults import BadFault, read_rule
+from postmark_sandbox.faults import KINDS, BadFault, read_rule
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
@@ -99,6 +99,7 @@ def test_a_refusal_of_the_whole_request_accepts_nothing(
     assert (reply.status, reply.code) == (status, code)
     assert reply.headers["x-pm-apierrorcode"] == str(code)
     assert reply.message == settings.get("text", reply.message)
+    assert ("(letter@example.org)" in reply.message) == (code == 400)
     assert "retry-after" not in reply.headers
     caller.fault("refuse_429", retry_after=7)
     assert caller.post("/email", a_message()).headers["retry-after"] == "7"
@@ -299,6 +300,7 @@ def test_a_fault_that_cannot_be_is_refused_with_one_sentence() -> None:
             read_rule(data, 1, 0)
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)
+    assert all(read_rule({"kind": kind}, 1, 0) for kind in KINDS)
 
 
 def test_a_fault_can_be_put_on_any_path_and_a_star_stands_for_anything(caller: Caller) -> None:

@@ -178,6 +178,36 @@ def test_everything_that_a_sender_wrote_is_escaped(caller: Caller, part: str) ->
         read(page)
 
 
+def test_inbox_says_whether_a_reader_has_two_copies(caller: Caller) -> None:
+    caller.send(*messages(3))
+    caller.send(a_message(1, MessageStream="outbound", Metadata={"delivery": "confirm.1.1"}))
+    kinds = "letters and 1 transactional mail;"
+    assert f"3 {kinds} nobody has two of one edition." in caller.get("/").text
+    caller.fault("accept_then_500")
+    caller.post("/email/batch", [a_message(2), a_message(4, Metadata=None)])
+    page = caller.get("/").text
+    assert f"5 {kinds} 1 reader has two of one edition. 1 does not name a delivery." in page
+    assert "2 were accepted without telling the caller." in page
+    # In both rows of the list and beside the newest message.
+    assert page.count("Accepted, answered 500") == 3
+    assert "nobody has two" not in page
+    caller.form("/empty")
+    caller.send(a_message(1, Metadata=None))
+    assert "1 letter; none of them names its delivery." in caller.get("/").text
+
+
+def test_only_a_web_address_becomes_an_unsubscribe_link(caller: Caller) -> None:
+    for link, shown in (
+        ("<javascript:alert(1)>", "by mail only"),
+        ("<mailto:leave@example.org>", "by mail only"),
+        ("<https://example.org/u/1/>", "a link, not one-click:"),
+    ):
+        caller.send(a_message(1, Headers=[{"Name": "List-Unsubscribe", "Value": link}]))
+        page = caller.get("/").text
+        assert shown in page
+        assert "javascript:" not in page
+
+
 def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     set_it = caller.form("/faults", kind="refuse_429", calls="", probability="1", seed="1789")
     assert (set_it.status, set_it.headers["location"]) == (303, "/faults")
@@ -192,6 +222,9 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     assert caller.form("/faults/clear").status == 303
     assert caller.get("/__sandbox__/faults").json == {"faults": []}
     assert caller.form("/faults/release", outcome="answer").status == 303
+    caller.fault("slow", seconds=0)
+    caller.send(a_message())
+    assert "No fault in force" in caller.get("/faults").text
 
 
 def test_a_fault_that_cannot_be_is_told_with_what_was_typed(caller: Caller) -> None:

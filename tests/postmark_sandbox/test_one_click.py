@@ -99,6 +99,10 @@ def test_a_redirect_is_not_followed_and_called_what_it_is(
     assert (reply["status"], reply["valid"]) == (301, True)
     assert "RFC 8058 forbids it" in reply["problems"][0]
     assert receiver.got == []
+    receiver.moves, receiver.statuses = {}, [404]
+    message = accepted(caller, link, POST)
+    assert left(caller, message).json["problems"] == ["Answered 404; expected 200 or 202."]
+    assert left(caller, message, "text/plain").status == 400
 
 
 def test_nothing_is_posted_where_the_headers_are_not_valid(

@@ -69,6 +69,15 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     assert (listed(caller) == {}) == (status == "Deleted")
 
 
+def test_complaint_replaces_a_bounce_and_the_account_replaces_neither(caller: Caller) -> None:
+    addresses = ["a@example.net"]
+    body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
+    for reason in ("HardBounce", "SpamComplaint"):
+        caller.post("/__sandbox__/suppressions", {"addresses": addresses, "reason": reason})
+        caller.post("/message-streams/broadcast/suppressions", body)
+        assert listed(caller) == {"a@example.net": (reason, "Recipient")}
+
+
 def test_fifty_at_once_and_no_more(caller: Caller) -> None:
     entries = [{"EmailAddress": f"a{n}@example.net"} for n in range(51)]
     path = "/message-streams/broadcast/suppressions"
@@ -177,6 +186,27 @@ def test_bounces_are_searched_counted_and_shown(caller: Caller) -> None:
     assert "Tide tables" in caller.get(f"/bounces/{bounce['ID']}/dump").json["Body"]
 
 
+def test_bounces_are_paged_and_filtered_by_message_and_day(caller: Caller) -> None:
+    header = {"Name": "X-PM-Bounce-Type", "Value": "DnsError"}
+    named = a_message(9, To="any@bounce-testing.postmarkapp.com", Headers=[header])
+    soft = [a_message(n, To=f"softbounce+{n}@bounce.example") for n in range(3)]
+    first = caller.send(named, *soft)[0]["MessageID"]
+    stream = {"messagestream": "broadcast"}
+
+    def found(count: int = 9, offset: int = 0, **query: str) -> list[str]:
+        asked: dict[str, object] = {"count": count, "offset": offset, **stream, **query}
+        return [one["Type"] for one in caller.get("/bounces", **asked).json["Bounces"]]
+
+    assert [found(3, offset) for offset in (0, 3, 6)] == [["SoftBounce"] * 3, ["DnsError"], []]
+    assert found(messageid=first.upper()) == ["DnsError"]
+    assert len(found(fromdate="2020-01-01")) == len(found(inactive="false")) == 4
+    assert found(todate="2020-01-01") == found(messageid="x") == found(inactive="true") == []
+    wrong: list[dict[str, object]] = [{"count": 501}, {"offset": 9501}, {"inactive": "perhaps"}]
+    for query in wrong:
+        asked: dict[str, object] = {"count": 500, "offset": 0, **stream, **query}
+        assert caller.get("/bounces", **asked).code == 1000
+
+
 def test_activating_a_bounce_takes_the_address_off_the_list(caller: Caller) -> None:
     caller.send(a_message(1, To="hardbounce@bounce.example"))
     asked = {"count": 1, "offset": 0, "messagestream": "broadcast"}
@@ -187,6 +217,30 @@ def test_activating_a_bounce_takes_the_address_off_the_list(caller: Caller) -> N
     reply = caller.call("PUT", f"/bounces/{bounce['ID']}/activate").json
     assert (reply["Message"], reply["Bounce"]["Inactive"]) == ("OK", False)
     assert set(listed(caller)) == {"complaint@bounce.example"}
+
+
+def test_bounce_becomes_active_unless_the_reader_unsubscribed(caller: Caller) -> None:
+    address, asked = "hardbounce@bounce.example", {"count": 1, "offset": 0}
+
+    def bounce() -> dict[str, object]:
+        found = caller.get("/bounces", **asked, messagestream="broadcast").json
+        return dict(found["Bounces"][0])
+
+    message = caller.send(a_message(1, To=address))[0]["MessageID"]
+    caller.fault("suppression_delay", seconds=600)
+    assert caller.call("PUT", f"/bounces/{bounce()['ID']}/activate").status == 200
+    assert list(listed(caller)) == [address]
+    caller.post("/__sandbox__/hurry", {})
+    assert listed(caller) == {}
+    caller.call("DELETE", "/__sandbox__/faults")
+    caller.post("/__sandbox__/events", {"event": "Bounce", "message": message})
+    assert bounce()["Inactive"] is True
+    body = {"Suppressions": [{"EmailAddress": address}]}
+    caller.post("/message-streams/broadcast/suppressions/delete", body)
+    assert bounce()["Inactive"] is False
+    caller.post("/__sandbox__/events", {"event": "Unsubscribe", "message": message})
+    assert caller.call("PUT", f"/bounces/{bounce()['ID']}/activate").code == 1003
+    assert listed(caller) == {address: ("ManualSuppression", "Recipient")}
 
 
 def test_where_postmark_handles_unsubscribes_its_link_and_headers_are_in_the_mail() -> None:

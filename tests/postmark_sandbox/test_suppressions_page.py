@@ -50,6 +50,9 @@ def test_an_address_is_found_by_a_part_of_it(caller: Caller) -> None:
         suppress(caller, f"{name}@example.net", "HardBounce", "Recipient", "broadcast")
     assert [row[0] for row in listed(caller, q="BRA")] == ["bram@example.net"]
     assert "No address has “nobody” in it." in caller.get("/suppressions", q="nobody").text
+    addresses = [f"a{number}@example.net" for number in range(201)]
+    caller.post("/__sandbox__/suppressions", {"addresses": addresses})
+    assert len(listed(caller)) == 200
 
 
 def test_an_address_is_added_and_lifted_as_the_account_would(caller: Caller) -> None:

@@ -132,6 +132,20 @@ def listed(caller: Caller) -> list[str]:
     return [entry["EmailAddress"] for entry in dump]
 
 
+def test_late_events_and_changes_arrive_automatically(told: Caller, receiver: Receiver) -> None:
+    told.fault("webhook_delay", seconds=0.05)
+    told.send(*messages(2))
+    assert sorted(whom(receiver, 2)) == ["1", "2"]
+    told.fault("webhook_reorder", k=100, seconds=0.05)
+    told.send(*messages(2))
+    assert sorted(whom(receiver, 4)[2:]) == ["1", "2"]
+    told.fault("suppression_delay", seconds=0.05)
+    told.post(SUPPRESSIONS, ADA)
+    change = receiver.events(5)[4]
+    assert (change["SuppressSending"], change["MessageID"]) == (True, None)
+    assert listed(told) == ["ada@example.net"]
+
+
 def test_a_change_of_a_suppression_list_takes_effect_later(
     told: Caller, receiver: Receiver
 ) -> None:

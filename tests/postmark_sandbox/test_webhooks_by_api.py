@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from postmark_sandbox.posting import Poster
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.receiver import Receiver
 
@@ -158,6 +159,28 @@ def test_redirects_are_followed_with_the_event(
     assert receiver.got[1][0]["path"] == "/end/"
 
 
+def test_credentials_do_not_follow_a_redirect_to_another_host(
+    caller: Caller, receiver: Receiver
+) -> None:
+    other = Receiver()
+    try:
+        receiver.moves = {"/hooks/": (307, f"{other.base}/end/")}
+        auth = {"Username": "pm", "Password": "x"}
+        created(caller, a_hook(receiver, Verify=True, HttpAuth=auth))
+        other.events(1)
+        assert "authorization" not in other.got[0][0]
+    finally:
+        other.stop()
+
+
+def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> None:
+    receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
+    poster = Poster()
+    posted = [poster.post(f"{receiver.base}/{n}/", b"{}", {}).status for n in (1, 0)]
+    poster.hang_up()
+    assert (posted, len(receiver.got)) == ([200, 302], 1)
+
+
 def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
     caller: Caller, receiver: Receiver
 ) -> None:
@@ -172,6 +195,23 @@ def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
     caller.call("POST", f"/webhooks/{hook['ID']}/verify")
     caller.send(a_message(13))
     assert receiver.events(15)[14]["Recipient"] == "reader13@example.net"
+
+
+def test_refused_edit_and_eleventh_webhook_change_nothing(
+    caller: Caller, receiver: Receiver
+) -> None:
+    hook = created(caller, a_hook(receiver))
+    receiver.statuses = [503]
+    reply = put(caller, hook, b'{"HttpHeaders": [{"Name": "X-New", "Value": "1"}]}')
+    assert reply.code == 1364
+    assert caller.get(f"/webhooks/{hook['ID']}").json == hook
+    for _ in range(9):
+        created(caller, a_hook(receiver))
+    reply = caller.post("/webhooks", a_hook(receiver, Verify=True))
+    assert (reply.status, reply.code, len(receiver.got)) == (422, 1359, 1)
+    body = a_hook(receiver)
+    del body["MessageStream"]
+    assert created(caller, body)["MessageStream"] == "outbound"
 
 
 CANNOT_BE: list[tuple[dict[str, Any], str]] = [

@@ -19,6 +19,8 @@ def test_a_call_without_a_token_is_401_with_code_10(caller: Caller) -> None:
             assert (reply.status, reply.code) == (401, 10)
             assert reply.message == "Request does not contain a valid Server token."
             assert reply.headers["x-pm-apierrorcode"] == "10"
+    unknown, wrong_method = caller.post("/emails/none", {}), caller.get("/email/batch")
+    assert (unknown.status, wrong_method.status) == (404, 405)
 
 
 def test_only_the_named_tokens_are_accepted_where_tokens_are_named() -> None:
@@ -179,6 +181,10 @@ def test_an_account_that_may_not_send_says_so(
     assert (reply.status, reply.code) == (422, code)
     assert sentence in reply.message
     assert caller.send(a_message())[0]["ErrorCode"] == code
+    same_domain = caller.post("/email", a_message(To="me@example.org")).status
+    assert same_domain == (200 if state == "pending" else 422)
+    caller.post("/__sandbox__/account", {"state": "active", "verified": ["Almanack.example"]})
+    assert caller.post("/email", a_message()).code == 400
 
 
 def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> None:
@@ -192,11 +198,37 @@ def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> No
     assert caller.post("/email", a_message(1, MessageStream="outbound")).status == 200
 
 
+def test_suppressed_recipients_are_left_out_and_named(caller: Caller) -> None:
+    caller.post("/__sandbox__/suppressions", {"addresses": ["b@example.net"]})
+    reply = caller.post("/email", a_message(To="a@example.net, b@example.net"))
+    assert reply.json["ErrorCode"] == 0
+    assert "will not deliver to these inactive addresses: b@example.net." in reply.message
+    assert caller.search()["Messages"][0]["Recipients"] == ["a@example.net"]
+
+
 def test_a_single_request_above_10_mb_is_413_and_not_json(caller: Caller) -> None:
     reply = caller.post("/email", a_message(HtmlBody="x" * (10 * 1024 * 1024)))
     assert reply.status == 413
     with pytest.raises(json.JSONDecodeError):
         json.loads(reply.body)
+    large = caller.post("/email", a_message(HtmlBody="x" * (10 * 1024 * 1024), Extra=1))
+    assert (large.status, large.code) == (422, 403)
+
+
+def test_first_fault_in_the_order_of_checks_is_reported(caller: Caller) -> None:
+    right = a_message()
+    wrong = a_message(From="nobody", To="reader", MessageStream="x", HtmlBody="", TextBody="", A=1)
+    for field, sentence in (
+        ("A", "Invalid request field(s)"),
+        ("MessageStream", "The stream provided"),
+        ("From", "Error parsing 'From'"),
+        ("To", "Error parsing 'To'"),
+        ("TextBody", "Provide either email TextBody or HtmlBody or both."),
+    ):
+        assert caller.post("/email", wrong).message.startswith(sentence)
+        del wrong[field]
+        wrong |= {name: right[name] for name in right if name == field}
+    assert caller.post("/email", wrong).status == 200
 
 
 def test_a_batch_above_50_mb_is_413(caller: Caller) -> None:
