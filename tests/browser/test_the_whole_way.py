@@ -130,6 +130,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     # The receipt says the same, and is genuine.
     page.get_by_role("link", name="See the receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the receipt").click()
     page.get_by_role("link", name="Check a receipt").click()
@@ -273,6 +274,7 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
     press(page, f"Publish to {READERS}…")
     dialog = page.get_by_role("dialog", name=f"Publish to {READERS} readers?")
     expect(dialog.get_by_role("heading")).to_be_focused()
+    expect(dialog).to_contain_text(TITLE)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert not Edition.objects.exists()

@@ -41,6 +41,11 @@ def test_a_table_that_changes_with_every_call_has_room_and_is_cleaned_in_time(
     # What only grows, and is not updated, needs no room.
     is_updated = table not in ("attempt", "evidence", "provider_event")
     assert setting.get("fillfactor", 100) <= (50 if is_updated else 100)
+    assert setting.get("autovacuum_analyze_scale_factor", 0.1) <= SMALL
+    if table in ("attempt", "delivery", "evidence", "provider_event"):
+        assert setting.get("autovacuum_vacuum_insert_scale_factor", 0.2) <= 0.05
+    if table == "batch":
+        assert setting.get("autovacuum_vacuum_cost_delay") == 0
 
 
 def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(

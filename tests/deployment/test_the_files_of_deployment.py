@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import yaml
 
 from newsletter_site import settings
+from tests.deployment.parts import certificate
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +109,19 @@ def test_the_proxy_lets_through_what_the_site_takes() -> None:
     forms, files = (int(size) * 1024 * 1024 for size in re.findall(r"max_body_size (\d+)m", tls))
     assert forms > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     assert files > settings.IMPORT_MAX_MB * 1024 * 1024
+
+
+def test_nginx_accepts_the_proxys_configuration_as_it_is(tmp_path: Path) -> None:
+    nginx = program("nginx", package="nginx")
+    program("openssl", package="openssl")
+    certificate(tmp_path)
+    site = re.sub(r"/etc/letsencrypt/live/[^/]+/", f"{tmp_path}/", PROXY)
+    # `nginx -t` opens the ports, and only root may open those below 1024.
+    site = re.sub(r"(listen .*?)(80|443)\b", r"\g<1>60\2", site)
+    (tmp_path / "site.conf").write_text(site.replace("/var/log/nginx/", f"{tmp_path}/"))
+    shutil.copy(ROOT / "deploy" / "nginx" / "homing-proxy.conf", tmp_path)
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+        f"http {{ include {tmp_path}/site.conf; }}\n"
+    )
+    assert "[warn]" not in run(nginx, "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,26 +22,33 @@ Plainly = Callable[..., requests.Response]
 
 @pytest.fixture(scope="module")
 def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
-    """Ask for something without TLS, as it comes from outside; a redirect is an answer."""
+    """Ask nginx for something, without TLS unless said otherwise; a redirect is an answer."""
     program("nginx", package="nginx")
     program("openssl", package="openssl")
-    port, its_port = free_port(), int(sites().url.rpartition(":")[2])
+    port, tls_port, its_port = free_port(), free_port(), int(sites().url.rpartition(":")[2])
     folder = tmp_path_factory.mktemp("proxy")
-    nginx = proxy(free_port(), [its_port], folder, plain_port=port)
+    nginx = proxy(tls_port, [its_port], folder, plain_port=port)
     nginx.begin()
 
-    def ask(method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
+    def ask(
+        method: str, path: str, body: Any = None, *, tls: bool = False, **headers: str
+    ) -> requests.Response:
+        place = f"https://127.0.0.1:{tls_port}" if tls else f"http://127.0.0.1:{port}"
         return requests.request(
             method,
-            f"http://127.0.0.1:{port}{path}",
+            place + path,
             data=body,
             headers={"Host": HOST, **headers},
+            verify=str(folder / "fullchain.pem"),
             timeout=PATIENCE_S,
             allow_redirects=False,
         )
 
     try:
-        wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
+        wait_until(
+            lambda: all(map(takes_connections, (port, tls_port))) or not nginx.is_running,
+            "nginx listens",
+        )
         assert nginx.is_running, nginx.last_words()
         assert "[warn]" not in nginx.last_words()
         yield ask
@@ -73,6 +81,19 @@ def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> 
         308,
         f"https://{HOST}/archive/?page=2",
     )
+
+
+def test_a_page_and_its_form_are_served_over_tls(plainly: Plainly) -> None:
+    page = plainly("GET", "/", tls=True)
+    assert page.status_code == 200
+    form = dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="([^"]*)"', page.text))
+    said = {"Origin": f"https://{HOST}", "Cookie": f"csrftoken={page.cookies['csrftoken']}"}
+
+    # A valid address would write to the database. A lost host or scheme would be a 403.
+    answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **said)
+
+    assert answer.status_code == 422
+    assert "such as ada@example.org is expected" in answer.text
 
 
 PAGE, CALL = "/archive/", "/api/v1/issues/"

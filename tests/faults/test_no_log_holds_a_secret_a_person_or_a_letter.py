@@ -491,6 +491,27 @@ def test_every_line_of_a_service_is_an_object_with_fields_that_are_listed(homing
     assert by_process >= {"web", "worker", "publish"}
 
 
+def test_every_answer_has_the_id_of_its_line(homing: Homing) -> None:
+    lines = {line["request"]: line for line in logged(homing) if "route" in line}
+    ids = [answer.headers.get("X-Request-ID") for answer in homing.answers]
+    assert len(ids) == len(set(ids)) > 30
+    for answer in homing.answers:
+        line = lines[answer.headers["X-Request-ID"]]
+        assert (line["status"], line["method"]) == (answer.status_code, answer.request.method)
+        assert "?" not in line["route"]
+
+
+def test_a_command_prints_its_result_apart_from_the_log(homing: Homing) -> None:
+    said = {name.partition(" ")[2]: both for name, both in homing.commands.items()}
+    output, progress = said["deliver"]
+    assert len(output.splitlines()) == 1
+    assert json.loads(output)["audience"] >= 0
+    assert progress
+    output, errors = said["import_subscribers"]
+    assert json.loads(output.splitlines()[-1])["rejected"] == 1
+    assert not [line for line in errors.splitlines() if line.startswith("{")]
+
+
 def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing) -> None:
     lines = logged(homing)
     published = {

@@ -84,6 +84,12 @@ the proxy redirects no call of a program
 the proxy redirects nobody who unsubscribes with one click
     deploy/nginx/homing.conf: location «/unsubscribe/ → /no-unsubscribe/» {
     test_unsubscribing_with_one_click_is_not_redirected
+the proxy tells the site which requests came with TLS
+    deploy/nginx/homing-proxy.conf: «proxy_set_header X-Forwarded-Proto $scheme;»
+    test_a_page_and_its_form_are_served_over_tls
+the site looks for no file on request
+    WHITENOISE_USE_FINDERS: WHITENOISE_USE_FINDERS = True «→ ¶WHITENOISE_AUTOREFRESH = True»
+    test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_compressed
 a worker says once that the database is away
     Outage.is_why: if «self._since_s is None → True»: if
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over

@@ -55,6 +55,15 @@ def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: 
     assert "author" not in line
 
 
+def test_redirects_and_refusals_have_their_id_and_line_too(db: None, lines: Lines) -> None:
+    redirected = browser().get("/")
+    refused = browser(REMOTE_ADDR="10.0.0.7").get("/metrics", secure=True)
+    assert (redirected.status_code, refused.status_code) == (301, 403)
+    assert [(line["request"], line["status"]) for line in of_requests(lines)] == [
+        (answer.get("X-Request-ID"), answer.status_code) for answer in (redirected, refused)
+    ]
+
+
 @pytest.mark.parametrize(
     ("address", "route"),
     [

@@ -253,6 +253,9 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     assert sentence in answer.text
     assert "Your text is still here" in answer.text
     assert 'aria-invalid="true"' in answer.text
+    wrong = "name" if name else "email"
+    assert f'<a href="#{wrong}">' in answer.text
+    assert f'id="{wrong}"' in answer.text
     assert not Subscriber.objects.exists()
 
 
