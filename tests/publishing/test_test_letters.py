@@ -340,6 +340,8 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
         COMPOSED,
         {**LETTER, **COMPOSED},
         {name: words for name, words in COMPOSED.items() if name != "format"},
+        {**LETTER, "text_content": ""},
+        {**COMPOSED, "text_content": ""},
     ],
 )
 def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
@@ -469,6 +471,18 @@ def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, 
     for _ in range(4):
         worker.let_time_pass(1000)
         worker.deliver_all()
+
+    assert the_letter().outcome == "sent"
+    assert len(items(provider)) == 1
+
+
+def test_lost_answer_is_looked_up_and_nothing_is_sent_again(window, worker, provider):
+    provider.sandbox.set_fault("accept_then_close", calls=1)
+    window.post(TEST, **form())
+    worker.deliver_all()
+    assert the_letter().outcome == "unknown"
+
+    worker.deliver_after(61)
 
     assert the_letter().outcome == "sent"
     assert len(items(provider)) == 1
