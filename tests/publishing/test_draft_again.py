@@ -110,7 +110,7 @@ def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
 
 
 @pytest.mark.parametrize(
-    "happened", [lambda edition: sent(edition, "Ada"), in_doubt], ids=["sent", "in doubt"]
+    "happened", [lambda edition: sent(edition, "Ada"), in_doubt], ids=["sent", "doubt"]
 )
 def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three_readers, happened):
     edition = published(author, hold_s=0)

@@ -526,18 +526,37 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    its_time_came(edition)
     identity.notice()
     identity.declare_restored()
-    assert not start_due()
     # Long enough ago that no answer from the provider means that nothing was sent.
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
 
     call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+    its_time_came(edition)
 
     assert start_due()
     newsroom.deliver_all()
     assert sorted(copies(provider).values()) == [1, 1, 1]
+
+
+def test_schedule_older_than_postmarks_memory_stays_unreconciled(
+    newsroom: Newsroom, provider: SandboxServer, settings: Any
+) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    identity.notice()
+    identity.declare_restored()
+    Edition.objects.update(
+        control_at=F("control_at") - timedelta(days=settings.POSTMARK_RETENTION_DAYS),
+        unreconciled_since=F("unreconciled_since") - timedelta(hours=1),
+    )
+
+    # The copies that Postmark has forgotten may have gone out.
+    with pytest.raises(SystemExit):
+        call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+
+    its_time_came(edition)
+    assert not start_due()
 
 
 def test_questions_and_desk_show_the_current_reader_count(

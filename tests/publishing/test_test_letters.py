@@ -476,18 +476,6 @@ def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, 
     assert len(items(provider)) == 1
 
 
-def test_lost_answer_is_looked_up_and_nothing_is_sent_again(window, worker, provider):
-    provider.sandbox.set_fault("accept_then_close", calls=1)
-    window.post(TEST, **form())
-    worker.deliver_all()
-    assert the_letter().outcome == "unknown"
-
-    worker.deliver_after(61)
-
-    assert the_letter().outcome == "sent"
-    assert len(items(provider)) == 1
-
-
 def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_readers):
     window.post(TEST, **form(test_email="ada@posthouse.example"))
     worker.deliver_all()
