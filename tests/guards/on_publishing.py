@@ -22,6 +22,12 @@ only what is done together joins a transaction
 a draft is published once, whoever presses
     publish_draft: if «held.edition is not None → False»:
     test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
+an issue that may have reached a reader is no draft again
+    draft_again: if «not reached_nobody(edition.pk) → False»:
+    test_cancelling_makes_no_draft_if_a_reader_may_have_it[sent]
+an issue whose copies are in doubt is no draft again
+    reached_nobody: (books.sent «or books.unknown» or books.waiting)
+    test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
 a body that breaks off is not taken for a shorter one
     WholeBody.read: if «len(came) < wanted → False»:
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]

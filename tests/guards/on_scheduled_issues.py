@@ -32,6 +32,10 @@ what went out after the backup is found to have
     Round._take_in: «walked.is_scheduled and
         starting.registered().start_what_went_out(walked.edition) → False»
     test_what_went_out_after_the_backup_goes_to_nobody_twice
+the provider's memory is compared with when an issue was scheduled
+    editions_to_walk: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
+        published_at»
+    test_schedule_older_than_postmarks_memory_stays_unreconciled
 what is very late waits for a person
     _hold_back_if_late: if «paused → False»:
     test_too_late_it_is_published_but_waits_for_a_person

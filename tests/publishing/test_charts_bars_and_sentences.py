@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,11 @@ from publishing.bar import NARROWEST, ORDER, parts_of
 from publishing.chart import Chart, Point, Scale, chart_of, scale_of
 from publishing.content import Content
 from publishing.how_things_stand import Standing, sentence_of
+from publishing.scheduling import late_by
 from publishing.strips import NotSent, strips_of
 from publishing.templatetags.desk import mailbox
 from publishing.what_differs import compare
+from publishing.words_for_numbers import enumerated, ordinal, span_of
 
 
 def charted(*readers: int) -> Chart:
@@ -196,3 +199,13 @@ def test_it_says_what_needs_a_person_first_and_what_comes_next(
 )
 def test_a_sender_is_shown_without_the_quotation_marks_that_a_header_wants(sender, shown):
     assert mailbox(sender) == shown
+
+
+def test_numbers_and_times_are_written_in_words() -> None:
+    spans = {1: "1 second", 89: "89 seconds", 90: "2 minutes", 90 * 60: "2 hours"}
+    assert {seconds: span_of(seconds) for seconds in spans} == spans
+    assert [ordinal(number) for number in (1, 10, 11, 22)] == ["first", "tenth", "11th", "22nd"]
+    assert [enumerated(list(row)) for row in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+    due = datetime(2026, 9, 24, 6, tzinfo=UTC)
+    late = {59: "", 60: "1 minute", 7199: "119 minutes", 7200: "2 hours", 172_800: "2 days"}
+    assert {s: late_by(due, due + timedelta(seconds=s)) for s in late} == late

@@ -15,7 +15,7 @@ from publishing.drafts import Wording
 from publishing.models import Draft
 from publishing.publish import publish
 from publishing.written import Written
-from tests.publishing.ledger import hold_is_over, sent
+from tests.publishing.ledger import hold_is_over, in_doubt, sent
 from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,10 +102,22 @@ def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
     hold_is_over(first)
     sent(first)
     second = published_draft(window, author, issue=first.issue_id, goes_to="reached")
-    take_back(window, first, "cancel")
-    assert not Draft.objects.filter(edition=None).exists()  # it reached somebody
 
     take_back(window, second)
 
     fresh = Draft.objects.get(edition=None)
     assert (fresh.goes_to, fresh.letter) == ("reached", SWIFTS.letter)
+
+
+@pytest.mark.parametrize(
+    "happened", [lambda edition: sent(edition, "Ada"), in_doubt], ids=["sent", "doubt"]
+)
+def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three_readers, happened):
+    edition = published(author, hold_s=0)
+    happened(edition)
+
+    answer = take_back(window, edition, "cancel")
+
+    assert Edition.objects.get().control == "cancelled"
+    assert not Draft.objects.exists()
+    assert "reached nobody" not in window.get(answer.answer["Location"]).words

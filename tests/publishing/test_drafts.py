@@ -204,6 +204,13 @@ class TestThePages:
         assert changed.status == 303
         assert drafts.written_of(Draft.objects.get()).letter == "Gone for good."
 
+    def test_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
+        form = window.get(WRITE).form_with("letter")
+        saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
+
+        assert saved.status == 303
+        assert "“{{ nme }}”" in window.get(saved.answer["Location"]).words
+
     def test_line_ends_come_back_as_they_were_written(self, window, author):
         draft = begun(author, "\n\nA line.\n\n<b>&amp;</b>\n")
 
@@ -335,6 +342,9 @@ class TestThePages:
         window.post(form.action, **{**form.fields, "letter": "Gone on with."})
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, kept.begun_by) == ("Gone on with.", window.author)
+        window.client.force_login(window.author)
+        page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
+        assert "Your words were kept" in page.words
 
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")

@@ -139,6 +139,7 @@ class TestMadeFitForMail:
 
         assert len(small.content) <= LARGEST_PICTURE
         assert read(small).convert("RGBA").getextrema()[3][0] < 255
+        assert read(small_picture(picture("WEBP", mode="RGBA"))).mode == "RGBA"
 
     def test_a_moving_gif_moves_on_without_its_remarks(self):
         frames = [Image.new("RGB", (30, 20), colour) for colour in ("red", "green", "blue")]

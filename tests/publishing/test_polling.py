@@ -61,6 +61,7 @@ def test_a_long_send_is_followed_in_longer_steps_that_are_bounded():
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
     # What waits for a person.
     assert asks(**PAUSED) == 10
+    assert asks(control="stopped", control_reason="Confirm the sender.", in_line=0) == 10
     # What was in the air at the end.
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 

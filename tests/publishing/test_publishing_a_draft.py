@@ -20,6 +20,7 @@ from publishing.looking_outside.link_answer import LinkAnswer
 from publishing.markdown import html_of
 from publishing.models import Draft
 from publishing.publish import publish
+from publishing.views.accepted import to_nobody
 from publishing.written import Written
 from tests.publishing.beside import PATIENCE_S, at_once, beside, wait_until_somebody_waits
 from tests.publishing.ledger import hold_is_over, sent
@@ -441,8 +442,10 @@ def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, c
     nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
 
     assert "whoever has its address" in window.get(at(nxt, "check")).words or chosen == "nowhere"
-    press(window, nxt, sheet(window, nxt))
-    assert Edition.objects.get(version=2).issue.unlisted is (chosen != "nowhere")
+    answer = press(window, nxt, sheet(window, nxt))
+    edition = Edition.objects.get(version=2)
+    assert edition.issue.unlisted is (chosen != "nowhere")
+    assert to_nobody(edition) in window.get(answer.answer["Location"]).words
 
 
 def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(

@@ -12,6 +12,7 @@ from delivery.test_letter import TEST_ISSUE
 from idempotency.claim import seats
 from idempotency.models import PostedForm
 from publishing.models import Issue
+from publishing.views.accepted import to_nobody
 from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM, WindowOf
@@ -68,7 +69,7 @@ def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_g
 
     page = window.get()
     assert ACCEPTED in page.words
-    assert "nobody" in page.words
+    assert to_nobody(Edition.objects.get()) in page.words
     assert window.get(f"/archive/{written().get().slug}/").status == 200
 
 

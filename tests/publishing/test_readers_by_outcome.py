@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import tracemalloc
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -15,6 +16,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery
+from publishing.copy_words import why_of
 from publishing.publish import publish
 from publishing.reader_outcomes import every_copy, outcome_page, place
 from subscribers.erasing import erase
@@ -75,6 +77,33 @@ def test_all_are_listed_each_with_outcome_time_and_evidence(window, edition):
     ada = Delivery.objects.get(name="Ada").provider_message_id
     assert re.search(rf"Sent {at} [^;]* {ada}; delivered {at}", page.words)
     assert "Failed All tries were used up." in page.words
+    Delivery.objects.filter(name="Ada").update(bounced_at="2031-05-04T08:00:00Z")
+    page = window.get(address(edition, "?outcome=sent"))
+    assert "bounced 04 May 2031, 08:00:00" in page.words
+
+
+def test_readers_without_a_copy_are_listed_by_default(window, edition):
+    assert len(listed(window.get(address(edition)))) == 3
+    sent(edition, "Ada")
+    in_doubt(edition, "Bram")
+    assert list(listed(window.get(address(edition)))) == ["bram@posthouse.example"]
+    failed(edition, "Cleo")
+    assert list(listed(window.get(address(edition)))) == ["cleo@posthouse.example"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "said"),
+    [
+        ("waiting", "ready", "in line"),
+        ("waiting", "sending", "in a call"),
+        ("unknown", "parked", "a person decides"),
+    ],
+)
+def test_copy_says_where_it_is_or_who_decides(outcome, state, said):
+    batch = SimpleNamespace(state=state, reason="", lookups=3)
+    why = why_of(SimpleNamespace(outcome=outcome, reason=None, batch=batch), str)
+    assert said in why
+    assert "Postmark is asked" not in why
 
 
 def test_who_waits_is_held_or_waits_for_a_person_where_that_is_so(window, author, three_readers):

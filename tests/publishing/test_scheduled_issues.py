@@ -12,6 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError, OutputWrapper
 from django.db import Error, IntegrityError, connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from delivery.books import Books
@@ -518,3 +519,61 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
     assert found.reason == starting.WENT_OUT_BEFORE
     assert not newsroom.step()
     assert books(edition).waiting == 3
+
+
+def test_scheduled_issue_goes_out_once_after_reconciliation(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    newsroom.confirm(3)
+    edition = schedule(newsroom)
+    identity.notice()
+    identity.declare_restored()
+    # Long enough ago that no answer from the provider means that nothing was sent.
+    Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
+
+    call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+    its_time_came(edition)
+
+    assert start_due()
+    newsroom.deliver_all()
+    assert sorted(copies(provider).values()) == [1, 1, 1]
+
+
+def test_schedule_older_than_postmarks_memory_stays_unreconciled(
+    newsroom: Newsroom, provider: SandboxServer, settings: Any
+) -> None:
+    newsroom.confirm(1)
+    edition = schedule(newsroom)
+    identity.notice()
+    identity.declare_restored()
+    Edition.objects.update(
+        control_at=F("control_at") - timedelta(days=settings.POSTMARK_RETENTION_DAYS),
+        unreconciled_since=F("unreconciled_since") - timedelta(hours=1),
+    )
+
+    # The copies that Postmark has forgotten may have gone out.
+    with pytest.raises(SystemExit):
+        call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
+
+    its_time_came(edition)
+    assert not start_due()
+
+
+def test_questions_and_desk_show_the_current_reader_count(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    first = newsroom.publish(2)
+    newsroom.deliver_all()
+    newsroom.confirm(3, start=2)
+    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to="reached")
+    other = schedule(newsroom, title="Martins")
+
+    for edition, readers in ((correction, "2 readers"), (other, "5 readers")):
+        found = status(edition)
+        for action in applicable(found):
+            assert readers in action.words(found)
+            assert readers in action.question(found)
+    progress_page(newsroom, correction)  # gives its author permission to see the desk
+    desk = WindowOf(newsroom.author).get("/admin/newsletters/issues/").words
+    assert "2 readers as of now" in desk
+    assert "5 readers as of now" in desk

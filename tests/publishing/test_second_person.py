@@ -19,7 +19,7 @@ from publishing.approval import (
     needs_approval,
     why_not,
 )
-from publishing.models import Draft
+from publishing.models import Draft, KeptForm
 from publishing.publish import publish
 from publishing.written import Written, content_of
 from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
@@ -148,11 +148,13 @@ def test_who_switches_it_on_waits_for_what_is_being_published(author):
 def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
     assert TAKES_TWO in window.get().words
     fields = window.open_form()
+    KeptForm.objects.create(writer=window.author, key=fields["idempotency_key"], title="Old")
 
     page = window.post(**fields)
 
     assert page.status == 200
-    assert TAKES_TWO in page.words
+    assert "The form has one error" in page.words
+    assert KeptForm.objects.get().title == fields["title"]
     again = page.form_with("title").fields
     assert {name: again[name] for name in ("title", "html_content", "text_content")} == {
         name: fields[name] for name in ("title", "html_content", "text_content")

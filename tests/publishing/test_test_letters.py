@@ -340,6 +340,8 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
         COMPOSED,
         {**LETTER, **COMPOSED},
         {name: words for name, words in COMPOSED.items() if name != "format"},
+        {**LETTER, "text_content": ""},
+        {**COMPOSED, "text_content": ""},
     ],
 )
 def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):

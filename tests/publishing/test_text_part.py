@@ -190,6 +190,13 @@ def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     assert content_of(Written("T", "", form, letter, "In *my* words\n")).text == "In *my* words\n"
 
 
+def test_stored_words_have_plain_line_ends_and_no_control_characters() -> None:
+    written = Content.written(
+        "On\x07 herons", "<p>a\r\nb</p>", "one\x0btwo\x0cthree\rfour", " Qui\x1bte "
+    )
+    assert written == Content("On herons", "<p>a\nb</p>", "one\ntwo\nthree\nfour", "Quite")
+
+
 # Line feed, tab, delete, next line, line separator, paragraph separator.
 BREAKS = ["\n", "\t", "\x7f", "\x85", "\u2028", "\u2029"]
 

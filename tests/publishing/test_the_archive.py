@@ -135,6 +135,7 @@ def test_what_a_letter_needs_comes_through(anybody, print_letter):
         '<p class="open">A</p>',
         "<h2>B</h2>",
         "<li>c</li>",
+        'alt="e"',
         '<th scope="col">d</th>',
         '<td class="num">1</td>',
         'src="https://example.org/a.png"',

@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import presence, scheduled
+from delivery.queue import identity, presence, scheduled
 from publishing.approval import approve, hash_to_approve
 from publishing.looking_outside.domain_records import Records, Said
 from publishing.looking_outside.keeping import keep_domain
@@ -117,13 +118,22 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
     assert section(before, "need") == ""
 
     its_time_came(edition)
-    assert section(window.get(DESK), "need")
+    page = window.get(DESK)
+    assert section(page, "need")
+    assert "Goes out" not in section(page, "issues")
+    assert "goes out" not in lede(page)
     # A page that was open all the time learns of it.
     here = re.search(r'data-here="([^"]*)"', before.html)[1]
     assert json.loads(window.get(NOW).answer.content)["here"] != here
 
     a_worker()
     assert section(window.get(DESK), "need") == ""
+
+    Edition.objects.update(scheduled_for=timezone.now() + timedelta(hours=1))
+    assert "goes out" in lede(window.get(DESK))
+    identity.declare_restored()
+    assert "goes out" not in lede(window.get(DESK))
+    assert "Swifts" in section(window.get(DESK), "need")
 
 
 def test_an_alarm_is_shown_until_somebody_has_looked_at_it(

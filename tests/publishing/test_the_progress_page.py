@@ -358,3 +358,31 @@ def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window
     presence.leave(workers[1])
     Worker.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
     assert found not in window.get().words
+
+
+def test_doubt_section_says_who_settles_the_doubt(window, edition):
+    section = r'<section[^>]*data-shown="doubt"( hidden)?>'
+    assert re.search(section, window.get(address(edition)).html)[1] == " hidden"
+    settled(edition, 0, unknown=20)
+    for number in range(1, 5):
+        settled(edition, number)
+
+    asked = window.get(address(edition))
+    Batch.objects.filter(unknown=20).update(state="parked")
+    parked = window.get(address(edition))
+
+    assert re.search(section, asked.html)[1] is None
+    assert "20 copies left" in asked.words
+    assert "Homing asks Postmark" in asked.words
+    assert "until a person decides" in parked.words
+    for said in ("Homing asks Postmark", "Homing is asking", "Postmark is asked about them"):
+        assert said not in parked.words
+
+
+def test_stop_says_whether_any_reader_was_marked_as_failed(window, edition):
+    Batch.objects.filter(edition=edition, state="ready").update(state="paused")
+    Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
+    said = "no reader was marked as failed"
+    assert said in window.get(address(edition)).words
+    settled(edition, 0, failed=1)
+    assert said not in window.get(address(edition)).words

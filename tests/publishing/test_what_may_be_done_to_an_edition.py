@@ -181,6 +181,7 @@ def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
         if not hidden and name in ACTIONS
     }
     assert offered == {"send-now", "call-back", "pause", "cancel"}
+    assert window.get(address(edition, "explode/")).status == 404
 
 
 def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(

@@ -69,7 +69,7 @@ def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
 
 @pytest.mark.parametrize("action", ["cancel", "close", "call-back", "send-now"])
 def test_what_would_end_it_is_refused_with_a_sentence(stopped, action):
-    with pytest.raises(CommandError):
+    with pytest.raises(CommandError, match="never ends"):
         call_command("edition", action, str(CONFIRMATION_ISSUE))
 
 

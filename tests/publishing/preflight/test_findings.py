@@ -156,6 +156,7 @@ A, B = "https://a.org/1911", "https://b.org/"
     ("answer", "weight"),
     [
         (LinkAnswer(404), "advice"),
+        (LinkAnswer(410), "advice"),
         (LinkAnswer(503), "advice"),
         (LinkAnswer(trouble=Trouble.NO_SUCH_HOST), "advice"),
         (LinkAnswer(trouble=Trouble.NOT_PUBLIC), "advice"),
@@ -195,7 +196,7 @@ def test_the_size_of_the_html_counts_in_bytes(kilobytes):
 
     assert len(said) == (kilobytes > 80)
     assert all(f"{kilobytes} kB" in sentence for sentence in said)
-    assert ("cut" in "".join(said)) == (kilobytes > 80)
+    assert ("will cut" in "".join(said)) == (kilobytes > 102)
 
 
 def test_a_mail_without_a_text_part_or_with_one_that_was_forgotten():
