@@ -90,7 +90,9 @@ class Program:
     def last_words(self) -> str:
         if not self.log.exists():
             return ""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-LAST_WORDS:])
+        lines = self.log.read_text(errors="replace").splitlines()
+        errors = [line for line in lines if '"status": 500' in line or "Traceback" in line]
+        return "\n".join([*errors[:LAST_WORDS], *lines[-LAST_WORDS:]])
 
 
 def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
