@@ -123,12 +123,20 @@ class Stack:
     def wait_until_all_are_there(self) -> None:
         """Wait for servers to listen and for workers, which end without a database."""
         for port in self._ports:
-            wait_until(lambda port=port: takes_connections(port), f"port {port} was listened on")
+            wait_until(lambda port=port: self._listens(port), f"port {port} was listened on")
         for part in self.workers:
             wait_until(
                 lambda part=part: part.log.read_text().count("is running") >= part.begun,
                 f"{part.name} ran",
             )
+
+    def _listens(self, port: int) -> bool:
+        """Whether a port takes connections. A web server that has ended is started again."""
+        # After a kill of gunicorn its worker may hold the port for longer than a new one tries.
+        for web in self.webs:
+            if not web.is_running:
+                web.begin()
+        return takes_connections(port)
 
     def end(self) -> list[int]:
         """Stop every part in order; return the exit statuses of the workers."""
