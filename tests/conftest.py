@@ -7,6 +7,7 @@ Either way they run in a copy of a migrated template (database/template.py).
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -106,6 +107,9 @@ hypothesis.settings.load_profile("tests")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the server before anything connects."""
+    from tests.database.template import forget_given_database
+
+    forget_given_database()
     if kept_cluster is not None:
         kept_cluster.start()
 
@@ -134,9 +138,14 @@ def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> It
     from tests.database import without_guard
     from tests.database.template import copied_database
 
-    with django_db_blocker.unblock(), copied_database():
-        without_guard.take_out()
+    with ExitStack() as copy:
+        # Not for the whole run: a test without a database fixture must fail in any order.
+        with django_db_blocker.unblock():
+            copy.enter_context(copied_database())
+            without_guard.take_out()
         yield
+        with django_db_blocker.unblock():
+            copy.close()
 
 
 @pytest.fixture(scope="session")

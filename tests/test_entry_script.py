@@ -114,8 +114,8 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
 ) -> None:
     (copy / ".venv.new").mkdir()
     (copy / ".venv.new" / "half").touch()  # What a dead run left is thrown away.
-    said, lines = run(copy, "test", "homing", "-x", cwd=tmp_path, environment={"DEBUG": "off"})
-    assert (said["arguments"], said["folder"]) == (["homing", "-x"], str(copy))
+    said, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
+    assert (said["arguments"], said["folder"]) == (["tests/test_x.py"], str(copy))
     assert stamp(copy)["lock"] == "test"
     assert "requirements/test.txt" in lines
     assert run(copy, "demo")[1] == ""

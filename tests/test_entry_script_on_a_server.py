@@ -90,11 +90,13 @@ def test_a_command_gets_the_poorest_lock_that_serves_it(
 def test_a_tier_runs_on_every_core_and_named_files_in_one_process(entry: Any) -> None:
     tiers = (([], ["--quick"]), (["--all"], []), (["--changed"], ["--changed"]))
     for typed, tier in tiers:
-        options = entry.test_options([*typed, "-k", "word"])
+        options = entry.test_options([*typed, "-k", "delivery"])
         assert options[:2] == ["-n", str((os.cpu_count() or 1) + 1)]
-        assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "word"]
-    named = ["tests/conftest.py::test_x", "-x"]
+        assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "delivery"]
+    named = ["tests/delivery/test_pausing.py", "-x"]
     assert entry.test_options(named) == named
+    with pytest.raises(SystemExit, match="leave out --all"):
+        entry.test_options(["--all", *named])
 
 
 def test_an_environment_holds_what_it_was_finished_for_and_nothing_else(

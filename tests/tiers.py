@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,20 @@ TESTS = ROOT / "tests"
 PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
 # The tests of the package `api` are in the folders of these packages.
 USERS_OF_API = {"newsletter_site", "publishing", "subscribers"}
+# Folders of templates that are named after what they show, with their packages.
+TEMPLATES_OF = {
+    "admin": "newsletter_site",
+    "archive": "publishing",
+    "mail": "delivery",
+    "registration": "newsletter_site",
+    "sign_in": "newsletter_site",
+    "tokens": "newsletter_site",
+}
 PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTILINE)
 # Where pytest's cache keeps the files in which every test uses a database, each with its time of
 # change. `--changed` skips these files without importing them.
 DATABASE_FILES = "homing/database_files"
-POSTGRESQL = re.compile(r"postgres|initdb|pg_ctl|pg_dump|pg_restore|psql")
+POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql"}
 
 _started: list[str] = []
 _database_files: dict[str, int] = {}
@@ -101,15 +111,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         cache.set(DATABASE_FILES, _database_files)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Forget earlier processes before any fixture of a test starts one."""
+    _started.clear()
+    return (yield)
+
+
 @pytest.fixture(autouse=True)
 def no_process_is_started(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a quick test that starts a process, because it belongs to the other tier."""
-    _started.clear()
     yield
     if request.node.get_closest_marker("process") is None and _started:
         pytest.fail(
             f"This test started {_started[0]!r}, but its file is not marked as one that starts "
-            "processes. Add `pytestmark = pytest.mark.process` to it, or run the code in-process."
+            "processes. Add `pytestmark = pytest.mark.process` to it, or run the code in-process.",
+            pytrace=False,
         )
 
 
@@ -122,18 +139,20 @@ def starts_processes(path: Path) -> bool:
 
 def changed_packages() -> set[str]:
     """Return the packages with files changed, added or deleted since the commit."""
+    command = ["git", "-c", "safe.directory=*", "status", "--porcelain", "--no-renames", "-z"]
     listed = subprocess.run(
-        ["git", "-c", "safe.directory=*", "status", "--porcelain", "--untracked-files=all", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
+        [*command, "--untracked-files=all"], cwd=ROOT, capture_output=True, check=True
     )
     paths = [Path(entry[3:]) for entry in listed.stdout.decode().split("\0") if entry]
-    packages = {
-        path.parts[1] if path.parts[0] in ("tests", "migrations", "templates") else path.parts[0]
-        for path in paths
-        if len(path.parts) > 1
-    }
+    packages = set()
+    for path in paths:
+        is_grouped = path.parts[0] in ("tests", "migrations", "templates")
+        within = path.parts[1:] if is_grouped else path.parts
+        if len(within) > 1 and within[0] not in ("requirements", "static"):
+            packages.add(TEMPLATES_OF.get(within[0], within[0]))
+        elif path.suffix != ".md":
+            # It concerns every package, as settings, templates of all pages and fixtures do.
+            return {folder.name for folder in TESTS.iterdir() if folder.is_dir()}
     return packages | (USERS_OF_API if "api" in packages else set())
 
 
@@ -165,10 +184,9 @@ def _package(path: Path) -> str:
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
     if event == "subprocess.Popen":
-        command = f"{arguments[0]} {arguments[1]}"
+        command: Any = arguments[1]
+        words = [command] if isinstance(command, str | bytes | os.PathLike) else command
+        if {Path(os.fsdecode(word)).name for word in words}.isdisjoint(POSTGRESQL):
+            _started.append(str(command)[:200])
     elif event in ("os.fork", "os.forkpty", "os.posix_spawn", "os.system"):
-        command = event
-    else:
-        return
-    if not POSTGRESQL.search(command):
-        _started.append(command[:200])
+        _started.append(event)

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "homing_tests_"
 # This schema has a copy of each table that holds rows after the migrations.
 SEEDS = "seed"
+# There is no database of this name.
+NOWHERE = f"{PREFIX}nowhere"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
 
@@ -37,13 +39,18 @@ def key() -> str:
     return found.hexdigest()[:12]
 
 
+def forget_given_database() -> None:
+    """Keep Django from the database in DATABASE_URL, which may hold real data."""
+    connection.settings_dict["NAME"] = NOWHERE
+
+
 @contextmanager
 def copied_database() -> Iterator[None]:
     """Let Django's connection use a copy of the template for the length of a block."""
     settings = connection.settings_dict
-    given = settings["NAME"]
     name = f"{PREFIX}run_{secrets.token_hex(6)}"
-    with _administration(given) as admin:
+    # Advisory locks count within one database, so all runs on a server take them in this one.
+    with _administration("postgres") as admin:
         template = _template(admin)
         # The run holds this lock until it ends, so the next run can drop a killed run's copy.
         admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])
@@ -55,7 +62,7 @@ def copied_database() -> Iterator[None]:
             yield
         finally:
             connection.close()
-            settings["NAME"] = given
+            settings["NAME"] = NOWHERE
             _drop(admin, name)
 
 
@@ -147,7 +154,7 @@ def _add_cleaning() -> None:
         # The role `replica` turns off foreign keys, and the triggers that refuse deletions.
         cursor.execute(
             f"CREATE FUNCTION {SEEDS}.clean() RETURNS void LANGUAGE plpgsql "
-            "SET session_replication_role = replica SET row_security = off "
+            "SET session_replication_role = replica SET row_security = off SET lock_timeout = '9s' "
             f"AS $clean$ BEGIN {''.join(steps)} END $clean$"
         )
 
@@ -172,7 +179,7 @@ def _drop(admin: psycopg.Connection, name: str) -> None:
 def _remove_abandoned(admin: psycopg.Connection) -> None:
     """Drop the copies of runs that have ended without dropping them."""
     runs = admin.execute(
-        "SELECT datname FROM pg_database WHERE datname LIKE %s", [f"{PREFIX}run_%"]
+        "SELECT datname FROM pg_database WHERE datname ~ %s", [f"^{PREFIX}run_[0-9a-f]{{12}}$"]
     )
     for (name,) in runs.fetchall():
         free = admin.execute("SELECT pg_try_advisory_lock(hashtext(%s))", [name]).fetchone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Callable
 
@@ -98,10 +99,11 @@ def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroo
 
 
 def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom) -> None:
+    role = f"reader_{secrets.token_hex(4)}"  # A role outlives a killed run.
     with connection.cursor() as cursor:
-        cursor.execute("CREATE ROLE plain_reader")
+        cursor.execute(f"CREATE ROLE {role}")
         try:
-            cursor.execute("SET ROLE plain_reader")
+            cursor.execute(f"SET ROLE {role}")
             cursor.execute("SELECT * FROM this_database()")
             plain = cursor.fetchone()
             cursor.execute("RESET ROLE")
@@ -110,7 +112,7 @@ def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom
             assert "" not in plain
         finally:
             cursor.execute("RESET ROLE")
-            cursor.execute("DROP ROLE plain_reader")
+            cursor.execute(f"DROP ROLE {role}")
 
 
 def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
