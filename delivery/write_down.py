@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+import psycopg
 from django.db import Error, InterfaceError, OperationalError, connection
 
 from delivery.postmark import now_s
@@ -33,11 +34,15 @@ def is_trouble(error: Error) -> bool:
 
     An error about data is none: the same batch would meet it again. Class 25 belongs here although
     the driver calls it an internal error: a session that was ended because it was silent for too
-    long (25P03), a database that takes no writes for now (25006); PostgreSQL, appendix A.
+    long (25P03), a database that takes no writes for now (25006); PostgreSQL, appendix A. An
+    internal error without a code is psycopg's own: the line was cut and there was no reply.
     """
     if isinstance(error, OperationalError | InterfaceError):
         return True
-    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
+    driver = error.__cause__
+    sqlstate = getattr(driver, "sqlstate", None) or ""
+    if isinstance(driver, psycopg.InternalError) and not sqlstate:
+        return True
     return str(sqlstate).startswith("25")
 
 

@@ -37,6 +37,8 @@ _AWAY = frozenset(
         "57P05",  # the session was ended because it was idle
     }
 )
+# What psycopg raises, without a code, if there was no reply.
+_WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
 
 def is_away(fault: BaseException | None) -> bool:
@@ -51,11 +53,10 @@ def _says_so(fault: BaseException) -> bool:
     sqlstate = getattr(driver, "sqlstate", None) or ""
     if sqlstate:
         return sqlstate in _AWAY or sqlstate.startswith(_NO_CONNECTION)
-    # Without a word from the server: the line is cut, or could not be laid. A wrong use of an open
-    # connection is said otherwise, by ProgrammingError.
-    return isinstance(
-        fault,
-        OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError,
+    # No code, so the server said nothing: the line is cut, or could not be laid. psycopg raises an
+    # internal error if a cut line gave no reply, and ProgrammingError if a connection is misused.
+    return isinstance(driver, _WITHOUT_REPLY) or isinstance(
+        fault, OperationalError | InterfaceError
     )
 
 

@@ -50,6 +50,7 @@ def raised(error: type[Error], cause: psycopg.Error) -> Error:
         raised(OperationalError, errors.AdminShutdown()),
         raised(OperationalError, errors.DiskFull()),
         raised(InterfaceError, psycopg.InterfaceError()),
+        raised(InternalError, psycopg.InternalError("got no result from the query")),
         raised(InternalError, errors.IdleInTransactionSessionTimeout()),
         raised(InternalError, errors.ReadOnlySqlTransaction()),
     ],

@@ -24,6 +24,8 @@ from tests.own_cluster import ROOT
 PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.05
 LAST_WORDS = 40
+# A fault in a log. "The database is away" is expected while PostgreSQL restarts.
+FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database is away).*"fault": ')
 
 
 def free_port() -> int:
@@ -91,7 +93,7 @@ class Program:
         if not self.log.exists():
             return ""
         lines = self.log.read_text(errors="replace").splitlines()
-        errors = [line for line in lines if '"status": 500' in line or "Traceback" in line]
+        errors = [line for line in lines if FAULT.search(line)]
         return "\n".join([*errors[:LAST_WORDS], *lines[-LAST_WORDS:]])
 
 

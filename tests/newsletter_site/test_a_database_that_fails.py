@@ -136,6 +136,8 @@ def test_probes_that_come_at_once_put_one_question() -> None:
         (psycopg.errors.ProtocolViolation("x"), True),  # PgBouncer, which reaches no server
         (psycopg.OperationalError("connection refused"), True),
         (psycopg.InterfaceError("the connection is closed"), True),
+        (psycopg.InternalError("got no result from the query"), True),
+        (psycopg.errors.DataCorrupted("x"), False),
         (psycopg.errors.QueryCanceled("x"), False),
         (psycopg.errors.DeadlockDetected("x"), False),
         (psycopg.errors.DiskFull("x"), False),
