@@ -238,7 +238,7 @@ def run(wish: Wish) -> Finding:
             f"{number(len(signed_up))} sign-ups, each on record and asked by mail",
         ]
         if not finding.passed:
-            finding.short.append(f"Last words:\n{stack.last_words()}")
+            say(stack.last_words())
     return finding
 
 
