@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.deployment.conftest import Sites
 from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import PATIENCE_S, ServedSite
 from tests.installed_programs import program
+from tests.own_cluster import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +97,30 @@ def test_a_page_and_its_form_are_served_over_tls(plainly: Plainly) -> None:
 
     assert answer.status_code == 422
     assert "such as ada@example.org is expected" in answer.text
+
+
+def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) -> None:
+    program("nginx", package="nginx")
+    settings = (ROOT / "deploy" / "gunicorn.conf.py").read_text()
+    keepalive_s = int(re.findall(r"^keepalive = (\d+)$", settings, re.MULTILINE)[0])
+    port, tls_port = free_port(), free_port()
+    with socket.create_server(("127.0.0.1", 0)) as site:
+        nginx = proxy(tls_port, [site.getsockname()[1]], tmp_path, plain_port=port)
+        nginx.begin()
+        try:
+            wait_until(lambda: takes_connections(port), "nginx listens")
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as visitor:
+                visitor.sendall(f"GET /unsubscribe/x/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+                connection, _ = site.accept()
+                with connection:
+                    connection.settimeout(keepalive_s)
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                    assert b" 200 OK" in visitor.recv(65536)
+                    # It raises TimeoutError if nginx keeps the connection as long as gunicorn.
+                    assert connection.recv(1) == b""
+        finally:
+            nginx.end()
 
 
 PAGE, CALL = "/archive/", "/api/v1/issues/"
