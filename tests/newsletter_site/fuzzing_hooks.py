@@ -15,6 +15,7 @@ from typing import Any
 
 import schemathesis
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
 # By the name in an address, the ids that there are.
@@ -32,6 +33,10 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         for name, ids in PLACES.items():
             if name in case.path_parameters:
                 case.path_parameters[name] = ids[drawn // 4 % len(ids)]
+        # Left alone, the fuzzer repeats one action, which may be refused everywhere.
+        if "action" in case.path_parameters and case.meta.phase.name != TestPhase.COVERAGE:
+            actions = _actions(case)
+            case.path_parameters["action"] = actions[(drawn >> 64) % len(actions)]
     if _is_good(case, ParameterLocation.HEADER) and KEY in case.headers:
         case.headers[KEY] = f"{drawn:x}"[:32]
 
@@ -42,6 +47,12 @@ def _is_good(case: Any, part: ParameterLocation) -> bool:
     return component is not None and component.mode is GenerationMode.POSITIVE
 
 
+def _actions(case: Any) -> list[str]:
+    """The actions that the document lists for this address."""
+    listed = (one["schema"] for one in case.operation.definition.raw["parameters"])
+    return next(schema["enum"] for schema in listed if "enum" in schema)
+
+
 def _drawn(case: Any) -> int:
-    said = [case.operation.label, case.path_parameters, case.query, case.body]
+    said = [case.operation.label, case.path_parameters, case.query, dict(case.headers), case.body]
     return int.from_bytes(hashlib.sha256(repr(said).encode()).digest(), "big")
