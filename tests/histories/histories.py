@@ -447,6 +447,8 @@ class Histories(RuleBasedStateMachine):
 
     def _come_to_rest(self) -> None:
         for turn in range(LONGEST_REST):
+            # An alarm is looked at before people resume what it stopped.
+            self._look()
             for edition in self.editions:
                 control.resume(edition.pk)
             self._everybody_works()
