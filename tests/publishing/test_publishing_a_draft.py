@@ -176,7 +176,7 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
 
     after = window.get(at(draft, "check"))
 
-    assert "404" not in before.words
+    assert "404 https:" not in before.words
     assert "404 https://weatherbooks.org/1911" in after.words
 
 
