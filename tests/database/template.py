@@ -26,7 +26,7 @@ SEEDS = "seed"
 NOWHERE = f"{PREFIX}nowhere"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
-# The first id of a table. No id in a test's own text, such as an unknown one, is that high.
+# Ids begin here, so no row has by chance an id that a test names.
 FIRST_ID = 10_000_000
 IDS_APART = 100_000
 
@@ -165,9 +165,10 @@ def _add_cleaning() -> None:
 
 def _set_ids_apart() -> None:
     """
-    Let each table's ids begin at a high number of its own.
+    Let the ids of each table begin at another high number.
 
-    Otherwise a test that names an id, or mixes up two tables, passes or fails by what ran before.
+    Otherwise it depends on the order of the tests whether an unknown id, or the id of a row in
+    another table, also belongs to a row.
     """
     with connection.cursor() as cursor:
         cursor.execute(
