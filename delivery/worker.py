@@ -116,6 +116,8 @@ class Worker:
             thread.start()
         try:
             self._watch(until)
+            if self._stopping.is_set():
+                logger.info("The worker was told to stop. Calls in flight finish, none begins.")
         finally:
             self.stop()
             for thread in threads:
