@@ -121,7 +121,7 @@ def _template(admin: psycopg.Connection) -> str:
 
 
 def _add_cleaning() -> None:
-    """Add `seed.clean()`, which restores the state after the migrations."""
+    """Add `seed.clean()`, which restores the tables and rows of the migrations."""
     tables = [
         name
         for name in connection.introspection.table_names(include_views=False)
@@ -155,11 +155,19 @@ def _add_cleaning() -> None:
             END IF;"""
             for table in seeded
         ]
+        # Tables that a test has made would stay, and hold its rows.
+        known = ", ".join(f"'{table}'" for table in [*tables, "django_migrations"])
+        made = f"""
+            FOR made IN SELECT relname FROM pg_class WHERE relkind = 'r'
+                AND relnamespace = 'public'::regnamespace AND relname NOT IN ({known})
+            LOOP
+                EXECUTE format('DROP TABLE public.%I CASCADE', made);
+            END LOOP;"""
         # The role `replica` turns off foreign keys, and the triggers that refuse deletions.
         cursor.execute(
             f"CREATE FUNCTION {SEEDS}.clean() RETURNS void LANGUAGE plpgsql "
             "SET session_replication_role = replica SET row_security = off SET lock_timeout = '9s' "
-            f"AS $clean$ BEGIN {''.join(steps)} END $clean$"
+            f"AS $clean$ DECLARE made name; BEGIN {made} {''.join(steps)} END $clean$"
         )
 
 

@@ -404,7 +404,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     at_ns = min(parcel.at_ns for parcel in parcels)
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
-        backup.put_back(keep=True)
+        backup.put_back()
         identity.declare_restored()
         until_silence_counts(newsroom)
         newsroom.sandbox.calls.clear()
