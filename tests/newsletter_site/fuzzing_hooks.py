@@ -3,7 +3,7 @@ What the fuzzer cannot know: what there is at an address, and that a key stands 
 
 Left alone it makes up ids that nothing has, and uses one key for everything, so that most of what
 it asks is refused before any work begins. Loaded by schemathesis (`SCHEMATHESIS_HOOKS`), in its
-process. All is drawn from the call itself, so that a seed repeats it.
+process. Calls are counted, not drawn by chance, so that no operation is refused in every run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from typing import Any
 
 import schemathesis
@@ -23,36 +24,44 @@ PLACES: dict[str, list[str]] = json.loads(os.environ.get("FUZZ_PLACES", "{}"))
 KEY = "Idempotency-Key"
 
 
+# By operation and part, how many of its good calls there were.
+CALLS: Counter[tuple[str, ParameterLocation]] = Counter()
+
+
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """Three of four calls go where something is, under a key that no other call has."""
-    drawn = _drawn(case)
-    if drawn % 4 == 0:
-        return
-    if _is_good(case, ParameterLocation.PATH):
-        for name, ids in PLACES.items():
-            if name in case.path_parameters:
-                case.path_parameters[name] = ids[drawn // 4 % len(ids)]
+    number = _counted(case, ParameterLocation.PATH)
+    if number is not None:
         # Left alone, the fuzzer repeats one action, which may be refused everywhere.
         if "action" in case.path_parameters and case.meta.phase.name != TestPhase.COVERAGE:
             actions = _actions(case)
-            case.path_parameters["action"] = actions[(drawn >> 64) % len(actions)]
-    if _is_good(case, ParameterLocation.HEADER) and KEY in case.headers:
-        case.headers[KEY] = f"{drawn:x}"[:32]
+            number, action = divmod(number, len(actions))
+            case.path_parameters["action"] = actions[action]
+        for name, ids in PLACES.items():
+            if name in case.path_parameters:
+                case.path_parameters[name] = ids[number % len(ids)]
+    number = _counted(case, ParameterLocation.HEADER)
+    if number is not None and KEY in case.headers:
+        said = f"{case.operation.label} {number}"
+        case.headers[KEY] = hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
-def _is_good(case: Any, part: ParameterLocation) -> bool:
-    """Whether this part of a call is as the document allows, and no other call led to it."""
+def _counted(case: Any, part: ParameterLocation) -> int | None:
+    """
+    The number of this call among the operation's good ones; None for each fourth, and for bad ones.
+
+    A call is good if this part is as the document allows, and no other call led to it.
+    """
     component = case.meta.components.get(part) if case.meta else None
-    return component is not None and component.mode is GenerationMode.POSITIVE
+    if component is None or component.mode is not GenerationMode.POSITIVE:
+        return None
+    called = (case.operation.label, part)
+    CALLS[called] += 1
+    return None if CALLS[called] % 4 == 0 else CALLS[called] - CALLS[called] // 4 - 1
 
 
 def _actions(case: Any) -> list[str]:
     """The actions that the document lists for this address."""
     listed = (one["schema"] for one in case.operation.definition.raw["parameters"])
     return next(schema["enum"] for schema in listed if "enum" in schema)
-
-
-def _drawn(case: Any) -> int:
-    said = [case.operation.label, case.path_parameters, case.query, dict(case.headers), case.body]
-    return int.from_bytes(hashlib.sha256(repr(said).encode()).digest(), "big")
