@@ -70,7 +70,8 @@ def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: Sandb
     with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend'"
         )
         assert cursor.fetchall() == [(True,)]
     assert newsroom.outcomes(edition) == ["sent"] * 2

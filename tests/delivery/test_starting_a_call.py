@@ -84,6 +84,7 @@ def test_no_transaction_is_open_during_a_call(newsroom: Newsroom, provider: Sand
             SELECT count(*) FILTER (WHERE xact_start IS NOT NULL), count(*)
             FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()
+                AND backend_type = 'client backend'
             """
         )
         in_transaction, others = cursor.fetchone()

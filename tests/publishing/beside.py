@@ -34,10 +34,15 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 def wait_until_somebody_waits() -> None:
-    """Wait until a connection waits for a lock of another."""
+    """Wait until a connection to this test's database waits for a lock of another."""
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
-            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted), pg_sleep(0.01)")
+            # Who waits for a transaction to end holds a table of their own database.
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM pg_locks AS waits JOIN pg_locks AS held USING (pid) "
+                "JOIN pg_database ON pg_database.oid = held.database "
+                "WHERE NOT waits.granted AND datname = current_database()), pg_sleep(0.01)"
+            )
             if cursor.fetchone()[0]:
                 return
     raise AssertionError("nobody waits for a lock")
