@@ -266,7 +266,9 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
         if number:
             page.keyboard.press("Enter")
         page.keyboard.type(line)
-    is_saved(page)
+    # It may say “Saved” of the title alone. The preview shows only words that were saved.
+    frame = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(frame.get_by_text("they have gone.")).to_be_visible()
     assert (Draft.objects.get().title, Draft.objects.get().letter) == (TITLE, LETTER)
 
     press(page, "Check and publish")

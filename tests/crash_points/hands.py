@@ -124,14 +124,14 @@ class Hands:
 
     def a_worker_is_lost_before_its_call(self) -> None:
         with watch.looking_away():
-            assert claim(uuid.uuid4(), lease_s=1) is not None
+            assert claim(uuid.uuid4(), lease_s=60) is not None
 
     def a_worker_is_lost_in_its_call(self) -> LostCall:
         with watch.looking_away():
-            claimed = claim(uuid.uuid4(), lease_s=1)
+            claimed = claim(uuid.uuid4(), lease_s=60)
             assert claimed is not None
             attempt = uuid.uuid4()
-            started = start(claimed, attempt, uuid.uuid4(), deadline_s=1, lease_s=1)
+            started = start(claimed, attempt, uuid.uuid4(), deadline_s=60, lease_s=60)
             assert isinstance(started, Started)
             return LostCall(claimed, attempt, started.recipients)
 

@@ -108,7 +108,7 @@ def _template(admin: psycopg.Connection) -> str:
         try:
             call_command("migrate", verbosity=0)
             _add_cleaning()
-            _set_ids_apart()
+            set_ids_apart()
         finally:
             connection.close()
             settings["NAME"] = given
@@ -171,7 +171,7 @@ def _add_cleaning() -> None:
         )
 
 
-def _set_ids_apart() -> None:
+def set_ids_apart() -> None:
     """
     Let the ids of each table begin at another high number.
 
@@ -181,7 +181,9 @@ def _set_ids_apart() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns"
-            " WHERE is_identity = 'YES' AND table_schema = 'public' ORDER BY table_name"
+            " WHERE is_identity = 'YES' AND table_schema = 'public'"
+            # Its rows are never cleaned, so its ids must go on.
+            " AND table_name <> 'django_migrations' ORDER BY table_name"
         )
         for place, (table, column) in enumerate(cursor.fetchall()):
             first = FIRST_ID + place * IDS_APART

@@ -58,6 +58,7 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
         counting = DatabaseWork(counted, ("delivery", "batch"))
         with a_provider() as provider:
             options = {"POSTMARK_BASE_URL": provider.url, "POSTMARK_SERVER_TOKEN": "instant"}
+            options |= {"DELIVERY_NICENESS": "0"}
             said = manage(server.url(database), "deliver", "--until-empty", **options)
         work = counting.so_far()
 
@@ -71,8 +72,9 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
     # State and lease decide which of its indexes a batch is in, so it cannot stay within its page.
-    # It is one row for two hundred copies: claimed, started, settled.
-    assert batch.updated == 3 * BATCHES
+    # It is one row for two hundred copies: claimed, started, settled. One for which no call is
+    # free within a second goes back into line, and is claimed once more.
+    assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
 
     for table in ("delivery", "batch"):
         run(f"VACUUM {table}")

@@ -151,10 +151,13 @@ class ScriptedServer:
             raise self._faults[0]
 
     def _serve(self) -> None:
-        while self._is_open:
+        while True:
+            is_last_look = not self._is_open
             try:
                 sock, _ = self._listener.accept()
             except TimeoutError:
+                if is_last_look:
+                    return
                 continue
             self.connections += 1
             if self.connections > len(self._scripts):

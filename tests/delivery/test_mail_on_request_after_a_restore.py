@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from django.db import connection
 
@@ -13,6 +15,7 @@ from subscribers import asking_for_record
 from subscribers.gaps_of_a_restore import REQUESTS_APART, number_after
 from subscribers.models import Subscriber
 from subscribers.signing_up import Wish, sign_up
+from tests.database.template import set_ids_apart
 from tests.delivery.hands_on_an_edition import copies_by_key
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
@@ -22,10 +25,12 @@ BEA = "bea@posthouse.example.org"
 
 
 @pytest.fixture(autouse=True)
-def never_restored(newsroom: Newsroom) -> None:
+def never_restored(newsroom: Newsroom) -> Iterator[None]:
     """Ids begin with the first: other tests left their gaps in them."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval(pg_get_serial_sequence('subscriber', 'id'), 1, false)")
+    yield
+    set_ids_apart()
 
 
 def asks(newsroom: Newsroom, address: str) -> None:

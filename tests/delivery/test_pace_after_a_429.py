@@ -132,7 +132,7 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
     seen = [newsroom.books(edition).slowed_to_per_s]
 
     # Seconds since the last 429, put into the row: the clock goes on while this is read.
-    for seconds in (0.5, 1):
+    for seconds in (0.2, 2.2):
         Pace.objects.update(slowed_at=newsroom.books(edition).now - timedelta(seconds=seconds))
         seen.append(newsroom.books(edition).slowed_to_per_s)
     newsroom.let_time_pass(90)

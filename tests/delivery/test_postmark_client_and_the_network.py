@@ -43,7 +43,7 @@ from tests.delivery.scripted_server import (
 
 # Long enough never to be met by what is meant to succeed; short enough to be waited for.
 LONG_S = PATIENCE_S
-SHORT_S = 0.4
+SHORT_S = 1.0
 
 Client = Callable[[str], Postmark]
 

@@ -121,12 +121,13 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
     newsroom.publish(3)
     identity.notice()
     refused = "pg_control_system(), pg_walfile_name(pg_lsn)"
+    role = f"refused_reader_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
-        cursor.execute("CREATE ROLE refused_reader")
+        cursor.execute(f"CREATE ROLE {role}")
         try:
-            cursor.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO refused_reader")
+            cursor.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
             cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
-            cursor.execute("SET ROLE refused_reader")
+            cursor.execute(f"SET ROLE {role}")
             noticed = identity.notice()
             assert noticed.untold == ("system identifier", "timeline")
             assert not noticed.is_another
@@ -136,8 +137,8 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
         finally:
             cursor.execute("RESET ROLE")
             cursor.execute(f"GRANT EXECUTE ON FUNCTION {refused} TO PUBLIC")
-            cursor.execute("DROP OWNED BY refused_reader")
-            cursor.execute("DROP ROLE refused_reader")
+            cursor.execute(f"DROP OWNED BY {role}")
+            cursor.execute(f"DROP ROLE {role}")
 
 
 def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom: Newsroom) -> None:

@@ -32,6 +32,7 @@ from delivery.queue.start import Started, start
 from delivery.settlement import Next, Sent, Settlement
 from delivery.webhook import PostmarkWebhook
 from subscribers.models import Subscriber
+from tests.database.template import set_ids_apart
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, PATH, USER, credentials
 
@@ -47,11 +48,12 @@ TABLES = (
 
 
 @pytest.fixture
-def town(newsroom: Newsroom, settings: Any) -> Newsroom:
+def town(newsroom: Newsroom, settings: Any) -> Iterator[Newsroom]:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     settings.DELIVERY_BATCH_SIZE = READERS // 10
     settings.DELIVERY_SURGE_BOUNCES_LEAST = settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 10**6
-    return newsroom
+    yield newsroom
+    set_ids_apart()
 
 
 @dataclass

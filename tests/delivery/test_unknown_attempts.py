@@ -45,11 +45,11 @@ def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fa
     assert newsroom.sandbox.summary()["accepted"] == 3
 
     # Before the first look-up is due nothing is asked, and nothing is sent.
-    newsroom.deliver_after(59)
+    newsroom.deliver_after(50)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     assert newsroom.sandbox.summary()["calls"]["total"] == 1
 
-    newsroom.deliver_after(2)
+    newsroom.deliver_after(11)
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}
     assert newsroom.sandbox.summary()["accepted"] == 3

@@ -6,7 +6,7 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import quote
 
 import environ
@@ -89,13 +89,18 @@ class OwnServer:
             rows = admin.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [database])
             postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
             pids = [postmaster, *(pid for (pid,) in rows)]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+
+        def tell(number: signal.Signals) -> None:
+            for pid in pids:
+                # A session that was closed a moment ago may end now.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
         try:
+            tell(signal.SIGSTOP)
             yield
         finally:
-            for pid in pids:
-                os.kill(pid, signal.SIGCONT)
+            tell(signal.SIGCONT)
 
     def url(self, database: str) -> str:
         """The DATABASE_URL of a database, over the socket."""

@@ -45,6 +45,7 @@ SETTINGS = {
     "DELIVERY_LOOKUP_AFTER_S": "0.2,0.5,2",
     "DELIVERY_RETRY_BASE_S": "0.1",
     "DELIVERY_RETRY_CAP_S": "1",
+    "DELIVERY_NICENESS": "0",
 }
 # A call that a test holds lasts as long as the test takes; after a restore nothing is held.
 LONGEST_HELD_S = 300

@@ -30,7 +30,9 @@ def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
     """Two workers that have both come to the point where they call, two calls each."""
     stage.sandbox.latency_s = 0.02
     stage.sandbox.set_fault("hold", calls=4)
-    both = [stage.worker("--until-empty", "--concurrency", "2", url=url) for _ in range(2)]
+    # A held call may not end before the other worker has started.
+    options = ("--until-empty", "--concurrency", "2")
+    both = [stage.worker(*options, url=url, DELIVERY_HTTP_DEADLINE_S="20") for _ in range(2)]
     held(stage.provider, 4)
     stage.sandbox.gate.release()
     return both
@@ -168,7 +170,9 @@ def test_a_line_cut_at_one_statement_costs_nobody_a_copy(stage: Stage, proxy: Cu
     ]
     last_counts = [proxy.cut(b"sum(missed)", after=GOOD_BYE)]
 
-    worker = stage.worker("--until-empty", url=stage.proxied(proxy))
+    # Long enough to write each result a second time.
+    times = {"DELIVERY_HTTP_DEADLINE_S": "30", "DELIVERY_LEASE_S": "6"}
+    worker = stage.worker("--until-empty", url=stage.proxied(proxy), **times)
 
     ended_well(worker)
     assert [cut.made for cut in cuts + last_counts] == [1] * 9

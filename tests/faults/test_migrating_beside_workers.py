@@ -39,7 +39,7 @@ def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statem
 ) -> None:
     with stage.hold("SELECT 'swift@example.net' FROM batch") as session:
         pid = session.info.backend_pid
-        run = migrates("--patience", "6", "--lock-timeout", "0.5")
+        run = migrates("--patience", "6", "--lock-timeout", "2")
         run.end(exit_code=1)
     first = next(line for line in run.said.splitlines() if line.startswith("Waits for"))
     assert f'{WAITS} "batch": session {pid} (its transaction open for ' in first

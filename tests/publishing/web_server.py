@@ -9,6 +9,12 @@ from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # Who comes while the queue is full comes again only after a second.
+    request_queue_size = 128
+
+
 class LocalWebServer:
     """Every request is kept as (method, Host header, path)."""
 
@@ -60,8 +66,7 @@ class LocalWebServer:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)

@@ -99,6 +99,11 @@ def test_of_two_at_once_both_go_on_and_one_is_on_record(
         both = [start("--copies-of", str(old.issue_id)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
     outs = [process.communicate() for process in both]
+    # One that the other kept waiting for a second says so, and is run again.
+    for place, (_, errors) in enumerate(outs):
+        if "kept it waiting" in errors:
+            both[place] = start("--copies-of", str(old.issue_id))
+            outs[place] = both[place].communicate()
 
     assert [process.returncode for process in both] == [0, 0], outs
     assert sum(json.loads(out.splitlines()[-1])["copies"] for out, _ in outs) == 5

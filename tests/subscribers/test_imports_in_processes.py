@@ -144,7 +144,9 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
 
     code, _, errors = frozen.end()
     assert code == 1
-    assert errors == f"CommandError: The connection to the database was lost. {GOES_ON}\n"
+    # A slow machine may have lost the lease once before, which is logged.
+    last = errors.splitlines()[-1]
+    assert last == f"CommandError: The connection to the database was lost. {GOES_ON}"
     assert whole_state() == ended
     assert ended[0] == "finished"
     assert ended[1]["rows"] == PIECES * PIECE
