@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import django
 import hypothesis
 import pytest
+from django.conf import settings
 
 from newsletter_site import embedded_postgres
 from tests.own_cluster import KeptCluster
@@ -107,7 +108,11 @@ hypothesis.settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the server before anything connects."""
+    """Refuse other settings than those of the tests; start the server before anything connects."""
+    if (module := settings.SETTINGS_MODULE) != ENVIRONMENT["DJANGO_SETTINGS_MODULE"]:
+        raise pytest.UsageError(
+            f"DJANGO_SETTINGS_MODULE is '{module}'. Unset it: the tests have settings of their own."
+        )
     from tests.database.template import forget_given_database
 
     forget_given_database()

@@ -17,7 +17,6 @@ from tests.own_cluster import ROOT
 # The variables of the shell that a proof keeps.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 ENVIRONMENT = {
-    "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
     "DEBUG": "off",
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
     "POSTMARK_SERVER_TOKEN": "sandbox",
@@ -40,9 +39,15 @@ def clean_environment() -> None:
 
 def set_up() -> None:
     """Set Django up without a database; each proof names its own."""
-    os.environ["DATABASE_URL"] = "postgres://127.0.0.1:9/none"
+    # For this process alone: children that run pytest have the settings of the tests.
+    ours = {
+        "DATABASE_URL": "postgres://127.0.0.1:9/none",
+        "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
+    }
+    os.environ.update(ours)
     django.setup()
-    del os.environ["DATABASE_URL"]
+    for name in ours:
+        del os.environ[name]
 
 
 @contextmanager
