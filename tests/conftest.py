@@ -95,8 +95,8 @@ if not os.environ.get("DATABASE_URL"):
 django.setup()
 
 
-# The same examples in every run, so that a property fails only after a change. (Nearly: Hypothesis
-# also tries constants of modules that were loaded so far, which depends on the order of tests.)
+# The same examples in every run, so that a property fails only after a change. Not quite the
+# same: Hypothesis also tries constants of the modules loaded so far.
 # `make proofs PROOFS=properties` draws more examples, and random ones.
 # There is no deadline, because the machine decides how long an example takes.
 PROPERTIES = hypothesis.settings(

@@ -36,7 +36,7 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 
 
 def _a_worker_is_there(warning: str = "") -> None:
-    """One that still counts as heard from at the end of a long test."""
+    """Add a worker that still counts as heard from at the end of a long test."""
     presence.arrive(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
     Worker.objects.update(heard_at=Now() + timedelta(hours=1))
 

@@ -266,7 +266,7 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
         if number:
             page.keyboard.press("Enter")
         page.keyboard.type(line)
-    # It may say “Saved” of the title alone. The preview shows only words that were saved.
+    # “Saved” may be about the title alone. The preview shows only words that were saved.
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("they have gone.")).to_be_visible()
     assert (Draft.objects.get().title, Draft.objects.get().letter) == (TITLE, LETTER)

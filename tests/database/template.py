@@ -182,7 +182,7 @@ def set_ids_apart() -> None:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns"
             " WHERE is_identity = 'YES' AND table_schema = 'public'"
-            # Its rows are never cleaned, so its ids must go on.
+            # This table is never cleaned, so its ids may not begin again.
             " AND table_name <> 'django_migrations' ORDER BY table_name"
         )
         for place, (table, column) in enumerate(cursor.fetchall()):

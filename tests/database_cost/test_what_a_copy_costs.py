@@ -72,8 +72,8 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
     # State and lease decide which of its indexes a batch is in, so it cannot stay within its page.
-    # It is one row for two hundred copies: claimed, started, settled. One for which no call is
-    # free within a second goes back into line, and is claimed once more.
+    # It is one row for two hundred copies: claimed, started, settled. If no call is free for a
+    # batch within a second, another claim follows.
     assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
 
     for table in ("delivery", "batch"):

@@ -73,7 +73,7 @@ def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: Sandb
             "WHERE datname = current_database() AND pid <> pg_backend_pid() "
             "AND backend_type = 'client backend'"
         )
-        # The session of a test before this one may still be there, on its way out.
+        # A session of an earlier test may not have ended yet.
         assert (True,) in cursor.fetchall()
     assert newsroom.outcomes(edition) == ["sent"] * 2
     assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}

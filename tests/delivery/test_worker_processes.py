@@ -119,7 +119,7 @@ def test_two_processes_share_one_ceiling(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 10  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=200)
-    # Nobody is lost here, and a claim that ends before its call would cost a whole turn.
+    # If a lease ended before its call, the next claim would have to wait 1,000 seconds.
     times = {"DELIVERY_LEASE_S": "60", "DELIVERY_HTTP_DEADLINE_S": "60"}
     workers = [start_worker(DELIVERY_RATE_PER_S="0.01", **times) for _ in range(2)]
     for worker in workers:

@@ -92,7 +92,7 @@ class OwnServer:
 
         def tell(number: signal.Signals) -> None:
             for pid in pids:
-                # A session that was closed a moment ago may end now.
+                # A closed session may end at this moment.
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
 

@@ -30,7 +30,7 @@ def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
     """Two workers that have both come to the point where they call, two calls each."""
     stage.sandbox.latency_s = 0.02
     stage.sandbox.set_fault("hold", calls=4)
-    # A held call may not end before the other worker has started.
+    # The held calls must last until both workers have started.
     options = ("--until-empty", "--concurrency", "2")
     both = [stage.worker(*options, url=url, DELIVERY_HTTP_DEADLINE_S="20") for _ in range(2)]
     held(stage.provider, 4)

@@ -206,7 +206,7 @@ def homing(
         environment = {
             **os.environ,
             **TIMES,
-            # So many batches that some are left when a worker is killed or meets its faults.
+            # Small batches, so that some are left after a worker was killed or met its faults.
             "DELIVERY_BATCH_SIZE": "20",
             **SECRETS,
             "DATABASE_URL": database,

@@ -168,8 +168,8 @@ def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str)
                 assert not any(one.done() for one in held)
         # What waited is done in the end; whoever comes in a rush now waits and is answered.
         assert [one.result().status_code for one in held] == [200] * AT_ONCE
-        # The first page of its kind also waits for code and templates to be read; a quick one ends
-        # the time in which nobody waits.
+        # The first page of its kind also waits for code and templates to be read. After a quick
+        # page, others may wait again.
         assert [site.get("/archive/").status_code for _ in range(2)] == [200, 200]
         rush = visits(MANY, "/archive/")
         assert [one.result().status_code for one in rush] == [200] * MANY

@@ -49,7 +49,7 @@ def test_few_sessions_and_a_restarted_pooler_cost_nobody_a_copy(stage: Stage) ->
         edition = stage.newsroom.publish(readers=READERS)
         stage.sandbox.latency_s = 0.02
         stage.sandbox.set_fault("hold", calls=6)
-        # A held call may not end before the other workers have started.
+        # The held calls must last until all workers have started.
         options = ("--until-empty", "--concurrency", "2")
         three = [stage.worker(*options, url=url, DELIVERY_HTTP_DEADLINE_S="20") for _ in range(3)]
         held(stage.provider, 6)

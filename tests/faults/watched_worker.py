@@ -16,7 +16,7 @@ TIMES = {
     "DELIVERY_RETRY_BASE_S": "0.1",
     "DELIVERY_RETRY_CAP_S": "1",
     "DELIVERY_BATCH_SIZE": "50",
-    # Beside other work a process that stands back is too slow for these times.
+    # On a busy machine, a worker with low priority is too slow for these times.
     "DELIVERY_NICENESS": "0",
 }
 

@@ -214,7 +214,7 @@ class Wire(Postmark):
         try:
             answer = super().send(body, addresses, deadline_at_s=deadline_at_s)
             if fault == HELD and isinstance(answer, CallUnanswered):
-                # What was written whole before the caller gave up is read all the same.
+                # The provider still reads a request that was written before the caller gave up.
                 sandbox.gate.wait_until(lambda: sandbox.gate.held > held, 5)
         finally:
             sandbox.faults.clear(rule.id)

@@ -24,7 +24,7 @@ PLACES: dict[str, list[str]] = json.loads(os.environ.get("FUZZ_PLACES", "{}"))
 KEY = "Idempotency-Key"
 
 
-# By operation and part, how many of its good calls there were.
+# The number of good calls of each operation and part.
 CALLS: Counter[tuple[str, ParameterLocation]] = Counter()
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def client() -> Client:
-    # The first to ask in a process reads them from disk, which may take longer than a probe waits.
+    # The first request of a process reads them from disk, which may take longer than a probe waits.
     with connection.cursor() as cursor:
         migrations.missing(cursor)
     return Client(raise_request_exception=False)

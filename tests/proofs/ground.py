@@ -39,7 +39,7 @@ def clean_environment() -> None:
 
 def set_up() -> None:
     """Set Django up without a database; each proof names its own."""
-    # For this process alone: children that run pytest have the settings of the tests.
+    # Only for this process: child processes that run pytest need the settings of the tests.
     ours = {
         "DATABASE_URL": "postgres://127.0.0.1:9/none",
         "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",

@@ -37,7 +37,7 @@ def wait_until_somebody_waits() -> None:
     """Wait until a connection to this test's database waits for a lock of another."""
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
-            # Who waits for a transaction to end holds a table of their own database.
+            # A session that waits for a transaction also holds a lock on a table of its database.
             cursor.execute(
                 "SELECT EXISTS (SELECT FROM pg_locks AS waits JOIN pg_locks AS held USING (pid) "
                 "JOIN pg_database ON pg_database.oid = held.database "

@@ -146,7 +146,7 @@ def migrate_from_before_the_groups():
 
 @pytest.fixture
 def ids_apart_again():
-    """A table that is made anew begins with 1."""
+    """Let ids begin high again: those of a new table begin with 1."""
     yield
     set_ids_apart()
 

@@ -116,7 +116,7 @@ def test_progress_is_told_in_few_queries_however_many_copies_there_are(
     with django_assert_max_num_queries(4) as queries:
         window.get(address(edition, "progress.json"))
 
-    # The session, who it is of with what they may do, and the books; the zone only each 10 seconds.
+    # The session, who it is of with what they may do, and the books. The zone is read every 10 s.
     assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
 

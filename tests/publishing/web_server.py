@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Who comes while the queue is full comes again only after a second.
+    # A connection that finds the queue full is tried again only after a second.
     request_queue_size = 128
 
 

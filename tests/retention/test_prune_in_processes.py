@@ -99,7 +99,7 @@ def test_of_two_at_once_both_go_on_and_one_is_on_record(
         both = [start("--copies-of", str(old.issue_id)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
     outs = [process.communicate() for process in both]
-    # One that the other kept waiting for a second says so, and is run again.
+    # A run that waited a second for the other one ends with an error; run it again.
     for place, (_, errors) in enumerate(outs):
         if "kept it waiting" in errors:
             both[place] = start("--copies-of", str(old.issue_id))

@@ -144,7 +144,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
 
     code, _, errors = frozen.end()
     assert code == 1
-    # A slow machine may have lost the lease once before, which is logged.
+    # On a slow machine the lease may have been lost once before; that is logged.
     last = errors.splitlines()[-1]
     assert last == f"CommandError: The connection to the database was lost. {GOES_ON}"
     assert whole_state() == ended
