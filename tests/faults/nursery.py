@@ -52,6 +52,8 @@ def report_the_ended() -> None:
 def main(options: list[str]) -> None:
     """Serve until the input ends."""
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    # As in manage.py: tests name their own settings, proofs name none.
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
     from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
 
