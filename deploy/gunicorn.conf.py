@@ -21,8 +21,9 @@ wsgi_app = "newsletter_site.wsgi"
 
 # Threads, because a request mostly waits for PostgreSQL. Each keeps a connection of its own:
 # processes × threads of them for the site. Two more than there are pages at once: a database that
-# hangs holds every page that asks it, and probes are answered all the same.
-worker_class = "gthread"
+# hangs holds every page that asks it, and probes are answered all the same. A request gets a thread
+# when it has arrived: slow clients hold none.
+worker_class = "newsletter_site.web_worker.BufferingWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = AT_ONCE + 2
 

@@ -1,10 +1,10 @@
 """
-A form that is larger than any may be, or broke off on its way, is refused on a page that says so.
+A page for forms that are too large, and for forms that broke off on their way.
 
-Left to itself Django refuses what is too large in the middle of looking for its CSRF token, with a
-page that does not know what was wrong, or under DEBUG with one for developers; and the web server
-closes the line while the browser still sends, which then shows no page at all. A form that broke
-off it takes for an empty one there, which is a form too where a script sends the token in a header.
+Without it Django refuses a large form while it looks for the CSRF token, with a page that does not
+say what was wrong. It takes a form that broke off for an empty one, which is accepted where a
+script sends the token in a header. A browser that is still sending sees the page, because the web
+server keeps the connection open for a moment (`web_worker`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from django.shortcuts import render
 from django.views.defaults import bad_request
 
 MB = 1024 * 1024
-# What is too large is read to its end and thrown away, up to here, so that its page is seen.
-MOST_READ_PAST = 100 * MB
-_AT_A_TIME = 64 * 1024
 
 
 class RefusedForms:
@@ -43,7 +40,6 @@ class RefusedForms:
         try:
             request.POST  # noqa: B018 -- it is read here
         except RequestDataTooBig:
-            _read_past(request)
             return _too_large(request)
         except UnreadablePostError as fault:
             return bad_request(request, fault)
@@ -52,15 +48,6 @@ class RefusedForms:
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         """400 where a view that reads its form by itself could not; no fault of ours."""
         return bad_request(request, fault) if isinstance(fault, UnreadablePostError) else None
-
-
-def _read_past(request: HttpRequest) -> None:
-    left = MOST_READ_PAST
-    try:
-        while left > 0 and (chunk := request.read(_AT_A_TIME)):
-            left -= len(chunk)
-    except UnreadablePostError:
-        return
 
 
 def _too_large(request: HttpRequest) -> HttpResponse:

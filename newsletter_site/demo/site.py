@@ -38,7 +38,8 @@ def start_site(children: Children, environment: Mapping[str, str], listener: soc
         children.start(
             "web server",
             *("gunicorn", "newsletter_site.wsgi", "--bind", f"fd://{listener.fileno()}"),
-            *("--worker-class", "gthread", "--workers", "2", "--threads", "4"),
+            *("--worker-class", "newsletter_site.web_worker.BufferingWorker"),
+            *("--workers", "2", "--threads", "4"),
             *("--graceful-timeout", "3", "--no-control-socket"),
             environment=environment,
             keep_open=[listener.fileno()],

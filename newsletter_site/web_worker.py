@@ -1,0 +1,379 @@
+"""
+A gunicorn worker that gives a thread only to requests that have arrived.
+
+gunicorn's own `gthread` reads headers and bodies in its threads. A few clients that send slowly
+then hold all threads, and pages and probes wait. Here the event loop of the process receives
+requests. A request that the loop may not buffer is read by a thread, but by `READERS` threads at
+most, and only while it arrives fast enough.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import re
+import socket
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from selectors import EVENT_READ
+from typing import Any
+
+from gunicorn.http.body import LengthReader
+from gunicorn.http.message import Request
+from gunicorn.http.parser import RequestParser
+from gunicorn.http.unreader import SocketUnreader
+from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+
+# The event loop buffers this many bytes of a request: a letter of usual length.
+BUFFERED = 128 * 1024
+# Threads of a process that may wait for the rest of a request. The last one is kept for requests
+# that fill the buffer: a client that sends a few bytes cannot hold it.
+READERS = 3
+# A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
+ARRIVES_WITHIN_S = 15.0
+SLOWEST_BYTES_PER_S = 50_000
+# A client that does not take the next piece of its answer for so long is disconnected.
+TAKEN_WITHIN_S = 30.0
+# After an answer to a request that was not read, what still comes is thrown away for so long.
+# Closing at once would reset the connection, and the client might never see the answer.
+LINGER_S = 10.0
+# With this many connections, the one that has waited longest is closed for each new one. Far below
+# the usual limit of 1,024 open files.
+MOST_CONNECTIONS = 400
+
+_END_OF_HEADER = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+_AT_A_TIME = 64 * 1024
+
+
+def body_length(header: bytes) -> float:
+    """
+    Return how many bytes of body follow this header; infinity if only the body says so.
+
+    It decides when a thread reads the request. What the request is, gunicorn's parser decides.
+    """
+    if _CHUNKED.search(header):
+        return math.inf
+    length = _LENGTH.search(header)
+    return int(length[1]) if length else 0
+
+
+def _plain_answer(status: str, sentence: str, *headers: str) -> bytes:
+    lines = (
+        f"HTTP/1.1 {status}",
+        "Content-Type: text/plain; charset=utf-8",
+        f"Content-Length: {len(sentence) + 1}",
+        "Connection: close",
+        *headers,
+    )
+    return ("\r\n".join(lines) + f"\r\n\r\n{sentence}\n").encode()
+
+
+_TOO_SLOW = _plain_answer(
+    "408 Request Timeout", "The request took too long to arrive. Send it again."
+)
+_NO_READER = _plain_answer(
+    "503 Service Unavailable",
+    "Too many large requests are arriving. Send it again in a minute.",
+    "Retry-After: 60",
+)
+
+
+class _Arrival:
+    """When a request began to arrive, and how many bytes of it have come."""
+
+    def __init__(self, received: int) -> None:
+        self.began_s = time.monotonic()
+        self.received = received
+
+    def time_left_s(self, now_s: float) -> float:
+        allowed_s = ARRIVES_WITHIN_S + self.received / SLOWEST_BYTES_PER_S
+        return self.began_s + allowed_s - now_s
+
+
+class _Unreader(SocketUnreader):
+    """Receives for a thread, and no longer than the request may take to arrive."""
+
+    arrival: _Arrival
+
+    def chunk(self, size_hint: int | None = None) -> bytes:
+        """Return the next bytes. Raises `ConnectionResetError` if they come too slowly."""
+        left_s = self.arrival.time_left_s(time.monotonic())
+        answering_within_s = self.sock.gettimeout()
+        try:
+            self.sock.settimeout(max(left_s, 0.001))
+            piece: bytes = super().chunk(size_hint)
+        except TimeoutError as error:
+            raise _reset("the request arrived too slowly") from error
+        finally:
+            self.sock.settimeout(answering_within_s)
+        self.arrival.received += len(piece)
+        return piece
+
+
+def _reset(why: str) -> ConnectionResetError:
+    # gunicorn takes this number for a client that left, and writes no traceback.
+    return ConnectionResetError(errno.ECONNRESET, why)
+
+
+class _Request(Request):
+    """Is the last request of its connection if it is answered before its body was received."""
+
+    def should_close(self) -> bool:
+        return bool(super().should_close()) or not self._is_received()
+
+    def _is_received(self) -> bool:
+        if self.body is None:
+            return True
+        if self.body.failed:
+            return False
+        reader = self.body.reader
+        if isinstance(reader, LengthReader):
+            return bool(reader.length <= self.unreader.buf.getbuffer().nbytes)
+        return reader.parser is None
+
+
+class _Parser(RequestParser):
+    mesg_class = _Request
+
+    def __init__(self, cfg: Any, sock: socket.socket, client: Any) -> None:
+        super().__init__(cfg, sock, client)
+        self.unreader = _Unreader(sock)
+
+
+class _Connection(TConn):
+    """A client, and what has come of the request that it is sending."""
+
+    def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
+        super().__init__(cfg, sock, client, server)
+        self.parser = _Parser(cfg, sock, client)
+        self.initialized = True
+        self.has_reader = False
+        self.expect(b"")
+
+    def expect(self, buffered: bytes) -> None:
+        """Begin the next request, of which these bytes are here."""
+        self.buffer = bytearray()
+        # How long the request is in all; None until its header is here.
+        self.length: float | None = None
+        self.arrival = self.parser.unreader.arrival = _Arrival(0)
+        self.take(buffered)
+
+    def take(self, piece: bytes) -> None:
+        """Add what came."""
+        before = len(self.buffer)
+        self.buffer += piece
+        self.arrival.received += len(piece)
+        if self.length is None:
+            end = self.buffer.find(_END_OF_HEADER, max(0, before - 3))
+            if end >= 0:
+                header = end + len(_END_OF_HEADER)
+                self.length = header + body_length(bytes(self.buffer[:header]))
+
+    def hand_to_parser(self) -> None:
+        """Give gunicorn's parser all that is buffered."""
+        self.parser.unreader.unread(bytes(self.buffer))
+        self.buffer.clear()
+
+    @property
+    def has_arrived(self) -> bool:
+        return self.length is not None and len(self.buffer) >= self.length
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.buffer) >= BUFFERED
+
+    @property
+    def may_be_read(self) -> bool:
+        """Whether a thread could begin: it could refuse the request without reading the rest."""
+        return self.length is not None or self.is_full
+
+
+class BufferingWorker(ThreadWorker):
+    """
+    Threads for requests that have arrived, and one event loop for those on their way.
+
+    The loop's thread alone changes what is kept here; `handle` runs in the threads.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Both in the order in which they began.
+        self._arriving: dict[_Connection, None] = {}
+        self._lingering: dict[_Connection, float] = {}
+        self._readers = 0
+
+    @classmethod
+    def check_config(cls, cfg: Any, log: Any) -> None:
+        """Raise `ValueError` for TLS, which this worker does not speak."""
+        super().check_config(cfg, log)
+        if cfg.is_ssl:
+            raise ValueError("A certificate was given to gunicorn. Give it to the proxy in front.")
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a new connection, and wait for its request."""
+        try:
+            sock, client = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        if self.nr_conns >= MOST_CONNECTIONS:
+            self._close_the_oldest()
+        self.nr_conns += 1
+        self._wait_for(_Connection(self.cfg, sock, client, listener.getsockname()))
+
+    def on_client_socket_readable(self, conn: _Connection, client: socket.socket) -> None:
+        """Wait for the next request of a connection that was kept; it has begun to come."""
+        if conn not in self.keepalived_conns:
+            return
+        self.poller.unregister(client)
+        self.keepalived_conns.remove(conn)
+        conn.expect(b"")
+        self._wait_for(conn)
+
+    def handle(self, conn: _Connection) -> bool:
+        """Answer one request, in a thread. Return whether the connection may be kept."""
+        conn.hand_to_parser()
+        return bool(super().handle(conn))
+
+    def handle_request(self, req: Any, conn: _Connection) -> bool:
+        """Answer it, and wait no longer than allowed for a client that does not take the answer."""
+        conn.sock.settimeout(TAKEN_WITHIN_S)
+        try:
+            return bool(super().handle_request(req, conn))
+        except TimeoutError as error:
+            raise _reset("the client did not take its answer") from error
+
+    def finish_request(self, conn: _Connection, fs: Future[bool]) -> None:
+        """Keep the connection for its next request, or close it."""
+        if conn.has_reader:
+            conn.has_reader = False
+            self._readers -= 1
+        if fs.cancelled() or fs.exception() or not fs.result():
+            self._linger(conn)
+        elif buffered := conn.parser.unreader.take_buffered():
+            conn.expect(buffered)
+            self._wait_for(conn)
+            self._decide(conn)
+        else:
+            super().finish_request(conn, fs)
+        self._assign_readers()
+
+    def murder_pending(self) -> None:
+        """Close what took too long; gunicorn calls this after each round of the loop."""
+        now_s = time.monotonic()
+        for conn in [one for one in self._arriving if one.arrival.time_left_s(now_s) <= 0]:
+            self._stop_waiting(conn)
+            self._refuse(conn)
+        for conn in [one for one, until_s in self._lingering.items() if until_s <= now_s]:
+            self._close(conn)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """The worker stops: connections that send nothing are closed by then."""
+        super()._cap_keepalive(deadline)
+        for conn in self._arriving:
+            if not conn.buffer:
+                conn.arrival.began_s = deadline - ARRIVES_WITHIN_S
+        for conn, until_s in self._lingering.items():
+            self._lingering[conn] = min(until_s, deadline)
+
+    def _wait_for(self, conn: _Connection) -> None:
+        conn.sock.setblocking(False)
+        self._arriving[conn] = None
+        self.poller.register(conn.sock, EVENT_READ, partial(self._receive, conn))
+
+    def _receive(self, conn: _Connection, sock: socket.socket) -> None:
+        if conn not in self._arriving:
+            return  # begun or closed by an earlier event of the same round
+        try:
+            piece = sock.recv(_AT_A_TIME)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        conn.take(piece)
+        if piece:
+            self._decide(conn)
+        elif conn.buffer:
+            # The client has ended: a thread reads what there is and does not wait.
+            self._begin(conn)
+        else:
+            self._stop_waiting(conn)
+            self._close(conn)
+
+    def _decide(self, conn: _Connection) -> None:
+        if conn.has_arrived:
+            self._begin(conn)
+        elif conn.may_be_read:
+            self._assign_readers()
+            if conn in self._arriving and conn.is_full:
+                # The client waits with the rest until a thread reads it.
+                self.poller.unregister(conn.sock)
+
+    def _assign_readers(self) -> None:
+        """Begin requests that have not arrived, those of which most is here first."""
+        while self._readers < READERS:
+            only_full = self._readers == READERS - 1
+            waiting = [
+                one for one in self._arriving if (one.is_full if only_full else one.may_be_read)
+            ]
+            if not waiting:
+                return
+            conn = max(waiting, key=lambda one: len(one.buffer))
+            conn.has_reader = True
+            self._readers += 1
+            self._begin(conn)
+
+    def _begin(self, conn: _Connection) -> None:
+        self._stop_waiting(conn)
+        self.enqueue_req(conn)
+
+    def _stop_waiting(self, conn: _Connection) -> None:
+        self._arriving.pop(conn, None)
+        self._lingering.pop(conn, None)
+        # It is not registered if its buffer is full, or its socket is closed.
+        with suppress(KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+
+    def _refuse(self, conn: _Connection) -> None:
+        if conn.buffer:
+            with suppress(OSError):
+                conn.sock.send(_NO_READER if conn.is_full else _TOO_SLOW)
+        self._linger(conn)
+
+    def _linger(self, conn: _Connection) -> None:
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(socket.SHUT_WR)
+            self.poller.register(conn.sock, EVENT_READ, partial(self._throw_away, conn))
+        except (OSError, ValueError):
+            self._close(conn)
+        else:
+            linger_s = LINGER_S if self.alive else STOP_KEEPALIVE_LINGER
+            self._lingering[conn] = time.monotonic() + linger_s
+
+    def _throw_away(self, conn: _Connection, sock: socket.socket) -> None:
+        if conn not in self._lingering:
+            return
+        try:
+            has_ended = not sock.recv(_AT_A_TIME)
+        except BlockingIOError:
+            return
+        except OSError:
+            has_ended = True
+        if has_ended:
+            self._close(conn)
+
+    def _close(self, conn: _Connection) -> None:
+        self._stop_waiting(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def _close_the_oldest(self) -> None:
+        for conn in (*self._lingering, *self.keepalived_conns, *self._arriving):
+            if conn in self.keepalived_conns:
+                self.keepalived_conns.remove(conn)
+            self._close(conn)
+            return

@@ -1,0 +1,193 @@
+"""Clients that send slowly hold no thread: probes and pages are answered beside them."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from newsletter_site.web_worker import BUFFERED, READERS
+from tests.deployment.conftest import Sites
+from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
+from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
+from tests.installed_programs import program
+
+pytestmark = pytest.mark.django_db
+
+MANY = 100
+ANNOUNCED = 100_000
+HOST = FROM_THE_PROXY["Host"]
+# These answer without the body: the caller shows no permission.
+REFUSING = [
+    "/api/v1/issues/",
+    "/api/v1/imports/",
+    "/webhooks/postmark/",
+    "/unsubscribe/x/",
+    "/admin/newsletters/imports/",
+]
+READING = [
+    "/subscriptions/",
+    "/subscriptions/confirm/?subscription_token=x",
+    "/record/",
+    "/admin/login/",
+    "/admin/newsletters/",
+    "/admin/newsletters/preview/",
+]
+PROBES = ["/health/live/", "/health/ready/"]
+PAGES = ["/", "/archive/"]
+Connect = Callable[[], socket.socket]
+
+
+@pytest.fixture(scope="module")
+def site(sites: Sites) -> ServedSite:
+    return sites(POSTMARK_WEBHOOK_USER="u", POSTMARK_WEBHOOK_PASSWORD="p" * 20)
+
+
+@pytest.fixture
+def connect(site: ServedSite) -> Connect:
+    parts = urlsplit(site.url)
+    return lambda: socket.create_connection((str(parts.hostname), int(parts.port or 0)), PATIENCE_S)
+
+
+@pytest.fixture
+def through_nginx(site: ServedSite, tmp_path: Path) -> Iterator[Connect]:
+    program("nginx", package="nginx")
+    port = free_port()
+    nginx = proxy(port, [int(site.url.rpartition(":")[2])], tmp_path)
+    nginx.begin()
+    any_certificate = ssl.create_default_context()
+    any_certificate.check_hostname, any_certificate.verify_mode = False, ssl.CERT_NONE
+
+    def connect() -> socket.socket:
+        plain = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        return any_certificate.wrap_socket(plain, server_hostname=HOST)
+
+    try:
+        wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
+        assert nginx.is_running, nginx.last_words()
+        yield connect
+    finally:
+        nginx.end()
+
+
+def header(path: str, **more: str) -> bytes:
+    form = "application/x-www-form-urlencoded"
+    said = FROM_THE_PROXY | {"Content-Type": form, "Content-Length": str(ANNOUNCED)} | more
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+@contextmanager
+def slow_clients(
+    connect: Connect, sent: bytes, number: int = MANY
+) -> Iterator[list[socket.socket]]:
+    with ExitStack() as open_sockets:
+        clients = [open_sockets.enter_context(connect()) for _ in range(number)]
+        for client in clients:
+            client.sendall(sent)
+        yield clients
+
+
+def answered(clients: list[socket.socket]) -> int:
+    """How many have an answer, or the end of their connection."""
+    readable, _, _ = select.select(clients, [], [], 0)
+    return len(readable)
+
+
+def everything_from(client: socket.socket) -> bytes:
+    answer = b""
+    while piece := client.recv(65536):
+        answer += piece
+    return answer
+
+
+def assert_site_answers(site: ServedSite) -> None:
+    for path in PROBES * 5 + PAGES:
+        assert site.get(path).status_code == 200, path
+
+
+@pytest.mark.parametrize("path", READING)
+def test_slow_forms_hold_no_thread(site: ServedSite, connect: Connect, path: str) -> None:
+    with slow_clients(connect, header(path) + b"a=b") as clients:
+        assert_site_answers(site)
+        assert answered(clients) == 0
+
+
+@pytest.mark.parametrize("path", REFUSING)
+def test_refusals_do_not_wait_for_the_body(site: ServedSite, connect: Connect, path: str) -> None:
+    with slow_clients(connect, header(path) + b"a=b") as clients:
+        assert_site_answers(site)
+        for client in clients:
+            status, *headers = everything_from(client).partition(b"\r\n\r\n")[0].splitlines()
+            assert status.split(b" ")[1] in {b"302", b"401", b"404"}
+            assert b"Connection: close" in headers
+
+
+@pytest.mark.parametrize("sent", [b"", header("/subscriptions/")[:40]], ids=["nothing", "half"])
+def test_unfinished_headers_hold_no_thread(site: ServedSite, connect: Connect, sent: bytes) -> None:
+    with slow_clients(connect, sent) as clients:
+        assert_site_answers(site)
+        assert answered(clients) == 0
+
+
+@pytest.mark.parametrize("path", [*READING, *REFUSING])
+def test_slow_clients_of_the_proxy_hold_no_thread(
+    site: ServedSite, through_nginx: Connect, path: str
+) -> None:
+    with slow_clients(through_nginx, header(path) + b"a=b"), through_nginx() as visitor:
+        visitor.sendall(f"GET /archive/ HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        assert b" 200 OK" in visitor.recv(65536)
+        assert_site_answers(site)
+
+
+def test_large_form_passes_slow_small_ones(site: ServedSite, connect: Connect) -> None:
+    body = b"a" * (2 * BUFFERED)
+    with slow_clients(connect, header("/subscriptions/") + b"a=b"), connect() as author:
+        author.sendall(header("/subscriptions/", **{"Content-Length": str(len(body))}))
+        author.sendall(body[:BUFFERED])
+        author.sendall(body[BUFFERED:])
+        # It has no CSRF token; the view was asked, and it had read all.
+        assert b" 403 " in author.recv(65536)
+
+
+def test_slow_requests_are_refused_in_the_end(connect: Connect) -> None:
+    much = header("/subscriptions/", **{"Content-Length": "1000000"}) + b"a" * BUFFERED
+    with (
+        slow_clients(connect, header("/subscriptions/") + b"a=b", READERS + 2) as small,
+        slow_clients(connect, much, READERS + 2) as full,
+    ):
+        slow = [everything_from(client).split(b" ")[1] for client in small]
+        large = [everything_from(client).split(b" ")[1] for client in full]
+    # A thread that read one of them says 400, the event loop 408 or 503.
+    assert set(slow) == {b"400", b"408"}
+    assert set(large) <= {b"400", b"503"}
+
+
+def test_two_requests_sent_at_once_get_two_answers(connect: Connect) -> None:
+    with connect() as visitor:
+        first = "GET /archive/ HTTP/1.1\r\nHost: letter.example.org\r\nX-Forwarded-Proto: https\r\n"
+        visitor.sendall((f"{first}\r\n{first}Connection: close\r\n\r\n").encode())
+        assert everything_from(visitor).count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_client_that_ends_early_is_told_so(site: ServedSite) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": "30"}
+    assert site.post_and_hang_up("/subscriptions/", b"a=b", **form).split(" ")[1] == "400"
+
+
+def test_page_of_a_form_too_large_is_seen(site: ServedSite) -> None:
+    # A browser sends all of it before it reads the answer.
+    answer = requests.post(
+        f"{site.url}/subscriptions/",
+        data=b"a" * 30_000_000,
+        headers={**FROM_THE_PROXY, "Content-Type": "application/x-www-form-urlencoded"},
+        timeout=PATIENCE_S,
+    )
+    assert answer.status_code == 413
