@@ -90,8 +90,13 @@ class _Arrival:
         self.received = received
 
     def time_left_s(self, now_s: float) -> float:
-        allowed_s = ARRIVES_WITHIN_S + self.received / SLOWEST_BYTES_PER_S
-        return self.began_s + allowed_s - now_s
+        return self.began_s + self._allowed_s() - now_s
+
+    def end_by(self, deadline_s: float) -> None:
+        self.began_s = min(self.began_s, deadline_s - self._allowed_s())
+
+    def _allowed_s(self) -> float:
+        return ARRIVES_WITHIN_S + self.received / SLOWEST_BYTES_PER_S
 
 
 class _Unreader(SocketUnreader):
@@ -271,11 +276,10 @@ class BufferingWorker(ThreadWorker):
             self._close(conn)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """The worker stops: connections that send nothing are closed by then."""
+        """Stop waiting by then: slow clients must not make a restart slow."""
         super()._cap_keepalive(deadline)
         for conn in self._arriving:
-            if not conn.buffer:
-                conn.arrival.began_s = deadline - ARRIVES_WITHIN_S
+            conn.arrival.end_by(deadline)
         for conn, until_s in self._lingering.items():
             self._lingering[conn] = min(until_s, deadline)
 

@@ -11,7 +11,7 @@ import random
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tests.faults.crew import Crew
 from tests.proofs.desk import Desk, desk
 from tests.proofs.ground import ground
 from tests.proofs.proof import Finding, Wish, number, say
+from tests.proofs.slow_clients import slow_clients
 
 WORKERS = 4
 KILL_EVERY_S = 1.0
@@ -39,6 +40,7 @@ class Weather:
     search_is_late_s: int
     settings: dict[str, str]
     until_empty: bool = False
+    slow_clients: int = 0  # of a web server on the same database
 
 
 # As with the defaults, the last look-up comes well after the search has caught up.
@@ -68,6 +70,7 @@ CHAOS = Weather(
         "DELIVERY_RETRY_CAP_S": "1",
     },
     until_empty=True,
+    slow_clients=20,
 )
 QUICK_READERS = 2_000
 QUICK = {
@@ -117,7 +120,12 @@ def _run(wish: Wish, weather: Weather) -> Finding:
         it.publish()
         say(f"published to {number(readers)} readers")
         began = time.monotonic()
-        _blow(crew, it, readers, random.Random(wish.seed))
+        with ExitStack() as beside:
+            if weather.slow_clients:
+                settings = {"DATABASE_URL": it.url, "POSTMARK_BASE_URL": provider.url}
+                site = slow_clients(weather.slow_clients, Path(folder), **settings)
+                beside.callback(beside.enter_context(site).judge, finding)
+            _blow(crew, it, readers, random.Random(wish.seed))
         minutes = (time.monotonic() - began) / 60
         alone = crew.ended_alone()
         finding.expect(weather.until_empty or not alone, f"{alone} workers ended on their own")
