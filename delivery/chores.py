@@ -29,13 +29,17 @@ class LongChore:
     is_due: Callable[[], bool]
 
 
-_registered: dict[str, Chore] = {}
+_registered: dict[str, tuple[Chore, Callable[[], bool]]] = {}
 _long: dict[str, LongChore] = {}
 
 
-def register(name: str, chore: Chore) -> None:
-    """Have every worker do `chore` every few seconds. The same name again replaces it."""
-    _registered[name] = chore
+def register(name: str, chore: Chore, is_due: Callable[[], bool] = lambda: False) -> None:
+    """
+    Have every worker do `chore` every few seconds. The same name again replaces it.
+
+    While `is_due()` is true, a worker that runs until nothing is left continues.
+    """
+    _registered[name] = chore, is_due
 
 
 def register_long(chore: LongChore) -> None:
@@ -49,8 +53,9 @@ def long_chores() -> list[LongChore]:
 
 
 def something_is_due() -> bool:
-    """Whether a long chore will do something by itself. Asks the database."""
-    return any(chore.is_due() for chore in _long.values())
+    """Whether any chore will do something automatically. Asks the database."""
+    short = (is_due() for _, is_due in _registered.values())
+    return any(short) or any(chore.is_due() for chore in _long.values())
 
 
 def _tell(what: str, fault: Exception) -> None:
@@ -59,7 +64,7 @@ def _tell(what: str, fault: Exception) -> None:
 
 def do_all(tell: Callable[[str, Exception], None] = _tell) -> None:
     """Do every chore once. One that fails is told and does not keep the others from theirs."""
-    for name, chore in _registered.items():
+    for name, (chore, _) in _registered.items():
         try:
             chore()
         except Exception as fault:  # noqa: BLE001 -- told, and tried again

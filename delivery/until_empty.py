@@ -92,8 +92,8 @@ class Watch:
 
     def nothing_more_will_happen(self) -> bool:
         """
-        Whether no batch anywhere waits for its time, a worker or an answer, and no long chore for
-        a worker. Shows progress.
+        Whether no batch anywhere waits for its time, a worker or an answer, and no chore for a
+        worker. Shows progress.
         """
         self._show_progress()
         # In this order: an import's last piece brings mail that is due from then on.

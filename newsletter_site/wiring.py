@@ -15,7 +15,7 @@ from newsletter_site import daily_prune
 from newsletter_site.operating import counting
 from newsletter_site.tokens.whose import whose
 from publishing.starting import CHORE, RegisteredStarter
-from subscribers import expiring
+from subscribers import asking_for_record, expiring
 from subscribers.importing import background, expiring_files
 from subscribers.readers import RegisteredReaders
 
@@ -25,6 +25,9 @@ def join() -> None:
     readers.register(RegisteredReaders())
     chores.register("the provider's events", provider_event.apply_pending)
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
+    chores.register(
+        "requests for a record", asking_for_record.answer_waiting, asking_for_record.are_waiting
+    )
     chores.register("sign-ups that nobody confirmed", expiring.expire_pending)
     chores.register("files that nobody imported", expiring_files.expire_file)
     chores.register_long(ERRANDS)

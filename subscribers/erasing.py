@@ -18,7 +18,7 @@ from delivery.queue.forget import (
     wait_for_copies_being_made,
 )
 from subscribers.erasure_hash import hash_of
-from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber
+from subscribers.models import DataRequest, ImportAddressSeen, LeftOutRow, Subscriber
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,8 @@ def erase(subscriber_id: int) -> bool:
         )
         if key is None:
             return False
+        # Before the person's row: a worker that answers a request locks both in this order.
+        DataRequest.objects.filter(email_key=key).delete()
         wait_for_copies_being_made()
         # Copies before the person: that is the order in which a worker settles them.
         forget_recipient(subscriber_id, key)

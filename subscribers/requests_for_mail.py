@@ -1,5 +1,5 @@
 """
-Requests for mail, counted in the ledger: whose turn it is, and the number of the next one.
+Requests for mail, counted: whose turn it is, and the number of the next one.
 
 Anybody can ask by typing an address, for a mail to confirm or for one that leads to a record. Both
 count together; `sign_up_limits.py` decides how many are too many.
@@ -42,9 +42,11 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
-              FROM consent_record
-             WHERE network = %s AND act IN ('asked', 'record asked')
-               AND at > statement_timestamp() - make_interval(secs => %s)
+              FROM (SELECT network, at, detail FROM consent_record
+                     WHERE act IN ('asked', 'record asked')
+                     UNION ALL
+                    SELECT network, asked_at, '' FROM data_request) AS asked (network, at, detail)
+             WHERE network = %s AND at > statement_timestamp() - make_interval(secs => %s)
              ORDER BY at DESC LIMIT %s
             """,
             [network, HOUR_S, per_hour],

@@ -3,6 +3,7 @@
 from subscribers.models.bounce import Bounce
 from subscribers.models.consent_record import ConsentRecord
 from subscribers.models.consent_wording import ConsentWording
+from subscribers.models.data_request import DataRequest
 from subscribers.models.erasure import Erasure
 from subscribers.models.import_address_seen import ImportAddressSeen
 from subscribers.models.import_piece import ImportPiece
@@ -15,6 +16,7 @@ __all__ = [
     "Bounce",
     "ConsentRecord",
     "ConsentWording",
+    "DataRequest",
     "Erasure",
     "ImportAddressSeen",
     "ImportPiece",

@@ -81,9 +81,11 @@ def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) 
     asks(newsroom, ADA)
     backup = Backup()
     asking_for_record.ask(ADA, "")
+    asking_for_record.answer_waiting()
     newsroom.deliver_all()
     backup.restore()
     asking_for_record.ask(ADA, "")
+    asking_for_record.answer_waiting()
     (jumped,) = versions(RECORD_ISSUE)
     assert jumped % REQUESTS_APART == 1
     assert jumped > REQUESTS_APART

@@ -35,7 +35,7 @@ a network asks only so often in an hour
     sign_up: suspicious) if «wait → False»:
     test_the_eleventh_has_to_wait_and_keeps_its_text
 networks are counted apart
-    seconds_until_turn: WHERE network «= %s → >= left(%s, 0)» AND act
+    seconds_until_turn: WHERE network «= %s → >= left(%s, 0)» AND at
     test_another_network_is_not_held_up
 sign-ups of one network at once are counted one after the other
     seconds_until_turn: «cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_turn_of(network)])»
@@ -49,6 +49,27 @@ what a visitor says of where they come from is not believed
 behind a proxy only what the proxy added counts
     network_of: .«rpartition(",")[2] → partition(",")[0]»
     test_behind_a_proxy_the_address_that_it_added_counts
+
+requests for a record count for their network before a worker has answered
+    seconds_until_turn: FROM data_request «→ WHERE false») AS asked
+    test_a_network_asks_so_often_an_hour
+an address that nobody has counts for its network
+    _count_for_the_network: if «network → False»:
+    test_a_network_asks_so_often_an_hour
+
+# --- Requests for a record ---
+a request costs the same for every address
+    ask: if not wait«→  and Subscriber.objects.filter(email_key=address.lower()).exists()»:
+    test_a_form_costs_the_same_for_every_address
+a request is deleted in the transaction that queues its mail
+    _answer_next: with «transaction.atomic(),» connection.cursor()
+    test_a_request_waits_until_its_mail_is_queued
+a worker that ends when nothing is left answers requests first
+    something_is_due: return «any(short) or»
+    test_a_request_waits_until_its_mail_is_queued
+a request that waits is erased with its address
+    erase: «DataRequest.objects.filter(email_key=key).delete()»
+    test_a_request_that_waits_is_erased_with_its_address
 
 # --- Programs ---
 what fills in the field that nobody sees signs up nobody

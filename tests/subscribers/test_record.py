@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.db import IntegrityError, connection
 from django.test import Client
 
+from delivery import chores
 from delivery.models import Delivery, Edition
 from delivery.queue import provider_event
+from delivery.queue.mail_on_request import request_mail
 from postmark_sandbox.server import SandboxServer
 from subscribers import consent
-from subscribers.asking_for_record import NOBODY
+from subscribers.asking_for_record import NOBODY, answer_waiting
+from subscribers.erasing import erase
 from subscribers.models import Bounce, ConsentRecord, Subscriber
 from subscribers.readers import RegisteredReaders
 from tests.delivery.conftest import newsroom, provider
@@ -32,8 +38,15 @@ def without_tls(settings: LazySettings) -> None:
     settings.SIGN_UPS_PER_HOUR = 1000
 
 
-def ask(address: str, network: str = "203.0.113.7") -> object:
+def post(address: str, network: str = "203.0.113.7") -> object:
     return Client().post("/record/", {"email": address}, REMOTE_ADDR=network)
+
+
+def ask(address: str, network: str = "203.0.113.7") -> object:
+    """Ask, and have a worker answer."""
+    answer = post(address, network)
+    answer_waiting()
+    return answer
 
 
 def mails_to(reader: Subscriber) -> list[int]:
@@ -75,6 +88,65 @@ def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None
     assert tables_that_hold("nobody@posthouse") == []
 
 
+def statements_for(page: str, address: str) -> list[tuple[str, list[str]]]:
+    """The statements of one request, each with the kind and length of every value."""
+    sent = []
+
+    def note(execute: Callable[..., Any], sql: str, values: Any, many: bool, context: Any) -> Any:
+        shapes = [f"{type(value).__name__} {len(str(value))}" for value in values or []]
+        sent.append((re.sub(r"s\d+_x\d+", "…", sql), shapes))
+        return execute(sql, values, many, context)
+
+    with connection.execute_wrapper(note):
+        assert Client().post(page, {"email": address}).status_code == 200
+    return sent
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", ["/record/", "/subscriptions/"])
+def test_a_form_costs_the_same_for_every_address(page: str) -> None:
+    addresses = {
+        who: f"{who:_<12}@posthouse.example.org"
+        for who in ("nobody", "shut", "erased", *Subscriber.State.values)
+    }
+    for state in Subscriber.State.values:
+        SubscriberFactory(email=addresses[state], state=state)
+    for who in ("shut", "bounced", "complained"):
+        SuppressionFactory(address_key=addresses[who])
+    erase(SubscriberFactory(email=addresses["erased"]).pk)
+    # The first sign-up of all stores the wording of the form.
+    statements_for(page, "first@posthouse.example.org")
+
+    costs = {who: statements_for(page, address) for who, address in addresses.items()}
+
+    assert {who: cost for who, cost in costs.items() if cost != costs["nobody"]} == {}
+
+
+@pytest.mark.django_db
+def test_a_request_waits_until_its_mail_is_queued() -> None:
+    reader = SubscriberFactory(email=ADA)
+    request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
+    post(ADA)
+    assert chores.something_is_due()
+    with pytest.raises(IntegrityError):
+        answer_waiting()
+    assert not ConsentRecord.objects.exists()
+
+    Delivery.objects.all().delete()
+    assert answer_waiting() == 1
+    assert mails_to(reader) == [1]
+    assert not chores.something_is_due()
+
+
+@pytest.mark.django_db
+def test_a_request_that_waits_is_erased_with_its_address() -> None:
+    reader = SubscriberFactory(email=ADA)
+    post(ADA.upper())
+    erase(reader.pk)
+    assert tables_that_hold(ADA) == []
+    assert answer_waiting() == 0
+
+
 @pytest.mark.django_db
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
@@ -89,10 +161,13 @@ def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
-def test_a_network_asks_so_often_an_hour(settings: LazySettings, address: str) -> None:
+@pytest.mark.parametrize("asks", [ask, post], ids=["answered", "waiting"])
+def test_a_network_asks_so_often_an_hour(
+    settings: LazySettings, address: str, asks: Callable[[str], Any]
+) -> None:
     settings.SIGN_UPS_PER_HOUR = 10
     SubscriberFactory(email=ADA)
-    answers = [ask(address) for _ in range(11)]
+    answers = [asks(address) for _ in range(11)]
     assert [answer.status_code for answer in answers] == [200] * 10 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 3000
     assert ask(address, network="198.51.100.7").status_code == 200
@@ -120,7 +195,8 @@ def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> Non
 
 def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
-    ask(ADA)
+    post(ADA)
+    chores.do_all()
     newsroom.deliver_all()
 
     (message,) = [

@@ -1,0 +1,31 @@
+"""A data request: somebody typed an address to see what is held about it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+from subscribers.models.suppression import LONGEST_ADDRESS
+
+
+class DataRequest(models.Model):
+    """
+    A request that waits for a worker, usually for seconds; the worker deletes it with its answer.
+
+    The row is the same whether somebody has the address or not. It counts for its network.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    email_key = models.CharField(
+        max_length=LONGEST_ADDRESS, db_collation="C", help_text="The case-folded address."
+    )
+    network = models.CharField(max_length=43, blank=True, db_default="")
+    asked_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "data_request"
+        default_permissions = ()
+        indexes = [models.Index(name="data_request_asked_from", fields=["network", "asked_at"])]
+
+    def __str__(self) -> str:
+        return f"data request {self.pk}"
