@@ -97,11 +97,12 @@ class Site:
         assert row is not None, sql
         return row[0]
 
-    def readers(self, number: int) -> None:
-        """Add readers until so many are confirmed; the tables are known to the planner then."""
+    def readers(self, number: int, *, analyse: bool = True) -> None:
+        """Add readers until so many are confirmed; with `analyse` the planner knows of them."""
         with self.connect() as connection:
             connection.execute(_READERS, [number])
-            connection.execute("VACUUM (ANALYZE) subscriber")
+            if analyse:
+                connection.execute("VACUUM (ANALYZE) subscriber")
         confirmed = self.one("SELECT count(*) FROM subscriber WHERE state = 'confirmed'")
         if confirmed != number:
             raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery import readers
@@ -80,6 +81,8 @@ def notice() -> Noticed:
                 len(stopped),
             )
         _store(cursor)
+    if found.is_another:
+        _analyse()
     return Noticed(is_new, found.is_another, stopped, found.untold)
 
 
@@ -94,6 +97,7 @@ def declare_restored() -> tuple[int, ...]:
         _lock(cursor)
         stopped = _begin_anew(cursor)
         _store(cursor)
+    _analyse()
     logger.critical("restored, as was declared: %d open editions stop", len(stopped))
     return stopped
 
@@ -187,6 +191,26 @@ def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
     # Who left since the backup stands on the provider's list: it is read at once.
     make_due(cursor, errands_by_stream().values())
     return _stop_open_editions(cursor)
+
+
+def _analyse() -> None:
+    """
+    Gather the planner's statistics of tables that have none, as after a restored dump.
+
+    Each table is locked by itself and against vacuum alone. A table that is being vacuumed, or
+    that this role does not own, is skipped.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT string_agg(oid::regclass::text, ', ') FROM pg_class
+            WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+                  AND reltuples < 0 AND pg_has_role(relowner, 'USAGE')
+            """
+        )
+        (tables,) = cursor.fetchone()
+        if tables:
+            cursor.execute(f"ANALYZE (SKIP_LOCKED) {tables}")
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:

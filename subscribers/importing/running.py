@@ -88,6 +88,8 @@ def _run(
                 give_back(hold)
                 return
     _end(hold)
+    if not hold.is_check:
+        _analyse()
 
 
 def _begin(hold: Hold) -> None:
@@ -159,6 +161,14 @@ def _end(hold: Hold) -> None:
                 "id": hold.import_id,
             },
         )
+
+
+def _analyse() -> None:
+    """
+    Tell the planner how long the list is now; it locks nothing that a reader or worker waits for.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
 
 
 def _refuse(hold: Hold, why: str) -> None:

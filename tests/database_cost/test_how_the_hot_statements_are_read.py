@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -120,16 +120,17 @@ def newsroom(
 
 
 class Explained:
-    """The plans of the statements that were sent, each with the statement."""
+    """The plans of the statements that were sent about these tables, each with the statement."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Collection[str]) -> None:
+        self._tables = tables
         self.plans: list[tuple[str, dict[str, Any]]] = []
 
     def __call__(
         self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
     ) -> Any:
         if sql.split()[0].upper() in {"SELECT", "WITH", "UPDATE", "INSERT", "DELETE"} and any(
-            table in sql for table in LONG
+            table in sql for table in self._tables
         ):
             with connection.connection.cursor() as onlooker:
                 onlooker.execute(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
@@ -210,8 +211,8 @@ def finds_by_key(plan: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def explained() -> Iterator[Explained]:
-    noted = Explained()
+def explained(tables: Collection[str] = LONG) -> Iterator[Explained]:
+    noted = Explained(tables)
     with connection.execute_wrapper(noted):
         yield noted
 

@@ -3,6 +3,17 @@
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
+
+# --- Tables without statistics ---
+an issue is published in time though no table was ever analysed
+    without_nested_loops: «cursor.execute("SET LOCAL enable_nestloop = off")»
+    test_no_audience_is_read_by_a_nested_loop
+a list is analysed after an import
+    _run: _end(hold) if «not hold.is_check → False»: _analyse()
+    test_the_list_is_analysed_after_an_import
+a restored database is analysed
+    notice: if «found.is_another → False»: _analyse()
+    test_a_restored_database_is_analysed
 a subject has one line, by Unicode's own breaks too
     _MORE_THAN_A_LINE: _MORE_THAN_A_LINE = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
     test_a_title_of_more_than_a_line_is_refused[\u2028]

@@ -1,0 +1,98 @@
+"""
+How long does it take to publish if no table was ever analysed, as after a restored dump?
+
+Two sites with the same readers and suppressions: one has statistics, and the other never gets any.
+A form is posted to each in turn, over HTTP to the web server as it is deployed, from its first byte
+to the last of the answer. Both begin with an empty queue and after a checkpoint.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from benchmarks.browser import OverHttp
+from benchmarks.frame import Options, RowResult, Target, in_turns, ratio, run_alone
+from benchmarks.posted_again import DESK, FORM
+from benchmarks.sign_in import sessions_of
+from benchmarks.site import a_site
+from benchmarks.web_server import a_web_server
+
+BOUND = 3.0
+NEVER, ANALYSED = "no table ever analysed", "all tables analysed"
+
+# Every 15th reader of 300,000.
+SUPPRESS = """
+    INSERT INTO suppression (address_key, reason, origin)
+    SELECT email_key, 'bounce', 'provider' FROM subscriber WHERE id % 15 = 0
+"""
+KNOWN = """
+    SELECT count(*) FROM pg_class
+    WHERE relname IN ('subscriber', 'suppression', 'delivery') AND reltuples >= 0
+"""
+
+
+def measure(options: Options) -> RowResult:
+    """The answer of both sites."""
+    readers = options.size(300_000, 6_000)
+    with _press(readers, analyse=True) as known, _press(readers, analyse=False) as unknown:
+        never, analysed = in_turns(options, {NEVER: unknown.publish, ANALYSED: known.publish}, "s")
+        assert unknown.one(KNOWN) == 0, "a table was analysed meanwhile"
+    return RowResult(
+        f"publish to {readers:,} readers, {readers // 15:,} of them suppressed",
+        (
+            Target(
+                "never analysed: at most 3 × the analysed time",
+                ratio("never analysed : analysed", never, analysed),
+                BOUND,
+                at_most=True,
+            ),
+        ),
+        (never, analysed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Press:
+    """Publishes on one site."""
+
+    database: psycopg.Connection[Any]
+    browser: OverHttp
+    audience: int
+
+    def publish(self) -> float:
+        """Seconds of the answer to a form that is published to everyone."""
+        self.database.execute("TRUNCATE delivery, batch")
+        self.database.execute("CHECKPOINT")
+        page = self.browser.post(DESK, FORM | {"idempotency_key": str(uuid.uuid4())})
+        assert page.status == 303, page
+        assert self.one("SELECT count(*) FROM delivery") == self.audience
+        return page.took_s
+
+    def one(self, sql: str) -> Any:
+        """The only value that a statement gives."""
+        row = self.database.execute(sql).fetchone()
+        assert row is not None
+        return row[0]
+
+
+@contextmanager
+def _press(readers: int, *, analyse: bool) -> Iterator[_Press]:
+    with a_site() as site, a_web_server(site) as server, closing(site.connect()) as database:
+        database.execute("ALTER SYSTEM SET autovacuum = off")
+        database.execute("SELECT pg_reload_conf()")
+        site.readers(readers, analyse=analyse)
+        database.execute(SUPPRESS)
+        if analyse:
+            database.execute("ANALYZE")
+        browser = OverHttp(server.address, sessions_of(site, 1)[0])
+        yield _Press(database, browser, readers - readers // 15)
+
+
+if __name__ == "__main__":
+    run_alone(measure)

@@ -1,0 +1,125 @@
+"""
+Who gets an issue is read without a nested loop, also if no table was ever analysed.
+
+PostgreSQL expects few rows in such a table, as after a restored dump or the first import. A nested
+loop over readers and suppressions takes time that grows with the product of both.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from delivery.models import Edition
+from delivery.queue import identity
+from newsletter_site.wiring import join
+from publishing.content import Content
+from publishing.publish import publish
+from publishing.scheduling import Moment
+from publishing.starting import start_now
+from publishing.versions import EVERYONE, REACHED, place_of
+from tests.database_cost.test_how_the_hot_statements_are_read import explained, kinds, run
+from tests.delivery.newsroom import Newsroom
+
+READERS, SUPPRESSED = 3_000, 1_500
+TABLES = ["delivery", "subscriber", "suppression"]
+SENT_TO_ALL = """
+    UPDATE delivery SET outcome = 'sent', sent_at = now(), evidence = 'reply',
+                        provider_message_id = recipient_id::text;
+    UPDATE batch SET state = 'done', waiting = 0, sent = size
+"""
+
+
+@pytest.fixture(autouse=True)
+def sent_issue(newsroom: Newsroom) -> Edition:
+    """An issue that was sent to all readers; then half of them were suppressed."""
+    join()
+    for table in TABLES:
+        run(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
+    edition = newsroom.publish(readers=READERS)
+    run(SENT_TO_ALL)
+    run(
+        "INSERT INTO suppression (address_key, reason, origin) SELECT email_key, 'bounce', "
+        f"'provider' FROM subscriber ORDER BY id LIMIT {SUPPRESSED}"
+    )
+    assert analysed() == []
+    return edition
+
+
+def analysed() -> list[str]:
+    """The tables that have statistics."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND reltuples >= 0 ORDER BY 1",
+            [TABLES],
+        )
+        return [name for (name,) in cursor]
+
+
+def correct(edition: Edition, goes_to: str, at: Moment | None = None) -> Edition:
+    return publish(
+        edition.author_id,
+        uuid.uuid4().hex,
+        Content.written("Corrected", "<p>Words</p>", ""),
+        hold_s=0,
+        issue=edition.issue_id,
+        version=2,
+        goes_to=goes_to,
+        at=at,
+    ).edition
+
+
+def to_everyone(edition: Edition) -> None:
+    assert correct(edition, EVERYONE).audience == READERS - SUPPRESSED
+
+
+def to_whom_it_reached(edition: Edition) -> None:
+    assert correct(edition, REACHED).audience == READERS - SUPPRESSED
+
+
+def at_its_time(edition: Edition) -> None:
+    at = Moment(datetime(2100, 1, 1, tzinfo=UTC), "2100-01-01T00:00", "UTC")
+    assert start_now(correct(edition, REACHED, at).pk) == READERS - SUPPRESSED
+
+
+def counted(edition: Edition) -> None:
+    place = place_of(edition.issue_id)
+    assert place is not None
+    assert place.everyone == place.reached == READERS - SUPPRESSED
+
+
+@pytest.mark.parametrize("act", [to_everyone, to_whom_it_reached, at_its_time, counted])
+def test_no_audience_is_read_by_a_nested_loop(
+    sent_issue: Edition, act: Callable[[Edition], None]
+) -> None:
+    with explained({"suppression"}) as sent:
+        act(sent_issue)
+    assert sent.plans
+    assert [sql for sql, plan in sent.plans if "Nested Loop" in kinds(plan)] == []
+
+
+def test_publishing_leaves_the_planner_as_it_was(sent_issue: Edition) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        to_everyone(sent_issue)
+        cursor.execute("SHOW enable_nestloop")
+        assert cursor.fetchone() == ("on",)
+
+
+def test_the_list_is_analysed_after_an_import(tmp_path: Path) -> None:
+    file = tmp_path / "readers.csv"
+    file.write_text("email\nada@posthouse.example.org\n")
+    call_command("import_subscribers", str(file), "--confirmed", "--consent", "On paper.")
+    assert analysed() == ["subscriber", "suppression"]
+
+
+def test_a_restored_database_is_analysed() -> None:
+    identity.notice()
+    run("UPDATE database_identity SET system_identifier = '1'")
+    assert identity.notice().is_another
+    assert analysed() == TABLES
