@@ -1,7 +1,7 @@
 # One image for the site, the workers and every command. It holds the production lock alone: no
 # compiler, no test tools, no embedded PostgreSQL. It runs as a user without rights, and its root
-# file system may be read-only.
-FROM python:3.13-slim
+# file system may be read-only. `make images` renews the digest (docs/dependencies.md).
+FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 WORKDIR /homing

@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check pictures format-check lint types migrations-check test proofs bench limits growth demo format audit lock tools
+.PHONY: help check pictures format-check lint types migrations-check test proofs bench limits growth demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,13 @@ lock: ## lock the newest allowed versions again (needs uv)
 	    uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes \
 	        --no-emit-index-url --no-header requirements/$$name.in -o requirements/$$name.txt || exit 1; \
 	done
+
+images: ## pin the newest base images of the same tags (needs docker)
+	set -e; for image in $$(grep -hoE '[a-z]+:[^ @]+@sha256:' Dockerfile docker-compose.yml); do \
+	    tag=$${image%@*}; \
+	    digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$$tag"); \
+	    sed -i.old -E "s|$$tag@sha256:[0-9a-f]+|$$tag@$$digest|" Dockerfile docker-compose.yml; \
+	done; rm -f Dockerfile.old docker-compose.yml.old
 
 tools:
 	@./homing test --version

@@ -45,6 +45,14 @@ def test_the_image_runs_as_a_user_without_rights_and_holds_the_production_lock_a
     assert "--require-hashes" in DOCKERFILE
 
 
+def test_base_images_are_pinned_by_digest() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    bases += [service["image"] for service in COMPOSE.values() if "build" not in service]
+    assert len(bases) == 2
+    for base in bases:
+        assert re.fullmatch(r"[^@\s]+:[^@\s]+@sha256:[0-9a-f]{64}", base), base
+
+
 def test_the_compose_file_fits_the_schema_of_compose_files() -> None:
     run(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
 
