@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 
 from delivery import retries
@@ -105,6 +107,24 @@ def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: News
     assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
     # A refused address is no longer required: the edition has succeeded all the same.
     assert newsroom.state(edition) == "succeeded"
+
+
+def test_an_inactive_address_is_suppressed_and_its_reader_unchanged(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("item_error", code=406)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["suppressed"]
+    assert Subscriber.objects.get().state == "confirmed"
+    assert newsroom.state(edition) == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("code", "rows"), [(406, ["suppressed"]), (300, ["failed", "bounced"])], ids=["406", "300"]
+)
+def test_docs_name_each_state_that_a_code_leads_to(code: int, rows: list[str]) -> None:
+    page = (settings.BASE_DIR / "docs" / "states.md").read_text()
+    named = re.findall(rf"^\| `(\w+)` \|.*\b{code}\b.*$", page, re.MULTILINE)
+    assert named == rows
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
