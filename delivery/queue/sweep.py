@@ -8,11 +8,13 @@ epoch and the lease it saw: a worker that settles in between wins.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.backends.utils import CursorWrapper
+from psycopg.errors import LockNotAvailable
 
 from delivery import counting, log_ids
 from delivery.queue.control import pass_probe_on
@@ -41,13 +43,41 @@ class _Lost:
     version: int | None
 
 
+class _EditionHeldError(Exception):
+    """Somebody else holds the edition's row for longer than a sweep waits."""
+
+
 def sweep(*, first_lookup_after_s: float) -> int:
     """
-    Bring back every batch whose lease has run out; return how many.
+    Bring back batches whose lease has run out, `AT_A_TIME` at most; return how many.
 
     Claimed ones wait again: nothing left. Those in a call become unknown and are looked up
-    `first_lookup_after_s` after the call's deadline. Look-ups are done again.
+    `first_lookup_after_s` after the call's deadline. Look-ups are done again. An edition that
+    somebody else holds costs one wait; its other batches are left to the next sweep.
     """
+    brought_back = 0
+    tried: list[int] = []
+    held: list[int] = []
+    while True:
+        known = len(held)
+        for lost in _expired(AT_A_TIME - len(tried), tried, held):
+            if lost.edition in held:
+                continue
+            tried.append(lost.batch)
+            with log_ids.scope():
+                log_ids.bind(issue=lost.issue, version=lost.version, batch=lost.batch)
+                log_ids.bind(attempt=lost.attempt)
+                try:
+                    brought_back += _swept(lost, first_lookup_after_s)
+                except _EditionHeldError:
+                    held.append(lost.edition)
+                    logger.warning("the edition is locked; its lost batches are swept later")
+        if len(held) == known:
+            return brought_back
+
+
+def _expired(at_most: int, tried: Sequence[int], held: Sequence[int]) -> list[_Lost]:
+    """The batches that were lost first, but for those `tried` and those of editions `held`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -56,20 +86,14 @@ def sweep(*, first_lookup_after_s: float) -> int:
             FROM (SELECT * FROM batch
                   WHERE state IN ('claimed', 'sending', 'looking_up')
                     AND lease_until <= clock_timestamp()
+                    AND id <> ALL(%s) AND edition_id <> ALL(%s)
                   ORDER BY lease_until LIMIT %s) AS lost
                  LEFT JOIN edition ON edition.id = edition_id
             ORDER BY lease_until
             """,
-            [AT_A_TIME],
+            [list(tried), list(held), at_most],
         )
-        expired = [_Lost(*row) for row in cursor.fetchall()]
-    brought_back = 0
-    for lost in expired:
-        with log_ids.scope():
-            log_ids.bind(issue=lost.issue, version=lost.version, batch=lost.batch)
-            log_ids.bind(attempt=lost.attempt)
-            brought_back += _swept(lost, first_lookup_after_s)
-    return brought_back
+        return [_Lost(*row) for row in cursor.fetchall()]
 
 
 def _swept(lost: _Lost, first_lookup_after_s: float) -> bool:
@@ -92,7 +116,12 @@ def _bring_back(lost: _Lost, first_lookup_after_s: float) -> bool:
         # Whoever holds the edition for long (a million copies are cancelled in one statement) must
         # not keep the sweep from the batches of all others; it comes again.
         cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
-        control = lock_edition(cursor, lost.edition)
+        try:
+            control = lock_edition(cursor, lost.edition)
+        except OperationalError as error:
+            if isinstance(error.__cause__, LockNotAvailable):
+                raise _EditionHeldError from error
+            raise
         match lost.state:
             case "claimed":
                 came_back = _claimed(cursor, lost, control)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -12,6 +14,7 @@ from delivery.queue.claim import claim, release
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition, split_off
+from delivery.queue.sweep import AT_A_TIME
 from delivery.settlement import Next, Settlement, Unknown
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken
@@ -166,6 +169,30 @@ def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroo
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
     assert newsroom.sweep() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
+
+
+def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
+    locked = newsroom.publish(readers=AT_A_TIME + 1, batch_size=1)
+    other = newsroom.publish(readers=1, batch_size=100)
+    while claim(uuid.uuid4(), lease_s=30):
+        pass
+    newsroom.let_time_pass(31)
+    locked_by_sweep: list[object] = []
+
+    def counted(execute: Callable[..., object], sql: str, *rest: Any) -> object:
+        locked_by_sweep.extend(rest[0] if sql.startswith("SELECT control FROM edition") else [])
+        return execute(sql, *rest)
+
+    def sweep() -> int:
+        with connection.execute_wrapper(counted):
+            return newsroom.sweep()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, locked.pk)
+        assert Beside(sweep).end() == 1
+
+    assert locked_by_sweep == [locked.pk, other.pk]
+    assert newsroom.batch(other).state == "ready"
 
 
 def test_what_does_not_wait_in_a_batch_cannot_be_split_off(newsroom: Newsroom) -> None:

@@ -79,7 +79,7 @@ doubt is not forgotten by a look-up that proves nothing
 a lease that still runs is left alone
     why: The sweep looks at the lease when it looks for lost batches, and again in the statement
         that brings one back.
-    sweep: «AND lease_until <= clock_timestamp()» ORDER
+    _expired: «AND lease_until <= clock_timestamp()» AND id
     _STILL_LOST: id = %s AND state = %s AND epoch = %s «AND lease_until <= clock_timestamp()»
     test_a_lease_that_still_runs_is_left_alone
 a sweep repeats the epoch that it saw
