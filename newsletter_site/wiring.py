@@ -23,7 +23,9 @@ from subscribers.readers import RegisteredReaders
 def join() -> None:
     """Register who answers what apps may not ask above, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
-    chores.register("the provider's events", provider_event.apply_pending)
+    chores.register_long(
+        chores.LongChore("the provider's events", provider_event.work, provider_event.is_due)
+    )
     chores.register_long(chores.LongChore("imports", background.work, background.is_due))
     chores.register(
         "requests for a record", asking_for_record.answer_waiting, asking_for_record.are_waiting

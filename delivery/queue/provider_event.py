@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -50,9 +50,14 @@ from delivery.webhook_event import SeenAccepted, WebhookEvent
 
 logger = logging.getLogger(__name__)
 
-AT_A_TIME = 100
-# Postmark waits some ten seconds for its answer. What takes longer is left to the chores.
-LONGEST_WAIT_S = 3
+# A worker reads so many at a time. A complaint that comes meanwhile is next after them.
+AT_A_TIME = 500
+# Postmark waits some ten seconds for its answer. What takes longer is left to the workers.
+LONGEST_WAIT_S = 3.0
+# Once a worker has waited so long for a lock: long enough for a lock that is held as usual.
+SHORTEST_WAIT_S = 0.01
+# Workers leave an event so long to the process that keeps it and applies it at once.
+LEFT_ALONE_S = 5.0
 # After so many failures that were not the database's an event is set aside.
 TRIES = 5
 
@@ -118,39 +123,79 @@ def try_set_aside_again() -> int:
         return int(cursor.rowcount)
 
 
-def apply_pending() -> int:
-    """
-    Apply what was kept and not applied, some at a time; how many were. A chore of every worker.
+def work(is_stopping: Callable[[], bool]) -> bool:
+    """Apply what nobody applies at once; whether anything was applied. Every worker repeats it."""
+    return apply_pending(is_stopping, left_alone_s=LEFT_ALONE_S) > 0
 
-    One that fails does not keep the others from their turn, and is set aside in the end. Raises
-    `OperationalError` at the first that the database does not let through; in no order, so that
-    the same one does not stand before the others every time.
-    """
+
+def is_due() -> bool:
+    """Whether an event waits to be applied, here or elsewhere."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT id FROM provider_event WHERE applied_at IS NULL AND failures < %s
-            ORDER BY random() LIMIT %s
-            """,
-            [TRIES, AT_A_TIME],
+            "SELECT EXISTS (SELECT FROM provider_event WHERE applied_at IS NULL AND failures < %s)",
+            [TRIES],
         )
-        waiting = [row[0] for row in cursor.fetchall()]
-    applied = 0
-    for event in waiting:
-        with log_ids.scope():
-            applied += apply(event)
+        return bool(cursor.fetchone()[0])
+
+
+def apply_pending(
+    is_stopping: Callable[[], bool] = lambda: False, *, left_alone_s: float = 0.0
+) -> int:
+    """
+    Apply every event that was kept and not applied, complaints first, then in order of arrival;
+    return how many were applied. Events that came less than `left_alone_s` ago are left alone.
+
+    Each is tried once. One that fails, or needs a lock that somebody holds, does not keep those
+    behind it; a failing one is set aside in the end. Only one waits for long. Raises
+    `OperationalError` if the database is away.
+    """
+    applied, wait_s = 0, LONGEST_WAIT_S
+    after = {True: 0, False: 0}
+    while waiting := _waiting(after[True], after[False], left_alone_s):
+        for event, is_complaint in waiting:
+            if is_stopping():
+                return applied
+            after[is_complaint] = event
+            with log_ids.scope():
+                try:
+                    applied += apply(event, wait_s=wait_s)
+                except OperationalError as error:
+                    if not connection.is_usable():
+                        raise
+                    if wait_s == LONGEST_WAIT_S:
+                        said = type(error.__cause__).__name__
+                        logger.warning(
+                            "event %d is applied later: the database said %s", event, said
+                        )
+                    wait_s = SHORTEST_WAIT_S
     return applied
 
 
-def apply(event: int) -> bool:
+def _waiting(complaint: int, other: int, left_alone_s: float) -> list[tuple[int, bool]]:
+    """The next events to apply, after these two, and whether each is a complaint."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT id, kind = 'SpamComplaint' AS is_complaint FROM provider_event
+            WHERE applied_at IS NULL AND failures < %s
+              AND id > CASE kind WHEN 'SpamComplaint' THEN %s ELSE %s END
+              AND received_at <= clock_timestamp() - make_interval(secs => %s)
+            ORDER BY is_complaint DESC, id LIMIT %s
+            """,
+            [TRIES, complaint, other, left_alone_s, AT_A_TIME],
+        )
+        return [(event, is_complaint) for event, is_complaint in cursor.fetchall()]
+
+
+def apply(event: int, *, wait_s: float = LONGEST_WAIT_S) -> bool:
     """
     Apply one event and put on record that it was. False if it was applied, is being applied by
     somebody else, or could not be.
 
-    Raises `OperationalError` if the database was not there or kept it waiting.
+    Raises `OperationalError` if the database was not there, or a lock was not free within `wait_s`.
     """
     try:
-        return _apply(event)
+        return _apply(event, wait_s)
     except OperationalError:
         raise
     except Exception as error:  # noqa: BLE001 -- whatever it is, the others have to go on
@@ -158,9 +203,9 @@ def apply(event: int) -> bool:
         return False
 
 
-def _apply(event: int) -> bool:
+def _apply(event: int, wait_s: float) -> bool:
     with short_transaction() as cursor:
-        told = _lock(cursor, event)
+        told = _lock(cursor, event, wait_s)
         if told is None:
             return False
         said, received_at = told
@@ -180,15 +225,15 @@ def _apply(event: int) -> bool:
                 _drop_if_forgotten(cursor, event, copy, address, is_here=is_here)
             return True
     with short_transaction() as cursor:
-        if _lock(cursor, event) is None:
+        if _lock(cursor, event, wait_s) is None:
             return False
         readers.registered().told([fact])
         _mark_applied(cursor, event)
     return True
 
 
-def _lock(cursor: CursorWrapper, event: int) -> tuple[WebhookEvent, datetime] | None:
-    cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+def _lock(cursor: CursorWrapper, event: int, wait_s: float) -> tuple[WebhookEvent, datetime] | None:
+    cursor.execute(f"SET LOCAL lock_timeout = '{wait_s}s'")
     cursor.execute(
         """
         SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL

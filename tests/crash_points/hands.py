@@ -112,6 +112,7 @@ class Hands:
 
     def watch_over_the_queue(self) -> None:
         self._newsroom.sweep()
+        provider_event.apply_pending()
         chores.do_all()
 
     def work(self) -> None:

@@ -13,7 +13,6 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from delivery import chores
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
 from delivery.queue import provider_event
 from delivery.queue.split import lock_edition
@@ -193,7 +192,7 @@ def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsro
     # As a web process leaves it that is killed in between.
     provider_event.keep(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
-    chores.do_all()
+    provider_event.apply_pending()
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 
@@ -202,12 +201,13 @@ def test_an_event_that_is_being_applied_is_left_alone(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     kept = provider_event.keep(b"{}")
+    assert kept is not None
     other = connection.copy()
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
             cursor.execute("SELECT FROM provider_event WHERE id = %s FOR UPDATE", [kept])
-            assert provider_event.apply_pending() == 0
+            assert not provider_event.apply(kept)
         other.rollback()
     finally:
         other.close()
@@ -227,7 +227,7 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
         assert post(poison) == 200
         for number in range(10):
             assert post(event(key_of(in_doubt, two), "m-2", ID=number)) == 200
-            chores.do_all()
+            provider_event.apply_pending()
     finally:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -241,7 +241,7 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
     assert "private@example.net" not in caplog.text
     # Put right, and told to try again.
     ProviderEvent.objects.update(failures=0)
-    chores.do_all()
+    provider_event.apply_pending()
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
 
 
@@ -251,7 +251,7 @@ def test_a_worker_applies_what_waited_for_a_lock(in_doubt: Edition, newsroom: Ne
         lock_edition(cursor, in_doubt.pk)
         assert Beside(lambda: post(body)).end() == 200
         assert applied() == [False]
-    chores.do_all()
+    provider_event.apply_pending()
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 

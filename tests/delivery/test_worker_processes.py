@@ -15,8 +15,8 @@ import pytest
 from django.db.models import F
 
 from delivery.deadlines import Deadlines
-from delivery.models import Pace
-from delivery.queue import presence
+from delivery.models import Pace, ProviderEvent
+from delivery.queue import presence, provider_event
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.waiting_for import held
@@ -69,6 +69,16 @@ def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: St
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
     assert "POSTMARK_SERVER_TOKEN" in worker.said
+
+
+def test_until_empty_applies_all_pending_events(
+    newsroom: Newsroom, start_worker: StartWorker
+) -> None:
+    provider_event.keep_all([b"%d" % number for number in range(provider_event.AT_A_TIME + 20)])
+    ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
+    worker = start_worker("--until-empty")
+    assert worker.end() == 0, worker.said
+    assert not ProviderEvent.objects.filter(applied_at=None).exists()
 
 
 def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(

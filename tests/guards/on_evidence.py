@@ -79,6 +79,6 @@ an event that is being applied is left to whoever applies it
     _lock: NULL FOR UPDATE «SKIP LOCKED»
     test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is set aside in the end
-    apply_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
+    _waiting: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
     test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside
 """)
