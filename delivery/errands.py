@@ -6,22 +6,32 @@ In a thread of its own, because a provider may take long to answer; one worker a
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from delivery import polling, suppression_push
 from delivery.chores import LongChore
 
+_is_on_one = threading.Event()
+
 
 def _work(is_stopping: Callable[[], bool]) -> bool:
-    for errand in (suppression_push.push, polling.poll):
-        if not is_stopping():
-            errand(is_stopping)
+    _is_on_one.set()
+    try:
+        for errand in (suppression_push.push, polling.poll):
+            if not is_stopping():
+                errand(is_stopping)
+    finally:
+        _is_on_one.clear()
     return False
 
 
 def _is_due() -> bool:
-    """Nobody waits for them: a provider that does not answer must not keep a worker from ending."""
-    return False
+    """
+    Whether this worker is on an errand: it finishes what it began. It waits for no other, and a
+    provider that does not answer ends an errand by the deadline of its call.
+    """
+    return _is_on_one.is_set()
 
 
 ERRANDS = LongChore("errands", _work, _is_due)

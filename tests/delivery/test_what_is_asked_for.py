@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import resource
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
+from django.core.management.base import OutputWrapper
 from django.db import connection
 from django.db.models.functions import Now
 
@@ -21,6 +24,8 @@ from delivery import polling
 from delivery.models import Errand, ProviderEvent
 from delivery.postmark import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
 from delivery.reconciliation_windows import eastern
+from delivery.until_empty import Watch
+from delivery.worker import Worker
 from subscribers.models import Suppression
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom, never
@@ -325,6 +330,31 @@ def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: 
         polling.poll(lambda: bool(asked.dumps))
         assert asked.server.was_cut_off.wait(20)
     assert (errand().failures, errand().through_at, errand().owner) == (0, None, None)
+
+
+def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
+    is_asked, may_answer = threading.Event(), threading.Event()
+    watch = Watch(OutputWrapper(StringIO()), is_terminal=False)
+    ends: list[bool] = []
+
+    def dump(query: Query) -> bytes:
+        is_asked.set()
+        may_answer.wait(10)
+        return listing(entry("somebody@example.net"))
+
+    def until() -> bool:
+        if is_asked.is_set():
+            ends.append(watch.nothing_more_will_happen())
+        if len(ends) == 3:
+            may_answer.set()
+        return ends[-1:] == [True]
+
+    with provider(settings, dump=dump):
+        Worker(concurrency=1, poll_s=0.05).run(until=until)
+    assert ends[:3] == [False] * 3
+    assert (errand().failures, errand().owner) == (0, None)
+    assert errand().through_at is not None
+    assert Suppression.objects.filter(address_key="somebody@example.net").exists()
 
 
 def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -> None:
