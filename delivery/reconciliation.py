@@ -101,6 +101,10 @@ class Silence:
             return True
         return self.newest_shown_at is not None and sent_at < self.newest_shown_at
 
+    def is_too_early_for(self, sent_at: datetime) -> bool:
+        """Whether a later walk can tell more about a message accepted at `sent_at`."""
+        return sent_at >= self.since and not self.counts_for(sent_at)
+
 
 def silence_of(
     now: datetime,

@@ -11,7 +11,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError, OperationalError
 
@@ -53,13 +53,16 @@ class Settings:
 class Report:
     """
     What a round found. `obstacles` are by edition; one that is reconciled has none. `unknown` are
-    messages of versions that this database does not know, by version.
+    messages of versions that this database does not know, by version. `too_fresh` are copies that
+    are recorded as sent and not shown, so lately that a walk from `again_at` on judges them.
     """
 
     found: int = 0
     recorded: int = 0
     strangers: int = 0
     missing: int = 0
+    too_fresh: int = 0
+    again_at: datetime | None = None
     not_asked: int = 0
     aside: int = 0
     twice: int = 0
@@ -206,11 +209,9 @@ class Round:
     def _ask_about_the_missing(self, walked: Walked, silence: Silence) -> None:
         """Recorded as sent, and not shown: asked about one by one before anything is said."""
         for stretch in reconcile.recorded_as_sent(walked):
-            candidates = [
-                recipient
-                for recipient, sent_at in stretch
-                if recipient not in self._seen[walked.version] and silence.counts_for(sent_at)
-            ]
+            unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
+            self._count_too_fresh([at for _, at in unseen if silence.is_too_early_for(at)], silence)
+            candidates = [recipient for recipient, at in unseen if silence.counts_for(at)]
             if not candidates:
                 continue
             keys = {recipient: self._key(walked, recipient) for recipient in candidates}
@@ -223,6 +224,13 @@ class Round:
                 elif not self._ask(walked, recipient):
                     self.report.missing += 1
                     reconcile.raise_missing(walked, key, recipient)
+
+    def _count_too_fresh(self, sent_at: Sequence[datetime], silence: Silence) -> None:
+        # Where the search lags, the time since the call says nothing: it gets as long from now on.
+        begins = [at if at > silence.until else self._walked_at for at in sent_at]
+        judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
+        self.report.too_fresh += len(sent_at)
+        self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
 
     def _ask_about_the_open(self, walked: Walked) -> bool:
         """

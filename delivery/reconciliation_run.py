@@ -37,7 +37,8 @@ class Outcome:
     What a run found, and what keeps editions from being reconciled, if anything does.
 
     `unknown` are messages of a version that this database does not know, with an edition of the
-    same issue that it does: edition, version, how many.
+    same issue that it does: edition, version, how many. `again_at`: when a later run can judge what
+    this one could not; None if it judged all.
     """
 
     editions: int
@@ -46,6 +47,7 @@ class Outcome:
     reconciled: int
     obstacles: Sequence[tuple[Walked, Obstacle]]
     unknown: Sequence[tuple[Walked, int, int]]
+    again_at: datetime | None
 
 
 def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) -> Outcome:
@@ -97,16 +99,23 @@ def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) ->
                 # Nobody publishes these: a version of them comes back when it is asked for.
                 if group[0] not in {*KINDS, TEST_ISSUE}
             ]
+            later = [report.again_at for report in reports.values()]
+            later += [max(at, now) for _, _, at in worth_it]
             return Outcome(
-                len(editions), list(reports.values()), recorded, reconciled, left, unknown
+                len(editions),
+                list(reports.values()),
+                recorded,
+                reconciled,
+                left,
+                unknown,
+                again_at=max(filter(None, later), default=None),
             )
         tell(worth_it[0][1].sentence)
         _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
-        to_walk = [
-            one
-            for one in reconcile.editions_to_walk(issue, retention_days=retention_days)
-            if one.unreconciled_since is not None
-        ]
+        walkable = reconcile.editions_to_walk(issue, retention_days=retention_days)
+        # A report is about all editions of an issue, so they are walked together again.
+        again = {_group(one) for one in walkable if one.unreconciled_since is not None}
+        to_walk = [one for one in walkable if _group(one) in again]
 
 
 def _group(walked: Walked) -> Group:

@@ -6,7 +6,7 @@ import io
 import json
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -248,6 +248,45 @@ def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile:
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"] * 3
     assert not about & copies_by_key(newsroom).keys()
+
+
+def test_fresh_copies_that_are_not_shown_are_judged_later(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = forget_at_the_provider(newsroom)
+    last_sent_at = max(copy.sent_at for copy in newsroom.copies(edition) if copy.sent_at)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
+    again_at = datetime.fromisoformat(answer["again_at"])
+    assert again_at == last_sent_at + timedelta(seconds=LAST_LOOK_UP_S)
+    assert "3 copies are too fresh to judge" in answer["said"]
+    assert (
+        f"./homing reconcile {edition.issue_id} again after {again_at:%Y-%m-%d %H:%M:%S} UTC"
+        in (answer["said"])
+    )
+    until_silence_counts(newsroom)
+    # A search that lags is asked again after as long as the last look-up takes.
+    newsroom.sandbox.set_fault("search_delay", seconds=3600)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
+    assert datetime.fromisoformat(answer["again_at"]) > again_at
+    newsroom.sandbox.faults.clear()
+    answer = reconcile()
+    assert (answer["too_fresh"], answer["again_at"], answer["missing"]) == (0, None, 3)
+
+
+def test_a_run_that_waited_judges_the_whole_issue(
+    newsroom: Newsroom, reconcile: Reconcile, settings: Any
+) -> None:
+    settings.DELIVERY_RETRY_BASE_S = 0.01
+    edition = forget_at_the_provider(newsroom)
+    correct(newsroom, edition)
+    restored(newsroom)
+    # The first version has ended; only the second has to be reconciled.
+    Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
+    answer = reconcile(str(edition.issue_id))
+    assert (answer["reconciled"], answer["missing"], answer["too_fresh"]) == (1, 3, 0)
 
 
 def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(

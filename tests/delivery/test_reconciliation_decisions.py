@@ -61,6 +61,22 @@ def test_silence_counts_between_the_last_look_up_and_the_providers_memory() -> N
     assert not silence().counts_for(NOW - timedelta(days=44) - MINUTE)
 
 
+@pytest.mark.parametrize(
+    ("age", "is_shown", "is_early"),
+    [
+        (14 * MINUTE, True, True),
+        (15 * MINUTE, True, False),
+        (30 * MINUTE, False, True),
+        (timedelta(days=45), True, False),
+    ],
+    ids=["fresh", "judged", "the search lags", "forgotten"],
+)
+def test_what_may_be_shown_later_is_too_fresh(
+    age: timedelta, is_shown: bool, is_early: bool
+) -> None:
+    assert silence(shows_later_mail=is_shown).is_too_early_for(NOW - age) is is_early
+
+
 def test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_it() -> None:
     lagging = silence(shows_later_mail=False)
     assert not lagging.counts_for(NOW - 30 * MINUTE)

@@ -25,6 +25,7 @@ from publishing.status import status_of
 NEEDS_A_PERSON = 3
 # Often enough to be watched, seldom enough to be read in a log.
 LINE_EVERY_S = 5.0
+CLOCK = "%Y-%m-%d %H:%M:%S"
 _GOES_ON = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
 
@@ -34,7 +35,8 @@ class Command(BaseCommand):
     help = (
         "Compare our record with Postmark's: of one issue, or of all that are open, not "
         "reconciled, or were sent within Postmark's memory. What Postmark has is recorded; what it "
-        "does not show is said, and never sent again. The last line is JSON."
+        "does not show is said, and never sent again. The last line is JSON. Exits 3 if something "
+        "waits for a person or has to be judged by a later run; the lines before say what and when."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -73,6 +75,9 @@ class Command(BaseCommand):
             self.stderr.write("")
         self._say_what_is_odd(outcome)
         self._say_what_goes_on(unreconciled)
+        if outcome.again_at is not None:
+            command = " ".join(filter(None, ("./homing reconcile", options["issue"])))
+            self.stderr.write(f"Run {command} again after {outcome.again_at:{CLOCK}} UTC.")
         self.stdout.write(
             json.dumps(
                 {
@@ -83,12 +88,14 @@ class Command(BaseCommand):
                     "twice": sum(report.twice for report in outcome.reports),
                     "reconciled": outcome.reconciled,
                     "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
+                    "too_fresh": sum(report.too_fresh for report in outcome.reports),
+                    "again_at": outcome.again_at and outcome.again_at.isoformat(),
                 }
             )
         )
         self.stdout.flush()
         odd = any(report.missing or report.twice for report in outcome.reports)
-        if odd or outcome.obstacles or outcome.unknown:
+        if odd or outcome.obstacles or outcome.unknown or outcome.again_at:
             sys.exit(NEEDS_A_PERSON)
 
     def _issue(self, text: str | None) -> uuid.UUID | None:
@@ -116,13 +123,14 @@ class Command(BaseCommand):
             self.stderr.write(line)
 
     def _say_what_is_odd(self, outcome: Outcome) -> None:
-        missing, not_asked, strangers, aside, twice = (
+        missing, too_fresh, not_asked, strangers, aside, twice = (
             sum(getattr(report, name) for report in outcome.reports)
-            for name in ("missing", "not_asked", "strangers", "aside", "twice")
+            for name in ("missing", "too_fresh", "not_asked", "strangers", "aside", "twice")
         )
         for count, sentence in (
             (twice, "readers have more than one copy; the alarms stand on their edition's page"),
             (missing, "copies are recorded as sent, and Postmark does not show them; not resent"),
+            (too_fresh, "copies are too fresh to judge: recorded as sent, and not shown yet"),
             (not_asked, "more copies are not shown and were not asked about; run it again"),
             (strangers, "messages at Postmark name readers who have no copy on record"),
             (aside, "copies bear a mark of having been sent; workers ask about them"),
