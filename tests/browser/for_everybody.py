@@ -36,6 +36,10 @@ NUMBER_THE_CONTROLS = """elements => {
   return elements.filter(e => within.contains(e) && e.checkVisibility() && !e.disabled)
     .filter(stands).map((e, n) => { e.dataset.stop = n; return e.outerHTML.slice(0, 120) });
 }"""
+IDS_TWICE = """() => {
+  const ids = Array.from(document.querySelectorAll("[id]"), element => element.id);
+  return ids.filter((id, place) => ids.indexOf(id) !== place);
+}"""
 # Collect the controls that get the focus and show it.
 RECORD_STOPS = """() => {
   window.stops = new Set();
@@ -98,7 +102,8 @@ def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
 
 def faults_of(page: Page) -> dict[str, object]:
     """Look at a page in both schemes, on a desktop and the smallest phone, and by keyboard."""
-    found: dict[str, object] = {"axe, light": faults_found_by_axe(page)}
+    found: dict[str, object] = {"ids twice": page.evaluate(IDS_TWICE)}
+    found["axe, light"] = faults_found_by_axe(page)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size(NARROWEST)
     found["axe, dark, on a phone"] = faults_found_by_axe(page)
