@@ -17,7 +17,7 @@ from delivery.queue.open_editions import held_back_mail_on_request
 from publishing.actions import ACTIONS
 from publishing.bar import Part, label_of, parts_of
 from publishing.content import Content
-from publishing.progress import GLYPHS, TONES, counts_of
+from publishing.progress import GLYPHS, TONES, counts_of, how_far
 from publishing.status import BODIES, Status, status_from
 from publishing.versions import corrects
 
@@ -33,6 +33,11 @@ class Row:
     tone: str
     bar: list[Part]
     label: str
+
+    @property
+    def how_far(self) -> str:
+        """How much of it was sent, or why nothing was."""
+        return how_far(self.status)
 
 
 def plain_title(edition: Edition) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -173,9 +174,37 @@ def _no_archive(books: Books) -> str:
     return "Not yet: it comes there when the first copy may leave"
 
 
-def live_json(status: Status, zone: ZoneInfo) -> dict[str, Any]:
-    """The keys of `issue_status`, `rate` and `eta_s`, and under `page` what the page shows."""
-    return {**status.progress_json(), "page": asdict(reading_of(status, zone))}
+def live_json(status: Status, zone: ZoneInfo, versions: Sequence[Status]) -> dict[str, Any]:
+    """
+    The keys of `issue_status`, `rate` and `eta_s`, and under `page` what the page shows.
+
+    `versions` are all versions of the issue; the page compares them if there are several.
+    """
+    shown = [_version(one) for one in versions] if len(versions) > 1 else []
+    return {
+        **status.progress_json(),
+        "page": {**asdict(reading_of(status, zone)), "versions": shown},
+    }
+
+
+def _version(status: Status) -> dict[str, Any]:
+    """What changes in a row of the versions while copies go out."""
+    counts = counts_of(status.books)
+    return {
+        "version": status.books.version,
+        "state": status.words.capitalize(),
+        "sent": how_far(status),
+        "bar": [asdict(part) for part in parts_of(counts)],
+        "label": label_of(counts, status.books.audience),
+    }
+
+
+def how_far(status: Status) -> str:
+    """How much of a version was sent, or why nothing was."""
+    books = status.books
+    if not books.has_started:
+        return status.reason or "It reached nobody"
+    return f"{books.sent:,} of {books.audience:,} sent"
 
 
 def tag_of(said: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from delivery.books import Books
 from delivery.edition_state import EditionState, reason_of, state_of
 from delivery.models import Edition
-from delivery.queue.books import books_named, books_of
+from delivery.queue.books import books_named, books_of, books_of_versions
 
 # What can be long, and what nobody needs who asks how an edition stands.
 BODIES = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
@@ -121,6 +121,19 @@ def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
     if books is None:
         raise _nothing_like(issue, version)
     return status_from(books)
+
+
+def statuses_named(issue: uuid.UUID, version: int | None = None) -> tuple[Status, list[Status]]:
+    """
+    The same, and the statuses of all versions of the issue, the newest first, in one query.
+
+    Raises `NoSuchEditionError`.
+    """
+    found = [status_from(books) for books in books_of_versions(issue, version)]
+    for status in found:
+        if version in {None, status.books.version}:
+            return status, found
+    raise _nothing_like(issue, version)
 
 
 def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:

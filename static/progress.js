@@ -1,9 +1,9 @@
 // Keeps the progress page up to date: asks for progress.json and writes text and attributes.
 // No element is replaced while copies go out, so that focus and selection survive. What it writes
 // comes ready from the server, and so does the time after which to ask again: seldom where nothing is
-// new or nobody looks, never where nothing more comes. The list of readers and what happened are read
-// again when a scheduled issue begins and at the end; the list says meanwhile that it is older than
-// the numbers.
+// new or nobody looks, never where nothing more comes. The list of readers, the versions and what
+// happened are read again when a scheduled issue begins, when a version is added or has a new state,
+// and at the end; the list says meanwhile that it is older than the numbers.
 const page = document.querySelector("[data-live]");
 const clock = page.querySelector("[data-clock]");
 const announced = page.querySelector("[role=status]");
@@ -29,16 +29,36 @@ function setAttribute(element, attribute, value) {
   if (element.getAttribute(attribute) !== value) element.setAttribute(attribute, value);
 }
 
+function draw(bar, parts, label) {
+  for (const part of parts) {
+    const rect = bar.querySelector(`[data-part=${part.outcome}]`);
+    setAttribute(rect, "x", part.x);
+    setAttribute(rect, "width", part.width);
+  }
+  setAttribute(bar, "aria-label", label);
+}
+
+// Returns whether a row is missing, or shows the glyph of an earlier state.
+function showVersions(versions) {
+  let isOld = false;
+  for (const version of versions) {
+    const row = page.querySelector(`[data-version="${version.version}"]`);
+    const state = row?.querySelector("[data-state]");
+    isOld ||= state?.textContent !== version.state;
+    if (!row) continue;
+    setText(state, version.state);
+    setText(row.querySelector("[data-sent]"), version.sent);
+    const bar = row.querySelector("svg.bar");
+    if (bar) draw(bar, version.bar, version.label);
+  }
+  return isOld;
+}
+
 function show(reading) {
   for (const element of page.querySelectorAll("[data-text]")) {
     setText(element, reading.text[element.dataset.text]);
   }
-  for (const part of reading.bar) {
-    const rect = page.querySelector(`svg.bar:not(.thin) [data-part=${part.outcome}]`);
-    setAttribute(rect, "x", part.x);
-    setAttribute(rect, "width", part.width);
-  }
-  setAttribute(page.querySelector("svg.bar"), "aria-label", reading.label);
+  draw(page.querySelector("svg.bar:not(.thin)"), reading.bar, reading.label);
   for (const row of page.querySelectorAll("[data-row]")) {
     row.classList.toggle("zero", reading.zero.includes(row.dataset.row));
   }
@@ -58,7 +78,8 @@ function show(reading) {
   const begins = reading.started && !started;
   started = reading.started;
   if (reading.at_rest) for (const note of page.querySelectorAll("[data-passing]")) note.hidden = true;
-  if (begins || (reading.at_rest && older)) readListAgain(counts());
+  const hasOldRow = showVersions(reading.versions);
+  if (begins || hasOldRow || (reading.at_rest && older)) readListAgain(counts());
 }
 
 // The list and the history as they are now, unless somebody is at work in them.
@@ -70,6 +91,7 @@ async function readListAgain(asOf) {
     const fresh = there.querySelector(`[data-read-again][aria-labelledby=${part.getAttribute("aria-labelledby")}]`);
     const isUsed = part.contains(document.activeElement) || getSelection().containsNode(part, true) || Array.from(part.querySelectorAll("input")).some((field) => field.value !== field.defaultValue);
     if (!fresh || isUsed) continue;
+    part.hidden = fresh.hidden;
     part.replaceChildren(...document.adoptNode(fresh).childNodes);
     if (part.id === "list") listed = asOf;
   }

@@ -92,6 +92,22 @@ def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
     return rows[0] if rows else None
 
 
+def books_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
+    """
+    The books of all versions of an issue, the newest first, in one reading.
+
+    Mail on request has many versions that nobody compares, so of these only `version` is read.
+    """
+    return _read(
+        """
+        WHERE issue_id = %(issue)s
+          AND (kind = 'newsletter' OR %(version)s::int IS NULL OR version = %(version)s)
+        ORDER BY version DESC
+        """,
+        {"issue": issue, "version": version},
+    )
+
+
 def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
     """
     The books of the editions with the ids `among`, or of all of them, oldest first.

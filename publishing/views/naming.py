@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 
 from delivery.models import Edition
 from publishing.naming_editions import version_number
-from publishing.status import NoSuchEditionError, Status, edition_of, status_named
+from publishing.status import NoSuchEditionError, Status, edition_of, statuses_named
 
 
 def named_edition(request: HttpRequest, issue: uuid.UUID) -> Edition:
@@ -19,9 +19,9 @@ def named_edition(request: HttpRequest, issue: uuid.UUID) -> Edition:
         raise Http404(str(error)) from None
 
 
-def named_status(request: HttpRequest, issue: uuid.UUID) -> Status:
-    """How the edition stands that an address names so. Raises `Http404`."""
+def named_statuses(request: HttpRequest, issue: uuid.UUID) -> tuple[Status, list[Status]]:
+    """The status of that edition, and of all versions of its issue. Raises `Http404`."""
     try:
-        return status_named(issue, version_number(request.GET.get("version")))
+        return statuses_named(issue, version_number(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
         raise Http404(str(error)) from None

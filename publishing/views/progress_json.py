@@ -23,7 +23,7 @@ from publishing.polling import LONGEST_S, ask_again_s
 from publishing.progress import live_json, tag_of
 from publishing.status import Status
 from publishing.views.desk import may_look
-from publishing.views.naming import named_status
+from publishing.views.naming import named_statuses
 
 # What the script is told beside the reading, also where there is none because nothing is new.
 ASK_AGAIN, UPDATED = "Homing-Ask-Again", "Homing-Updated"
@@ -82,6 +82,7 @@ def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _told(request: HttpRequest, issue: uuid.UUID) -> _Told:
-    status = named_status(request, issue)
-    said = live_json(status, _zone.get("zone", lambda: Newsletter.objects.the_one().zone))
+    status, versions = named_statuses(request, issue)
+    zone = _zone.get("zone", lambda: Newsletter.objects.the_one().zone)
+    said = live_json(status, zone, versions)
     return _Told(status, said["page"]["text"]["updated"], json.dumps(said).encode(), tag_of(said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # A tenth is what the Core Web Vitals call good.
 MOST_SHIFT = 0.02
+VERSIONS = "[aria-labelledby=versions] li"
 COUNT = """() => {
   window.shifts = [];
   new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(entry => ({
@@ -58,7 +60,8 @@ SHIFTS = """async () => {
 
 def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
     """An edition to the readers; no worker is there."""
-    return publish(author.pk, "key", content_of(PLAIN), hold_s=hold_s, **named).edition
+    key = f"key {named.get('version', 1)}"
+    return publish(author.pk, key, content_of(PLAIN), hold_s=hold_s, **named).edition
 
 
 @pytest.fixture
@@ -285,6 +288,41 @@ def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk, g
     expect(desk.get_by_role("link", name="Pause…")).to_be_hidden()
     expect(desk.get_by_role("heading", level=1)).to_be_focused()
     assert desk.locator("#prog").bounding_box() == top
+    assert desk.evaluate("window.notLoadedAgain")
+
+
+def test_the_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
+    sent(going)
+    watch(desk, going)
+    correction = published(author, issue=going.issue_id, version=2)
+    watch(desk, correction)
+    newer, older = (desk.locator(VERSIONS).filter(has_text=f"Version {n}") for n in (2, 1))
+    expect(newer).to_contain_text(f"0 of {READERS} sent")
+    link = older.get_by_role("link", name="Version 1")
+    link.focus()
+
+    Batch.objects.filter(edition=correction).update(waiting=READERS - 1, sent=1)
+    look_now(desk)
+
+    expect(newer).to_contain_text(f"1 of {READERS} sent")
+    expect(newer.locator("[data-part=sent]")).to_have_attribute("width", "2.50%")
+    expect(link).to_be_focused()
+    desk.locator("h1").focus()
+    call_command("edition", "pause", str(going.issue_id), stdout=io.StringIO())
+    look_now(desk)
+    expect(newer.locator(".state")).to_have_text("Paused")
+
+
+def test_a_version_published_meanwhile_joins_the_open_page(desk, going, author):
+    watch(desk, going)
+    expect(desk.get_by_role("heading", name="Versions")).to_be_hidden()
+
+    published(author, issue=going.issue_id, version=2)
+    look_now(desk)
+
+    expect(desk.locator(VERSIONS).filter(has_text="Version 2")).to_contain_text(
+        f"0 of {READERS} sent"
+    )
     assert desk.evaluate("window.notLoadedAgain")
 
 

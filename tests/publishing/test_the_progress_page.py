@@ -314,7 +314,7 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
 def words_of_states(page):
     """The states in a list of issues or versions, in its order."""
     lists = re.findall(r'<ol class="rows issues".*?</ol>', page.html, re.S)
-    return re.findall(r'<p class="state [^>]*>.*?</svg>([^<]*)</p>', "".join(lists))
+    return re.findall(r'<p class="state [^>]*>.*?</svg>(?:<span[^>]*>)?([^<]*)<', "".join(lists))
 
 
 def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_accepted(
