@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from django.conf import settings
@@ -17,11 +18,13 @@ from django.conf import settings
 from delivery.books import CALLED_BACK
 from delivery.edition_state import EditionState
 from delivery.models import Edition
+from delivery.moment import Moment
 from delivery.queue import control, scheduled
 from delivery.queue.enqueue import batch_size_for
 from delivery.queue.short_transaction import together
 from publishing.draft_again import draft_again
 from publishing.permissions import MAY_ACT
+from publishing.scheduling import moment_stored
 from publishing.starting import confirmed_now, start_now
 from publishing.status import Status, status_of
 from publishing.words_for_numbers import counted_copies, counted_readers
@@ -299,6 +302,58 @@ def _call_back(edition: Edition) -> str | None:
     if withdrawn is None:
         return None
     return f"Called back. Nobody got it; {counted_copies(withdrawn)} withdrawn. Its text stays."
+
+
+# --- The time ---
+
+
+def cannot_reschedule(status: Status) -> str:
+    """Why the time of an edition cannot be changed, as a sentence; nothing if it can."""
+    if status.books.unreconciled:
+        return RESTORED
+    if not _is_scheduled(status):
+        return f"only the time of a scheduled issue can be changed; {_is(status)}."
+    if status.books.is_due:
+        return "its time has come, and a worker starts it. Pause it once it is being sent."
+    return ""
+
+
+def reschedule(
+    edition: Edition,
+    at: Moment,
+    *,
+    before: datetime | None = None,
+    record: Callable[[Moment], None],
+) -> str:
+    """
+    Give a scheduled edition another time; the sentence that says when it goes out.
+
+    `before` is the time that somebody saw when they chose; None for a program, which saw none.
+    `record` is given the old time and writes the audit trail, in the same transaction. Asking again
+    for the time that it already has changes nothing. Raises `CannotDoThatError` with one sentence.
+    """
+    done = f"It goes out {at.words}."
+    status = status_of(edition.pk)
+    old = status.books.scheduled
+    if _is_scheduled(status) and old == at:
+        return done
+    why_not = cannot_reschedule(status)
+    if why_not or old is None:
+        raise CannotDoThatError(f"“{edition.title}”: {why_not}")
+    if before not in {None, old.utc}:
+        raise CannotDoThatError(
+            f"Its time was changed meanwhile: it goes out {old.words}. Nothing was changed now; "
+            "choose again if you want another time."
+        )
+    with together():
+        if scheduled.move(edition.pk, at, before=old.utc):
+            record(old)
+            return done
+    if moment_stored(Edition.objects.get(pk=edition.pk)) == at:
+        return done  # the same press, in another tab
+    raise CannotDoThatError(
+        f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
+    )
 
 
 # --- Ending ---------------------------------------------------------------------------------------

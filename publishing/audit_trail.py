@@ -51,6 +51,15 @@ def record_scheduling(
     _record(author, edition.issue_id, ADDITION, sentence)
 
 
+def record_rescheduling(author: uuid.UUID, edition: Edition, before: Moment, at: Moment) -> None:
+    """A person gave a scheduled edition another time. In the same transaction."""
+    sentence = (
+        f"Rescheduled version {edition.version} for {at.words}; it was to go out {before.words}."
+    )
+    _log(edition, f"rescheduled for {at.words}")
+    _record(author, edition.issue_id, CHANGE, sentence)
+
+
 def record_draft_begun(author: uuid.UUID, draft: Draft) -> None:
     """Somebody began to write."""
     _record_draft(author, draft, ADDITION, "Began a draft.")

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from delivery.books import Books
 from delivery.edition_state import EditionState
-from publishing.actions import applicable
+from publishing.actions import applicable, cannot_reschedule
 from publishing.bar import ORDER, label_of, parts_of
 from publishing.scheduling import lateness
 from publishing.status import Status
@@ -117,6 +117,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
             "write": "Write a correction" if books.sent else "Write the next version",
             "updated": _clock(books.now, zone),
             "clock": _countdown(_held_s(status)),
+            "scheduled": books.scheduled.words if books.scheduled else "",
             "hold": _hold(books, zone),
             "doubt": _doubt(books, zone),
             "doubt_means": _doubt_means(books),
@@ -134,6 +135,7 @@ def reading_of(status: Status, zone: ZoneInfo) -> Reading:
         + [
             name
             for name, applies in (
+                ("reschedule", not cannot_reschedule(status)),
                 ("held", status.state is EditionState.HELD),
                 ("doubt", books.unknown > 0),
                 ("archive", is_public(books)),

@@ -18,6 +18,7 @@ from publishing.views.publishing_a_draft import publish_one
 from publishing.views.publishing_form import publishing_form
 from publishing.views.readers_csv import readers_csv
 from publishing.views.receipt import check_receipt, receipt, receipt_json
+from publishing.views.rescheduling import reschedule
 from publishing.views.test_letter import send_test_letter, test_letter_page
 
 app_name = "desk"
@@ -50,5 +51,6 @@ urlpatterns = [
     path("<uuid:issue>/receipt/receipt.json", receipt_json, name="receipt_json"),
     path("receipts/", check_receipt, name="check_receipt"),
     path("<uuid:issue>/listing/", listing, name="listing"),
+    path("<uuid:issue>/reschedule/", reschedule, name="reschedule"),
     path("<uuid:issue>/<slug:name>/", action, name="action"),
 ]

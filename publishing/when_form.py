@@ -12,20 +12,15 @@ from publishing.scheduling import Moment, MomentRefusedError, clock_change, read
 TIME_AND_NOW = "A time is named here, and “Now” is ticked: tick “At a time”, or take the time away."
 
 
-class WhenForm(forms.Form):
+class TimeForm(forms.Form):
     """
-    `when` is now or at; then `at`, `zone` and, where that time comes twice, `which`.
+    A time: `at`, `zone` and, where that time comes twice, `which`.
 
-    Once it is valid, `moment` is when it goes out, or None for now. `own_zone` is the newsletter's.
-    `now` is the database's time, by which a time is past; None judges no time, for a form under
-    whose key something stands already. A post without `when` means now: forms of scripts have none.
-    A time beside now is refused, because now cannot be taken back.
-    `choices` are the two moments that a time may mean, once it was found to mean two.
+    Once it is valid, `moment` is that time. `own_zone` is the newsletter's. `now` is the database's
+    time, by which a time is past; None judges no time, for a form under whose key something stands
+    already. `choices` are the two moments that a time may mean, once it was found to mean two.
     """
 
-    when = forms.ChoiceField(
-        required=False, choices=[("now", "Now"), ("at", "At a time")], widget=forms.RadioSelect
-    )
     at = forms.CharField(
         required=False,
         label="Date and time",
@@ -40,7 +35,7 @@ class WhenForm(forms.Form):
     choices: tuple[Moment, ...] = ()
 
     def __init__(self, *args: Any, own_zone: str, now: datetime | None, **kwargs: Any) -> None:
-        kwargs["initial"] = {"when": "now", "zone": own_zone, **(kwargs.get("initial") or {})}
+        kwargs["initial"] = {"zone": own_zone, **(kwargs.get("initial") or {})}
         super().__init__(*args, **kwargs)
         self.now = now
         chosen = str(self["zone"].value() or "")
@@ -55,11 +50,6 @@ class WhenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """One sentence at the field that has to be said differently."""
         found = self.cleaned_data
-        if found.get("when") != "at":
-            if found.get("at"):
-                # Which of the two was meant is not guessed: now cannot be taken back.
-                self.add_error("at", TIME_AND_NOW)
-            return found
         try:
             self.moment = read_moment(
                 found.get("at", ""), found.get("zone", ""), found.get("which", ""), now=self.now
@@ -70,11 +60,6 @@ class WhenForm(forms.Form):
         return found
 
     @property
-    def is_at_a_time(self) -> bool:
-        """Whether the second of the two choices is ticked."""
-        return bool(self["when"].value() == "at")
-
-    @property
     def said(self) -> str:
         """What the time comes to, with UTC and the change of the clocks; empty if it is now."""
         if self.moment is None:
@@ -82,3 +67,34 @@ class WhenForm(forms.Form):
         if self.now is None:
             return f"{self.moment.words}."
         return f"{self.moment.words}. {clock_change(self.moment, self.now)}".strip()
+
+
+class WhenForm(TimeForm):
+    """
+    `when` is now or at a time; `moment` is None for now.
+
+    A post without `when` means now: forms of scripts have none. A time beside now is refused,
+    because now cannot be taken back.
+    """
+
+    when = forms.ChoiceField(
+        required=False,
+        initial="now",
+        choices=[("now", "Now"), ("at", "At a time")],
+        widget=forms.RadioSelect,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """One sentence at the field that has to be said differently."""
+        found = self.cleaned_data
+        if found.get("when") == "at":
+            return super().clean()
+        if found.get("at"):
+            # Which of the two was meant is not guessed: now cannot be taken back.
+            self.add_error("at", TIME_AND_NOW)
+        return found
+
+    @property
+    def is_at_a_time(self) -> bool:
+        """Whether the second of the two choices is ticked."""
+        return bool(self["when"].value() == "at")

@@ -75,11 +75,12 @@ for (const part of document.querySelectorAll("[data-when]")) {
   const form = part.closest("form");
   const at = form.elements.at;
   const zone = form.elements.zone;
+  const choice = form.elements.when; // a scheduled issue has none: it goes out at a time
   const said = part.querySelector("[data-when-said]");
   const which = part.querySelector("[data-when-which]");
 
   function say() {
-    const isAt = form.elements.when.value === "at";
+    const isAt = !choice || choice.value === "at";
     at.required = isAt;
     for (const words of form.querySelectorAll("[data-when-now]")) words.hidden = isAt;
     for (const words of form.querySelectorAll("[data-when-later]")) words.hidden = !isAt;
@@ -114,7 +115,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
   // Who names a time means it. Who means now after all names none: it waits until they change back.
   let named = "";
   function choose(field) {
-    if (field === at && at.value) form.elements.when.value = "at";
+    if (choice && field === at && at.value) choice.value = "at";
     if (field.name !== "when") return;
     if (field.value === "at") at.value ||= named;
     else if (at.value) [named, at.value] = [at.value, ""];

@@ -1,5 +1,5 @@
 """
-Editions that wait for their time: which are due, the start of one, and calling one off.
+Editions that wait for their time: which are due, starting, moving and calling off one.
 
 One statement makes a scheduled edition run, guarded by that it still is one. It belongs to a
 transaction in which its audience is enqueued: who comes second finds it running, and who is killed
@@ -14,6 +14,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.moment import Moment
 from delivery.queue.identity import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 
@@ -79,6 +80,33 @@ def _begin(
     )
     row = cursor.fetchone()
     return Begun(*row) if row else None
+
+
+def move(edition: int, at: Moment, *, before: datetime) -> bool:
+    """
+    Give a scheduled edition another time; False if it does not wait for the time `before` any more.
+
+    Both times have to lie ahead: a worker may be starting an edition that is due.
+    """
+    with short_transaction() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE edition SET scheduled_for = %(utc)s, scheduled_local = %(local)s,
+                   scheduled_zone = %(zone)s, published_at = %(utc)s, held_until = %(utc)s
+            WHERE id = %(edition)s AND control = 'scheduled' AND unreconciled_since IS NULL
+              AND scheduled_for = %(before)s
+              AND least(scheduled_for, %(utc)s) > clock_timestamp()
+              AND {IS_THE_KNOWN_DATABASE}
+            """,  # noqa: S608 -- constants
+            {
+                "edition": edition,
+                "before": before,
+                "utc": at.utc,
+                "local": at.local,
+                "zone": at.zone,
+            },
+        )
+        return bool(cursor.rowcount)
 
 
 def call_off(edition: int, reason: str) -> bool:

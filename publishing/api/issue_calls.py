@@ -13,12 +13,11 @@ from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
 from api.shape import BEFORE, LIMIT, InDigits, json_answer
-from delivery.models import Edition
 from delivery.queue.short_transaction import joining_the_callers
 from publishing import audit_trail
 from publishing.actions import ACTIONS, CannotDoThatError, perform
 from publishing.api import scopes
-from publishing.api.addresses import address_of
+from publishing.api.addresses import THE_VERSION, address_of, edition_named
 from publishing.api.router import router
 from publishing.api.shapes import (
     Copy,
@@ -34,7 +33,7 @@ from publishing.issue_list import newest_before, rows_of
 from publishing.naming_editions import HIGHEST_VERSION
 from publishing.reader_outcomes import CopiesDroppedError, outcome_page, place
 from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
-from publishing.status import NoSuchEditionError, edition_of, status_named, status_of
+from publishing.status import NoSuchEditionError, status_named, status_of
 
 ActionName = Literal[
     "resume",
@@ -52,10 +51,6 @@ Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", 
 # Left out, and not null: a query has no null.
 WHICH_VERSION = Query(
     None, ge=1, le=HIGHEST_VERSION, description="The version; without it the newest.", example=1
-)
-# Done is what was meant for the version that was looked at, whatever was published meanwhile.
-THE_VERSION = Query(
-    ..., ge=1, le=HIGHEST_VERSION, description="The version; what is done is done to it.", example=1
 )
 WHICH_OUTCOME = Query("all", description="Of copies with this outcome alone.")
 AFTER = Query(
@@ -125,7 +120,7 @@ def list_copies(
     after: str = AFTER,
 ) -> CopyPage:
     """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
-    edition = _named(issue, version)
+    edition = edition_named(issue, version)
     try:
         page = outcome_page(edition.pk, outcome, place(after or ""), most=limit)
     except CopiesDroppedError as gone:
@@ -166,7 +161,7 @@ def issue_receipt(
 ) -> HttpResponse:
     """The signed receipt of an edition that has come to rest; 409 before that."""
     try:
-        receipt = signed_receipt(receipt_of(_named(issue, version)))
+        receipt = signed_receipt(receipt_of(edition_named(issue, version)))
     except NoReceiptError as error:
         raise ProblemError(Kind.NOT_NOW, str(error)) from None
     return HttpResponse(f"{receipt.as_json()}\n", content_type="application/json")
@@ -190,7 +185,7 @@ def act_on_issue(
     """
     The actions of `./homing edition`, of the version that is named; answers how it stands after it.
     """
-    edition = _named(issue, version)
+    edition = edition_named(issue, version)
     caller = caller_of(request)
     if not ACTIONS[action].is_open_to(caller.person.has_perm):
         raise ProblemError(
@@ -209,10 +204,3 @@ def act_on_issue(
         return json_answer(IssueStatus(**status_of(edition.pk).as_json()), at=address_of(edition))
 
     return change(request, None, work)
-
-
-def _named(issue: uuid.UUID, version: int | None) -> Edition:
-    try:
-        return edition_of(issue, version)
-    except NoSuchEditionError as error:
-        raise ProblemError(Kind.NOT_FOUND, str(error)) from None

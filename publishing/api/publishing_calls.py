@@ -11,18 +11,30 @@ from ninja import Body
 from api.bearer import Bearer, caller_of
 from api.changing import KEY_PARAMETER, OtherContentError, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import json_answer
+from api.shape import InDigits, json_answer
 from delivery.models import Newsletter
 from delivery.queue.reconcile import time_now
+from delivery.queue.short_transaction import joining_the_callers
 from publishing import publish as publishing
+from publishing.actions import CannotDoThatError, reschedule
 from publishing.api import scopes
-from publishing.api.addresses import address_of
+from publishing.api.addresses import THE_VERSION, address_of, edition_named
 from publishing.api.router import router
-from publishing.api.shapes import NewIssue, NewVersion, Published, Words
+from publishing.api.shapes import (
+    Clock,
+    IssueStatus,
+    NewIssue,
+    NewTime,
+    NewVersion,
+    Published,
+    Words,
+)
 from publishing.approval import TAKES_TWO, NeedsApprovalError, needs_approval
+from publishing.audit_trail import record_rescheduling
 from publishing.content import Content, flaws_of
 from publishing.publish import Asked, KeyUsedForOtherContentError, edition_under, has_words
 from publishing.scheduling import Moment, MomentRefusedError, read_moment
+from publishing.status import status_of
 from publishing.versions import EVERYONE, VersionRefusedError, versions_of, why_not
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
@@ -65,6 +77,43 @@ def publish_version(
     if not versions_of(issue).exists():
         raise ProblemError(Kind.NOT_FOUND, f"There is no issue {issue}.")
     return _publish(request, content, issue=issue, version=content.version, goes_to=content.goes_to)
+
+
+@router.post(
+    "/{uuid:issue}/reschedule/",
+    tags=["Publishing"],
+    auth=Bearer(scopes.PUBLISH),
+    response={200: IssueStatus, **refusals(404, *CHANGING)},
+    operation_id="rescheduleIssue",
+    summary="Change the time of a scheduled issue",
+    openapi_extra=KEY_PARAMETER,
+)
+def reschedule_issue(
+    request: HttpRequest, issue: uuid.UUID, content: Body[NewTime], version: InDigits = THE_VERSION
+) -> HttpResponse:
+    """
+    Gives a scheduled issue another time, as long as the one that it has is ahead; answers how it
+    stands after it.
+    """
+    edition, author = edition_named(issue, version), caller_of(request).id
+
+    def ready(_: str) -> None:
+        _read(content.at, content)
+
+    def work(_: str) -> HttpResponse:
+        at = _read(content.at, content)
+
+        def record(before: Moment) -> None:
+            record_rescheduling(author, edition, before, at)
+
+        try:
+            with joining_the_callers():
+                reschedule(edition, at, record=record)
+        except CannotDoThatError as error:
+            raise ProblemError(Kind.NOT_NOW, str(error)) from None
+        return json_answer(IssueStatus(**status_of(edition.pk).as_json()), at=address_of(edition))
+
+    return change(request, content, work, ready=ready)
 
 
 def _publish(
@@ -145,9 +194,13 @@ def _moment(words: Words, *, is_known: bool) -> Moment | None:
             sentence = f"“{field}” is about a time; name it as “at”."
             raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault(field, sentence)])
         return None
-    zone = words.zone or Newsletter.objects.the_one().time_zone
+    return _read(words.at, words, is_known=is_known)
+
+
+def _read(at: str, clock: Clock, *, is_known: bool = False) -> Moment:
+    zone = clock.zone or Newsletter.objects.the_one().time_zone
     try:
-        return read_moment(words.at, zone, words.which or "", now=None if is_known else time_now())
+        return read_moment(at, zone, clock.which or "", now=None if is_known else time_now())
     except MomentRefusedError as refused:
         raise ProblemError(
             Kind.NOT_VALID, refused.sentence, faults=[Fault(refused.field, refused.sentence)]

@@ -25,7 +25,33 @@ Outcome = Literal["waiting", "sent", "unknown", "suppressed", "withdrawn", "fail
 ISSUE = "5b7c0f4e-3b0a-4c39-9d0e-0d1b8c1c7a11"
 
 
-class Words(Posted):
+class Clock(Posted):
+    """How a local time is read."""
+
+    zone: str | None = Field(
+        default=None,
+        max_length=64,
+        description="The zone of that time; null: the newsletter’s own.",
+        examples=[None],
+    )
+    which: Literal["first", "second"] | None = Field(
+        default=None,
+        description="Which of two, where the clocks go back and that time comes twice.",
+        examples=[None],
+    )
+
+
+class NewTime(Clock):
+    """Another time for an issue that is scheduled."""
+
+    at: str = Field(
+        max_length=40,
+        description="When it goes out, as a local time such as 2026-10-25T07:30.",
+        examples=["2026-10-25T07:30"],
+    )
+
+
+class Words(Clock):
     """The words of an issue and when it goes out. Text or HTML is needed, or both."""
 
     title: str = Field(
@@ -65,17 +91,6 @@ class Words(Posted):
         default=None,
         max_length=40,
         description="When it goes out, as a local time such as 2026-10-25T07:30; null: now.",
-        examples=[None],
-    )
-    zone: str | None = Field(
-        default=None,
-        max_length=64,
-        description="The zone of that time; null: the newsletter’s own.",
-        examples=[None],
-    )
-    which: Literal["first", "second"] | None = Field(
-        default=None,
-        description="Which of two, where the clocks go back and that time comes twice.",
         examples=[None],
     )
 

@@ -323,12 +323,20 @@ def watching(author: Any) -> Pages:
         "the missed": Shown(f"{page_of['missed']}?outcome=missed"),
         "nobody found": Shown(f"{page_of['missed']}?q={LONGEST_ADDRESS}"),
         "no receipt yet": Shown(f"{page_of['held']}receipt/"),
+        "another time": Shown(f"{page_of['scheduled']}reschedule/"),
+        "a time that is past": Shown(f"{page_of['scheduled']}reschedule/", _choose_the_past),
         **{
             f"{name}: {action}": Shown(f"{page_of[name]}{action}/")
             for name, actions in asked.items()
             for action in actions
         },
     }
+
+
+def _choose_the_past(page: Page) -> None:
+    page.get_by_label("Date and time").fill("2001-01-01T07:00")
+    page.get_by_role("button", name="Change the time").click()
+    expect(page.get_by_text("2001, 07:00 Europe/Lisbon is past")).to_be_visible()
 
 
 def receipts(author: Any) -> Pages:

@@ -39,6 +39,18 @@ the provider's memory is compared with when an issue was scheduled
 what is very late waits for a person
     _hold_back_if_late: if «paused → False»:
     test_too_late_it_is_published_but_waits_for_a_person
+what has started keeps its time
+    move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
+    test_what_has_started_or_is_due_keeps_its_time
+what is due keeps its time, because a worker may be starting it
+    move: «AND least(scheduled_for, %(utc)s) > clock_timestamp()»
+    test_what_has_started_or_is_due_keeps_its_time
+a database that is another moves nothing
+    move: «AND {IS_THE_KNOWN_DATABASE}»
+    test_a_restored_database_moves_nothing
+what waits for its reconciliation keeps its time
+    move: AND control = 'scheduled' «AND unreconciled_since IS NULL»
+    test_a_restored_database_moves_nothing
 what was called off stays so
     call_off: SET «control = 'cancelled',» control_reason = %s, control_at
     test_it_is_called_off_before_its_time_and_stays_so[call-back]

@@ -39,6 +39,7 @@ MANAGE = "manage_readers"
 TABLE = {
     "publishIssue": ("publish", {PUBLISH}),
     "publishVersion": ("publish", {PUBLISH}),
+    "rescheduleIssue": ("publish", {PUBLISH}),
     "actOnIssue": ("operate", {PUBLISH, OPERATE}),
     "listIssues": ("status", {PUBLISH, OPERATE, LOOK, WRITE}),
     "issueStatus": ("status", {PUBLISH, OPERATE, LOOK, WRITE}),
@@ -62,6 +63,7 @@ PERMISSIONS = (PUBLISH, OPERATE, LOOK, WRITE, MANAGE)
 BODIES: dict[str, Any] = {
     "publishIssue": {"title": "Swifts", "text": "Gone."},
     "publishVersion": {"title": "Swifts", "text": "Gone.", "version": 2},
+    "rescheduleIssue": {"at": "2026-10-25T07:30"},
     "lookUpReader": {"address": "ada@posthouse.example.org"},
     "addReader": {"address": "ada@posthouse.example.org"},
     "decideImport": {"confirmed": False},
@@ -113,7 +115,7 @@ def call(program: Program, name: str, places: dict[str, str], key: str | None = 
         return program.get(path)
     if name == "uploadImport":
         return program.post(path, b"email\na@b.example\n", key=key, content_type="text/csv")
-    query = "?version=1" if name == "actOnIssue" else ""
+    query = "?version=1" if name in {"actOnIssue", "rescheduleIssue"} else ""
     return program.post(f"{path}{query}", BODIES.get(name), key=key)
 
 

@@ -19,7 +19,7 @@ from publishing.versions import versions_of
 from subscribers.models import Subscriber
 from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter
-from tests.publishing.scheduling_desk import tomorrow
+from tests.publishing.scheduling_desk import LISBON, tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -163,6 +163,15 @@ def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
     assert answer.json()["audience"] == 0
     past = program.post("/issues/", {**SWIFTS, "at": "2020-01-01T07:30"})
     assert [error["field"] for error in past.json()["errors"]] == ["at"]
+    day = tomorrow("UTC").local.replace("T", " ")
+    there, change = f"/issues/{edition.issue_id}/reschedule/?version=1", {"at": day, "zone": LISBON}
+    moved = program.post(there, change, key="move")
+    assert (moved.status_code, moved.json()["state"]) == (200, "scheduled")
+    assert program.post(there, change, key="move").json() == moved.json()
+    edition.refresh_from_db()
+    assert edition.scheduled_zone == LISBON
+    refused = program.post(there, {"at": "2020-01-01T07:30"})
+    assert [error["field"] for error in refused.json()["errors"]] == ["at"]
     lone = program.post("/issues/", {**SWIFTS, "zone": zone})
     assert [error["field"] for error in lone.json()["errors"]] == ["zone"]
 

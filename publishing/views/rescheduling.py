@@ -1,0 +1,80 @@
+"""Another time for a scheduled issue: a page with its time in a form."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Newsletter
+from publishing import audit_trail
+from publishing.actions import CannotDoThatError, cannot_reschedule
+from publishing.actions import reschedule as give_time
+from publishing.issue_list import plain_title
+from publishing.scheduling import which_of
+from publishing.status import status_of
+from publishing.views.desk import author_of, desk_page, may_publish
+from publishing.views.naming import named_edition
+from publishing.when_form import TimeForm
+from subscribers.views.see_other import see_other
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """GET shows the time that the issue has, POST gives it another; posting twice is safe."""
+    edition = named_edition(request, issue)
+    status = status_of(edition.pk)
+    moment = status.books.scheduled
+    back = f"{reverse('desk:progress', args=[issue])}?version={edition.version}"
+    own_zone = Newsletter.objects.the_one().time_zone
+    if request.method == "POST":
+        form = TimeForm(request.POST, own_zone=own_zone, now=status.books.now)
+        if form.is_valid() and form.moment is not None:
+            at = form.moment
+            try:
+                done = give_time(
+                    edition,
+                    at,
+                    before=_before(request.POST.get("before", "")),
+                    record=lambda old: audit_trail.record_rescheduling(
+                        author_of(request), edition, old, at
+                    ),
+                )
+            except CannotDoThatError as error:
+                messages.warning(request, str(error))
+            else:
+                messages.success(request, done)
+            return see_other(back)
+    why_not = cannot_reschedule(status)
+    if why_not or moment is None:
+        messages.warning(request, f"“{edition.title}”: {why_not}")
+        return see_other(back)
+    if request.method != "POST":
+        as_it_is = {"at": moment.local, "zone": moment.zone, "which": which_of(moment)}
+        form = TimeForm(own_zone=own_zone, now=status.books.now, initial=as_it_is)
+    return desk_page(
+        request,
+        "publishing/reschedule.html",
+        {
+            "edition": edition,
+            "title": plain_title(edition),
+            "moment": moment,
+            "whom": status.books.whom,
+            "when": form,
+            "back": back,
+        },
+    )
+
+
+def _before(posted: str) -> datetime | None:
+    """The time that the form was shown with; None if the post does not say."""
+    try:
+        return parse_datetime(posted)
+    except ValueError:
+        return None
