@@ -59,7 +59,7 @@ WORDS: Mapping[str, Words] = MappingProxyType(
             title="What {{ newsletter }} holds about you",
             before=(
                 "Somebody, most likely you, asked what {{ newsletter }} holds about {{ email }}.",
-                "The page behind this link shows it. You can save it there, or have it erased.",
+                "The page behind this link shows it: save it, erase it, or unsubscribe there.",
             ),
             button="See your record",
             after=(
@@ -67,7 +67,7 @@ WORDS: Mapping[str, Words] = MappingProxyType(
                 "Was it not you? Then do nothing: nobody but you has the link.",
             ),
             why="You get this one mail because your address was entered to see what "
-            "{{ newsletter }} holds about it.",
+            "{{ newsletter }} holds about it, or to unsubscribe.",
         ),
     }
 )

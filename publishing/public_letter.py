@@ -62,16 +62,16 @@ class PublicLetter:
 
 
 def public_letter(
-    title: str, html: str, text: str, *, home_url: str, archive_url: str
+    title: str, html: str, text: str, *, leave_url: str, archive_url: str
 ) -> PublicLetter:
     """
-    The letter for nobody in particular: fields become their fallbacks, links lead home.
+    The letter for nobody in particular: fields become their fallbacks.
 
     `title` is plain. Where there is HTML it is shown, sanitised; a letter of text alone is shown
     in paragraphs, its addresses as links.
     """
-    # There is no reader here who could be unsubscribed, so that link leads home.
-    values = {"unsubscribe_url": home_url, "archive_url": archive_url}
+    # No reader is known here: that link leads to the page that mails one to unsubscribe.
+    values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = Template(html, html=True).fill(values)
     else:

@@ -12,6 +12,7 @@ urlpatterns = [
     path("subscriptions/embedded/", sign_up.embedded, name="embedded"),
     path("subscriptions/confirm/", confirm.confirm, name="confirm"),
     path("record/", record.ask_for_record, name="ask_for_record"),
+    path("unsubscribe/", record.ask_for_record, {"leaves": True}, name="ask_to_leave"),
     path("record/<str:token>/", record.show_record, name="record"),
     path("record/<str:token>/record.json", record.download_record, name="download_record"),
     path("record/<str:token>/leave/", record.leave_from_record, name="leave_from_record"),

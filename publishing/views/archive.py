@@ -22,6 +22,7 @@ from publishing.letter_feed import LetterFeed
 from publishing.public_letter import PublicLetter, first_picture, public_letter
 from publishing.status import BODIES
 from publishing.summary import summary_of
+from subscribers.views.sign_up import form_to_be_cached
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -32,10 +33,10 @@ PAGE = 50
 INSTEAD = 3
 # A correction should be seen within minutes; a crowd should not ask the database.
 FRESH_S = 60
-# Words of an author stand on these pages. Beside their being sanitised: nothing here may act.
+# Words of an author stand on these pages. Beside their being sanitised: only our form may act.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "form-action 'self'; frame-ancestors 'none'"
 )
 
 P = ParamSpec("P")
@@ -94,6 +95,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "edition": edition,
             "letter": letter,
+            **form_to_be_cached(),
             "summary": summary_of(edition.html_content, edition.text_content, edition.preheader),
             "picture": first_picture(letter.body, settings.SITE_URL),
             "unlisted": unlisted,
@@ -127,7 +129,7 @@ def letter_of(edition: Edition) -> PublicLetter:
         plain_title(edition),
         edition.html_content,
         edition.text_content,
-        home_url=f"{settings.SITE_URL}/",
+        leave_url=settings.SITE_URL + reverse("subscribers:ask_to_leave"),
         archive_url=edition.archive_url,
     )
 

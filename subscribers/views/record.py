@@ -33,12 +33,16 @@ LONGEST_SHOWN = 1000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def ask_for_record(request: HttpRequest) -> HttpResponse:
-    """GET shows a form for the address; POST has the link mailed, and says the same to everybody"""
+def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
+    """
+    GET shows a form for the address; POST has the link mailed, and says the same to everybody.
+
+    `leaves` words the page for those who want to unsubscribe. The same link does both.
+    """
     if request.method != "POST":
-        return _page(request, "record_ask")
+        return _page(request, "record_ask", {"leaves": leaves})
     email = request.POST.get("email", "")
-    typed = {"email": email[:LONGEST_SHOWN]}
+    typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
     address = read_address(email)
     if isinstance(address, Refusal):
         return _page(request, "record_ask", typed | {"error": address.reason}, status=422)
@@ -47,7 +51,7 @@ def ask_for_record(request: HttpRequest) -> HttpResponse:
         page = _page(request, "record_ask", typed | {"too_many": True}, status=429)
         page["Retry-After"] = str(wait)
         return page
-    return _page(request, "record_asked", {"days": LINK_DAYS})
+    return _page(request, "record_asked", {"days": LINK_DAYS, "leaves": leaves})
 
 
 def _with_link(view: Callable[[HttpRequest, str, Link], HttpResponse]) -> Any:

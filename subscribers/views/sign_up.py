@@ -55,11 +55,14 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
     """
-    Where a form on another site is sent to. It changes nothing: ours is shown, filled in.
+    Where forms without a CSRF token are sent to: on other sites, and on pages that caches keep.
 
-    So nobody is signed up by a page that they only looked at, and the button that counts is always
-    pressed beside our own words.
+    From our own pages it signs up: a browser says where a form was (`Origin`), and no other site
+    can forge that. Any other form changes nothing: ours is shown, filled in. So nobody is signed up
+    by a page that they only looked at, and the button that counts is pressed beside our own words.
     """
+    if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
+        return subscriptions(request)
     if request.method != "POST":
         return form_page(request, SignUpForm())
     form = sign_up_form.filled_in_elsewhere(request.POST.dict())
@@ -88,6 +91,11 @@ def form_facts(form: SignUpForm) -> dict[str, Any]:
         "shown": sign_up_form.moment(time.time()),
         "trap": sign_up_form.TRAP,
     }
+
+
+def form_to_be_cached() -> dict[str, Any]:
+    """The same for a page that caches may keep: nothing in it belongs to one visitor."""
+    return {**form_facts(SignUpForm()), "shown": ""}
 
 
 def for_one_visitor(response: HttpResponse) -> HttpResponse:

@@ -68,6 +68,7 @@ def reader_pages(author: Any) -> Pages:
         "left": Shown(leave[gone]),
         "a link that does not work": Shown("/unsubscribe/cut-off/"),
         "asking for a record": Shown("/record/"),
+        "asking to leave": Shown("/unsubscribe/"),
         "record": Shown(record),
         "erase": Shown(f"{record}erase/"),
         "a link that is too old": Shown(too_old),
@@ -75,6 +76,7 @@ def reader_pages(author: Any) -> Pages:
         "asked for a record of no address": Shown("/record/", _press("Mail me", email="ada@")),
         "asked": Shown("/", _press("Subscribe", email=ada)),
         "asked for a record": Shown("/record/", _press("Mail me", email=ada)),
+        "asked to leave": Shown("/unsubscribe/", _press("Mail me", email=ada)),
         "left just now": Shown(leave[long], _press("Stop sending me letters")),
         "erased": Shown(f"{record}erase/", _press("Erase everything about me")),
     }

@@ -77,7 +77,9 @@ def test_merge_fields_are_filled_for_nobody_in_particular(anybody, print_letter)
 
     assert "For you" in page.title
     assert "Dear reader, <i></i>" in page.html
-    assert 'href="https://letter.example.org/"' in page.html
+    # It leads to unsubscribing, though nobody knows who reads the page.
+    assert 'href="https://letter.example.org/unsubscribe/"' in page.html
+    assert "Mail me the link" in anybody.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
     assert "{{" not in page.html
 

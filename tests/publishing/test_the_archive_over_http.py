@@ -7,10 +7,13 @@ from html import unescape
 from xml.etree import ElementTree
 
 import pytest
+from django.test import Client
 
 from delivery.models import Newsletter
 from publishing.public_letter import first_picture, sanitised
 from publishing.publish import publish
+from subscribers import agreed_words
+from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, sent
 from tests.publishing.letters import letter
 from tests.publishing.window_of import Page
@@ -92,9 +95,33 @@ def test_no_page_of_the_archive_may_run_anything(anybody, first):
         policy = page.answer["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "script-src" not in policy
-        assert "form-action 'none'" in policy
+        assert "form-action 'self'" in policy
         assert page.answer["X-Content-Type-Options"] == "nosniff"
         assert not re.search(r"<script|style=", page.html)
+
+
+@pytest.mark.parametrize("origin", ["https://testserver", "https://elsewhere.example", "null", ""])
+def test_a_letter_carries_a_sign_up_form_that_caches_may_keep(anybody, first, origin):
+    first_visit, second_visit = anybody.get("/archive/swifts/"), anybody.get("/archive/swifts/")
+    assert first_visit.answer["ETag"] == second_visit.answer["ETag"]
+    form = first_visit.form_with("email")
+    assert "csrfmiddlewaretoken" not in form.fields
+    visitor = Client(enforce_csrf_checks=True)
+
+    fields = form.fields | {"email": "dora@posthouse.example", "name": "Dora"}
+    headers = {"Origin": origin} if origin else {}
+    answer = Page(visitor.post(form.action, fields, secure=True, headers=headers))
+
+    assert answer.status == 200
+    if origin == "https://testserver":
+        assert "Look in your mailbox" in answer.words
+        assert Subscriber.objects.get(name="Dora").state == "pending"
+        assert agreed_words.SIGN_UP in first_visit.words
+    else:
+        # One more press, beside our own words.
+        ours = answer.form_with("email")
+        assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")
+        assert not Subscriber.objects.filter(name="Dora").exists()
 
 
 @pytest.mark.parametrize("address", ["a.b/", "2026/11/swifts/", "über/"])

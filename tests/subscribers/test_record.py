@@ -148,6 +148,27 @@ def test_a_request_that_waits_is_erased_with_its_address() -> None:
 
 
 @pytest.mark.django_db
+def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
+    reader, browser = SubscriberFactory(email=ADA, state="confirmed"), Client()
+
+    on_list, stranger, odd = (
+        browser.post("/unsubscribe/", {"email": email})
+        for email in (ADA, "nobody@posthouse.example.org", "ada@")
+    )
+
+    assert (on_list.status_code, stranger.status_code, odd.status_code) == (200, 200, 422)
+    assert on_list.content == stranger.content
+    assert "to unsubscribe" in on_list.content.decode()
+    answer_waiting()
+    assert mails_to(reader) == [1]
+    link = link_of(reader)
+    assert f'action="{link}leave/"' in browser.get(link).content.decode()
+    browser.post(f"{link}leave/")
+    reader.refresh_from_db()
+    assert reader.state == "unsubscribed"
+
+
+@pytest.mark.django_db
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
     consent.record(reader.pk, "asked", "form", request=1)
