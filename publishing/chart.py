@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 WIDTH, HEIGHT = 1000.0, 100.0
 # No more dates than fit below it on a phone.
@@ -91,10 +92,20 @@ def scale_of(numbers: Sequence[int]) -> Scale:
 
 
 def change_of(points: Sequence[Point]) -> str:
-    """How the last number differs from the one before and from the first, as a sentence."""
+    """
+    How the last number differs from the one before and from the first, as a sentence.
+
+    If it is the number of before, the sentence says since when. A date is named once.
+    """
     last, before, first = points[-1], points[-2], points[0]
-    said = f"{_than(last.readers - before.readers)} {before.at}"
-    if len(points) > 2:
+    same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
+    since = same[-1] if same else before
+    said = (
+        f"no change since {since.when}"
+        if same
+        else f"{_than(last.readers - before.readers)} {before.at}"
+    )
+    if first.when != since.when:
         said += f", {_than(last.readers - first.readers)} {first.at}"
     return f"{said[0].upper()}{said[1:]}."
 

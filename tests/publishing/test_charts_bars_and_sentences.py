@@ -68,11 +68,30 @@ def test_the_change_is_said_with_the_issue_before_and_with_the_first() -> None:
     assert charted(48_310, 52_103, 52_418).change == (
         "315 more than on 2 Jul, 4,108 more than on 1 Jul."
     )
-    assert charted(10, 7, 7).change == "As many as on 2 Jul, 3 fewer than on 1 Jul."
+    assert charted(10, 7, 7).change == "No change since 2 Jul, 3 fewer than on 1 Jul."
+    assert charted(10, 7, 10).change == "3 more than on 2 Jul, as many as on 1 Jul."
     assert charted(10, 20).words == "Confirmed readers rose from 10 on 1 Jul to 20 on 2 Jul"
     assert "fell from 20" in charted(20, 10).words
     assert "as many on 3 Jul" in charted(10, 20, 10).words
     assert {y for _, y in places(charted(500, 500, 500))} == {50.0}  # a flat line
+
+
+@pytest.mark.parametrize(
+    ("points", "change"),
+    [
+        ([("1 Jul", 7), ("now", 7)], "No change since 1 Jul."),
+        ([("1 Jul", 7), ("2 Jul", 7), ("now", 7)], "No change since 1 Jul."),
+        ([("1 Jul", 9), ("2 Jul", 7), ("3 Jul", 7), ("now", 7)],
+         "No change since 2 Jul, 2 fewer than on 1 Jul."),
+        # Two issues of one day: the later one is meant.
+        ([("1 Jul", 7), ("1 Jul", 7), ("now", 7)], "No change since 1 Jul."),
+        ([("1 Jul", 5), ("1 Jul", 6), ("now", 7)], "1 more than on 1 Jul."),
+    ],
+)  # fmt: skip
+def test_the_change_names_no_date_twice(points: list[tuple[str, int]], change: str) -> None:
+    chart = chart_of([Point(*point) for point in points])
+    assert chart is not None
+    assert chart.change == change
 
 
 @pytest.mark.parametrize(("points", "labels"), [(2, 2), (3, 3), (4, 4), (5, 3), (6, 2), (13, 4)])
