@@ -132,6 +132,7 @@ MIDDLEWARE = [
     "newsletter_site.sign_in.demanded.SecondFactorDemanded",
     # Puts the page that says when to try again in place of the answer to a try that was refused.
     "axes.middleware.AxesMiddleware",
+    "newsletter_site.not_found.OwnNotFound",
     # The innermost: a view that fails because the database is away is no fault of ours.
     "newsletter_site.database_away.DatabaseAway",
 ]

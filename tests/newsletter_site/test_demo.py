@@ -121,6 +121,8 @@ def test_the_demo_serves_each_reader_exactly_once_and_stays_up_until_ctrl_c(
     assert (
         "When the swifts came" in requests.get(address_after("front page", said), timeout=30).text
     )
+    nowhere = requests.get(f"{address_after('front page', said)}nowhere/", timeout=30)
+    assert (nowhere.status_code, "There is nothing here" in nowhere.text) == (404, True)
     for label in ("archive", "every mail", "one of them", "its way out"):
         page = requests.get(address_after(label, said), allow_redirects=False, timeout=30)
         assert page.status_code == 200, label

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from uuid import UUID
 
 import pytest
+from django.conf import LazySettings
 from django.core.exceptions import BadRequest
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
@@ -33,6 +35,27 @@ def test_every_error_has_a_page_in_the_look(rf: RequestFactory) -> None:
         assert answer.status_code == status
         assert f"<h1>{heading}</h1>" in answer.content.decode()
         assert "homing.css" in answer.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("/nowhere/", "No page has this address."),
+        ("/admin/nowhere/", "No page has this address."),
+        (f"/admin/newsletters/{UUID(int=7)}/", "There is no issue"),
+    ],
+)
+def test_an_unknown_address_has_our_page_in_debug(
+    settings: LazySettings, admin_client: Client, address: str, says: str
+) -> None:
+    settings.DEBUG = True
+    answer = admin_client.get(address, secure=True)
+    assert answer.status_code == 404
+    assert says in words(answer)
+    assert "urlpatterns" not in words(answer)
+    # An address without its last slash still leads on.
+    assert admin_client.get("/archive", secure=True)["Location"] == "/archive/"
 
 
 def test_a_fault_of_ours_says_what_became_of_the_work_and_needs_no_database(
