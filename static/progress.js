@@ -41,7 +41,8 @@ function draw(bar, parts, label) {
 // Returns whether a row is missing, or shows the glyph of an earlier state.
 function showVersions(versions) {
   let isOld = false;
-  for (const version of versions) {
+  // A process of the previous release sends none.
+  for (const version of versions ?? []) {
     const row = page.querySelector(`[data-version="${version.version}"]`);
     const state = row?.querySelector("[data-state]");
     isOld ||= state?.textContent !== version.state;

@@ -41,10 +41,10 @@ what is very late waits for a person
     test_too_late_it_is_published_but_waits_for_a_person
 what has started keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
-    test_what_has_started_or_is_due_keeps_its_time
+    test_started_and_due_issues_keep_their_time
 what is due keeps its time, because a worker may be starting it
     move: «AND least(scheduled_for, %(utc)s) > clock_timestamp()»
-    test_what_has_started_or_is_due_keeps_its_time
+    test_started_and_due_issues_keep_their_time
 a database that is another moves nothing
     move: «AND {IS_THE_KNOWN_DATABASE}»
     test_a_restored_database_moves_nothing

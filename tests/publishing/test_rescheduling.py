@@ -96,7 +96,7 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
         ({"zone": "Europe/Atlantis"}, "is not a time zone"),
     ],
 )
-def test_a_time_that_cannot_be_meant_is_refused_beside_its_field(
+def test_an_impossible_time_is_refused_beside_its_field(
     window: WindowOf, waits: Edition, changes: dict[str, str], sentence: str
 ) -> None:
     before = time_of(waits)
@@ -118,7 +118,7 @@ def test_it_goes_out_once_at_its_new_time(
     assert newsroom.outcomes(waits) == ["sent", "sent"]
 
 
-def test_what_has_started_or_is_due_keeps_its_time(newsroom: Newsroom, waits: Edition) -> None:
+def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Edition) -> None:
     before = waits.scheduled_for
     assert not scheduled.move(waits.pk, later(-48), before=before)
     assert start_now(waits.pk) == 2

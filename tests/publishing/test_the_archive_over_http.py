@@ -101,7 +101,7 @@ def test_no_page_of_the_archive_may_run_anything(anybody, first):
 
 
 @pytest.mark.parametrize("origin", ["https://testserver", "https://elsewhere.example", "null", ""])
-def test_a_letter_carries_a_sign_up_form_that_caches_may_keep(anybody, first, origin):
+def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
     first_visit, second_visit = anybody.get("/archive/swifts/"), anybody.get("/archive/swifts/")
     assert first_visit.answer["ETag"] == second_visit.answer["ETag"]
     form = first_visit.form_with("email")
