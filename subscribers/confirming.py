@@ -126,8 +126,10 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, network: str, wordi
     shut_out = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
     # What came about after the press is news, and stays. What an operator shut out, too.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
-    lifted = shut_out.filter(origin=Suppression.Origin.PROVIDER, at__lte=at).update(
-        lifted_at=Now(), lifted_by=consent_id
+    lifted = (
+        shut_out.exclude(origin=Suppression.Origin.OPERATOR)
+        .filter(at__lte=at)
+        .update(lifted_at=Now(), lifted_by=consent_id)
     )
     had_gone = reader.gone_at is not None
     # What stood here of somebody who was erased is gone; what the provider was told is not.

@@ -9,9 +9,10 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from delivery.models import Worker
-from subscribers.importing.applying import ERASED, WHY_SKIPPED
+from subscribers.importing.applying import ERASED, STAYS, WHY_SKIPPED
 from subscribers.importing.consent_elsewhere import importer_of
-from subscribers.importing.report import Progress
+from subscribers.importing.report import Progress, statuses_in_words
+from subscribers.importing.status import Status
 from subscribers.models import Subscriber, SubscriberImport, Suppression
 
 State = SubscriberImport.State
@@ -30,6 +31,9 @@ SKIPPED_IN_SHORT = {
         Suppression.Reason.UNSUBSCRIBE: "left on the provider’s page",
         Suppression.Reason.MANUAL: "shut out by an operator",
         ERASED: "were erased",
+        STAYS: "gone elsewhere but confirmed here, so they stay",
+        Status.BLOCKED: "blocked by another product",
+        **{f"file: {status}": f"{status} in the file" for status in Status if status.is_gone},
     }.items()
 }
 
@@ -57,6 +61,7 @@ class Standing:
     percent: int
     lines: list[Line]
     rows: int
+    statuses: str
 
     def as_json(self) -> Mapping[str, object]:
         """What the script writes into the page."""
@@ -67,6 +72,7 @@ class Standing:
                 "sentence": self.sentence,
                 "percent": f"{self.percent} %",
                 "rows": f"{self.rows:,}",
+                "statuses": self.statuses,
                 **{f"count_{line.name}": f"{line.count:,}" for line in self.lines},
                 **{f"note_{line.name}": line.note for line in self.lines},
             },
@@ -86,6 +92,7 @@ def standing_of(record: SubscriberImport) -> Standing:
         percent=Progress(record.rows, record.bytes_read, record.size).percent,
         lines=_ledger(record),
         rows=record.rows,
+        statuses=statuses_in_words(record.statuses),
     )
 
 
@@ -167,6 +174,8 @@ def _ledger(record: SubscriberImport) -> list[Line]:
         by_mail = (
             f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
         )
+        if Status.UNCONFIRMED in record.statuses:
+            by_mail += "; who is not confirmed in the file as pending, asked by mail"
     elif record.state == State.CHECKED:
         by_mail = "asked by mail or as confirmed: you say so below"
     elif record.state == State.CHECKING:

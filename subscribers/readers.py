@@ -33,8 +33,9 @@ NO_LONGER_MAILABLE = """
 
 
 # Mail on request goes to whoever asked for it: for somebody who left, bounced or complained it is
-# the only way back, and for anybody the way to what is held about them. Only an operator's word
-# keeps it from an address; the provider keeps a list of its own for the stream it goes over.
+# the only way back, and for anybody the way to what is held about them. An operator's word keeps
+# it from an address; so does an import's from somebody who never asked here and would be mailed
+# only because another import named them. The provider keeps a list of its own for the stream.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient
@@ -42,7 +43,12 @@ NOT_TO_BE_MAILED_ON_REQUEST = """
      WHERE subscriber.id IS NULL
         OR EXISTS (SELECT FROM suppression
                    WHERE address_key = subscriber.email_key AND lifted_at IS NULL
-                     AND origin = 'operator')
+                     AND (origin = 'operator'
+                          OR origin = 'import' AND NOT EXISTS (
+                             SELECT FROM consent_record
+                              WHERE subscriber_id = subscriber.id
+                                AND (act = 'record asked' OR act = 'asked'
+                                     AND how IN ('form', 'embedded form')))))
 """
 
 # Locked in one order, so that two batches that settle at once cannot block each other.

@@ -70,11 +70,11 @@ def take_in(facts: Sequence[Fact]) -> None:
 
 def reasons_told_of(reader: Subscriber) -> list[Reason]:
     """
-    Why the provider's word shuts this reader out, by the ledger since their last opt-in. There it
-    stands also where the suppression list shows an operator's word in its place.
+    Why the provider's word or an import shuts this reader out, by the ledger since their last
+    opt-in. There it stands also where the suppression list shows an operator's word in its place.
     """
     told = ConsentRecord.objects.filter(
-        subscriber=reader, how=How.PROVIDER, id__gt=reader.opt_in_id or 0
+        subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
     acts = set(told.values_list("act", flat=True))
     return [effect.reason for effect in _EFFECTS.values() if effect.act in acts]

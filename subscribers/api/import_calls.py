@@ -104,7 +104,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
     key_of(request)  # before a large file is read for nothing
     with _uploaded(request, filename) as (file, name):
         try:
-            with ReaderFile(file) as readers:
+            with ReaderFile(file, name) as readers:
                 uploaded = UploadedContent(name, readers.content_hash.hex())
 
                 def work(_: str) -> HttpResponse:

@@ -3,9 +3,10 @@ Putting a piece of a file onto the list: the only place that adds readers in bul
 
 The candidates of a piece are copied into a temporary table, and what may not go further is taken
 out of it step by step: addresses that stood earlier in the file, then people whom an import does
-not bring back. The rest is inserted `ON CONFLICT DO NOTHING`; what is not inserted then is a known
-reader. Whoever is added gets a line in the ledger of consent by the same statement, and whoever
-did not consent elsewhere a mail to confirm.
+not bring back. Addresses of people who are gone, as the file says, are suppressed. The rest is
+inserted `ON CONFLICT DO NOTHING`; what is not inserted then is a known reader. Whoever is added
+gets a line in the ledger of consent by the same statement, and whoever did not consent elsewhere a
+mail to confirm.
 
 A check does the same as far as the insert and counts there: inserting and rolling back would use
 up ids and leave as much dead weight in the list as an import leaves readers.
@@ -29,6 +30,7 @@ from delivery.queue.mail_on_request import request_mail
 from subscribers.erasure_hash import erased_among
 from subscribers.importing.judging import Candidate
 from subscribers.importing.report import Counts, LeftOut
+from subscribers.importing.status import Status
 from subscribers.models import Subscriber, Suppression
 
 CREATE_CANDIDATES = """
@@ -36,19 +38,27 @@ CREATE_CANDIDATES = """
         line integer PRIMARY KEY,
         email varchar COLLATE "C" NOT NULL,
         email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
-        name varchar NOT NULL
+        name varchar NOT NULL,
+        status varchar,
+        left_at timestamptz,
+        has_left boolean GENERATED ALWAYS AS (status NOT IN ('subscribed', 'unconfirmed')) STORED
     ) ON COMMIT DROP;
     CREATE TEMPORARY TABLE IF NOT EXISTS import_skipped (
         line integer PRIMARY KEY, email varchar NOT NULL, why varchar NOT NULL
     ) ON COMMIT DROP;
     CREATE TEMPORARY TABLE IF NOT EXISTS import_added (
-        id bigint PRIMARY KEY, email varchar NOT NULL
+        id bigint PRIMARY KEY, email varchar NOT NULL, state varchar NOT NULL
     ) ON COMMIT DROP;
-    TRUNCATE pg_temp.import_candidate, pg_temp.import_skipped, pg_temp.import_added;
+    CREATE TEMPORARY TABLE IF NOT EXISTS import_left (
+        line integer PRIMARY KEY, email_key varchar COLLATE "C" NOT NULL, subscriber_id bigint,
+        status varchar NOT NULL, at timestamptz NOT NULL
+    ) ON COMMIT DROP;
+    TRUNCATE pg_temp.import_candidate, pg_temp.import_skipped, pg_temp.import_added,
+             pg_temp.import_left;
 """
 TAKE_CANDIDATES = """
-    INSERT INTO import_candidate (line, email, name)
-    SELECT * FROM unnest(%s::integer[], %s::text[], %s::text[])
+    INSERT INTO import_candidate (line, email, name, status, left_at)
+    SELECT * FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
 """
 
 # A dry run remembers what it saw for itself alone: a temporary table is found before one of the
@@ -59,11 +69,16 @@ SEE_FOR_ONESELF = """
 """
 LOOK_AWAY = "DROP TABLE pg_temp.import_address_seen"
 
+# A row that says that somebody is gone counts, also where they stood further up as subscribed.
 TAKE_OUT_DUPLICATES = """
     WITH first_time AS (
-        INSERT INTO import_address_seen (subscriber_import_id, email_key, line)
-        SELECT %s, email_key, min(line) FROM import_candidate GROUP BY email_key
-        ON CONFLICT DO NOTHING
+        INSERT INTO import_address_seen AS seen (subscriber_import_id, email_key, line, has_left)
+        SELECT DISTINCT ON (email_key) %s, email_key, line, coalesce(has_left, false)
+          FROM import_candidate
+         ORDER BY email_key, has_left DESC NULLS LAST, line
+        ON CONFLICT (subscriber_import_id, email_key) DO UPDATE
+           SET line = excluded.line, has_left = true
+         WHERE excluded.has_left AND NOT seen.has_left
         RETURNING line
     )
     DELETE FROM import_candidate
@@ -82,7 +97,9 @@ TAKE_OUT_WHO_MAY_NOT_BE_MAILED = """
             OR suppression.id IS NOT NULL)
     RETURNING import_candidate.line, import_candidate.email,
               CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
-                   THEN subscriber.state ELSE suppression.reason END
+                   THEN subscriber.state
+                   WHEN suppression.origin = 'import' AND suppression.reason = 'manual'
+                   THEN 'blocked' ELSE suppression.reason END
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """
@@ -97,6 +114,83 @@ TAKE_OUT_WHO_WAS_ERASED = """
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """
+# Readers whom the file calls gone, locked in one order before anything is decided.
+LOCK_WHO_LEFT = """
+    SELECT count(*) FROM (
+        SELECT id FROM subscriber
+         WHERE email_key IN (SELECT email_key FROM import_candidate WHERE has_left)
+         ORDER BY id FOR NO KEY UPDATE
+    ) AS locked
+"""
+# Their own confirmation here outweighs another product's file, unless they left it later.
+TAKE_OUT_WHO_LEFT_ELSEWHERE = """
+    WITH gone AS (
+        DELETE FROM import_candidate
+         USING import_candidate AS candidate
+          LEFT JOIN subscriber USING (email_key)
+          LEFT JOIN consent_record ON consent_record.id = subscriber.opt_in_id
+         WHERE candidate.line = import_candidate.line AND candidate.has_left
+        RETURNING candidate.*, subscriber.id AS subscriber_id,
+                  coalesce(subscriber.state = 'confirmed'
+                           AND consent_record.at >= coalesce(candidate.left_at, '-infinity'), false)
+                  AS stays
+    ), left_here AS (
+        INSERT INTO import_left
+        SELECT line, email_key, subscriber_id, status,
+               least(coalesce(left_at, statement_timestamp()), statement_timestamp())
+          FROM gone WHERE NOT stays
+    )
+    INSERT INTO import_skipped
+    SELECT line, email, CASE WHEN stays THEN 'stays' ELSE 'file: ' || status END FROM gone
+"""
+# What a status leads to. Who was blocked elsewhere said nothing: their state stays.
+EFFECT = """
+    (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
+            ('bounced', 'bounce', 'bounced', 'bounced'),
+            ('complained', 'complaint', 'complained', 'complained'),
+            ('blocked', 'manual', NULL, 'shut out')
+    ) AS effect (status, reason, state, act)
+"""
+# Of two reasons the graver stays. One that was lifted counts no longer.
+SUPPRESS_WHO_LEFT = f"""
+    INSERT INTO suppression AS held (address_key, reason, origin, at)
+    SELECT email_key, reason, 'import', at
+      FROM import_left JOIN {EFFECT} USING (status)
+     ORDER BY email_key
+    ON CONFLICT (address_key) DO UPDATE
+    SET reason = excluded.reason, origin = excluded.origin, lifted_at = NULL, lifted_by_id = NULL,
+        at = CASE WHEN held.lifted_at IS NULL THEN least(held.at, excluded.at)
+                  ELSE excluded.at END
+    WHERE held.lifted_at IS NOT NULL
+       OR gravity_of_suppression(excluded.reason, excluded.origin)
+          > gravity_of_suppression(held.reason, held.origin)
+"""  # noqa: S608 -- a constant, like the next two
+# Who is pending stays so: nobody mails them, and pressing the button is their own fresh word.
+CHANGE_WHO_LEFT = f"""
+    UPDATE subscriber
+       SET state = CASE WHEN gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
+                        THEN effect.state ELSE subscriber.state END,
+           unsubscribed_at = CASE WHEN status = 'unsubscribed'
+                                  THEN coalesce(unsubscribed_at, import_left.at)
+                                  ELSE unsubscribed_at END
+      FROM import_left JOIN {EFFECT} USING (status)
+     WHERE subscriber.id = import_left.subscriber_id AND effect.state IS NOT NULL
+       AND subscriber.state <> 'pending'
+       AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
+            OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
+"""  # noqa: S608
+# Each act once since their last opt-in.
+RECORD_WHO_LEFT = f"""
+    INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
+    SELECT subscriber.id, act, 'import', %s, import_left.at, 'The file says: ' || status || '.'
+      FROM import_left JOIN {EFFECT} USING (status)
+      JOIN subscriber ON subscriber.id = import_left.subscriber_id
+     WHERE NOT EXISTS (
+               SELECT FROM consent_record AS earlier
+                WHERE earlier.subscriber_id = subscriber.id AND earlier.act = effect.act
+                  AND earlier.id > coalesce(subscriber.opt_in_id, 0))
+     ORDER BY line
+"""  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
 
 # In the order of the file, so that readers are numbered as their owner wrote them down.
@@ -105,25 +199,28 @@ ADD = """
         INSERT INTO subscriber
                (email, name, state, source, subscriber_import_id, confirmed_at, requests)
         SELECT email, name,
-               CASE WHEN %(confirmed)s THEN 'confirmed' ELSE 'pending' END,
+               CASE WHEN confirms THEN 'confirmed' ELSE 'pending' END,
                'import', %(import_id)s,
-               CASE WHEN %(confirmed)s THEN statement_timestamp() END,
-               CASE WHEN %(confirmed)s THEN 0 ELSE 1 END
+               CASE WHEN confirms THEN statement_timestamp() END,
+               CASE WHEN confirms THEN 0 ELSE 1 END
           FROM import_candidate
+         CROSS JOIN LATERAL (
+               SELECT %(confirmed)s AND status IS DISTINCT FROM 'unconfirmed') AS _ (confirms)
          ORDER BY line
         ON CONFLICT (email_key) DO NOTHING
-        RETURNING id, email
+        RETURNING id, email, state
     ), consent AS (
         INSERT INTO consent_record
                (subscriber_id, act, how, subscriber_import_id, request, detail)
         SELECT id, 'imported', 'import', %(import_id)s,
-               CASE WHEN NOT %(confirmed)s THEN 1 END, %(detail)s
+               CASE WHEN state = 'pending' THEN 1 END,
+               CASE WHEN state = 'pending' THEN '' ELSE %(detail)s END
           FROM added
          ORDER BY id
     )
-    INSERT INTO import_added SELECT id, email FROM added
+    INSERT INTO import_added SELECT id, email, state FROM added
 """
-ADDED = "SELECT id, email FROM import_added ORDER BY id"
+TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 
 COUNT_WHO_WOULD_BE_ADDED = """
     SELECT count(*)
@@ -139,6 +236,7 @@ FIRST_REQUEST = 1
 SLICE = 250  # rows
 
 ERASED = "erased"  # as TAKE_OUT_WHO_WAS_ERASED says it
+STAYS = "stays"  # as TAKE_OUT_WHO_LEFT_ELSEWHERE says it
 
 WHY_SKIPPED: dict[str, str] = {
     Subscriber.State.UNSUBSCRIBED: "This reader has left; an import does not bring them back.",
@@ -148,6 +246,13 @@ WHY_SKIPPED: dict[str, str] = {
     Suppression.Reason.COMPLAINT: "The address is suppressed: its owner called a letter spam.",
     Suppression.Reason.UNSUBSCRIBE: "The address is suppressed: its owner has left.",
     Suppression.Reason.MANUAL: "The address is suppressed: an operator shut it out.",
+    Status.BLOCKED: "The address is suppressed: another product blocked it.",
+    **{
+        f"file: {status}": f"The file says “{status}”: the address is suppressed and never mailed."
+        for status in Status
+        if status.is_gone
+    },
+    STAYS: "The file says that this reader is gone elsewhere. They confirmed here and stay.",
     ERASED: "This reader had their record erased; an import does not bring them back.",
 }
 
@@ -188,10 +293,14 @@ def apply(terms: Terms, judged: Sequence[Candidate | LeftOut]) -> tuple[Counts, 
     candidates = [row for row in judged if isinstance(row, Candidate)]
     with connection.cursor() as cursor:
         cursor.execute(CREATE_CANDIDATES)
-        cursor.execute(TAKE_CANDIDATES, _columns(candidates, ("line", "email", "name")))
+        stated = [candidate.stated for candidate in candidates]
+        statuses = [says.status.value if says else None for says in stated]
+        left_at = [says.left_at if says else None for says in stated]
+        columns = _columns(candidates, ("line", "email", "name"))
+        cursor.execute(TAKE_CANDIDATES, [*columns, statuses, left_at])
         cursor.execute(TAKE_OUT_DUPLICATES, [terms.import_id])
         duplicates = cursor.rowcount
-        skipped = _take_out_who_stays_away(cursor, candidates)
+        skipped = _take_out_who_stays_away(cursor, terms, candidates)
         added = _add(cursor, terms)
     counts = Counts(
         added=added,
@@ -211,11 +320,19 @@ def keep_left_out(import_id: int, left_out: Sequence[LeftOut]) -> None:
 
 
 def _take_out_who_stays_away(
-    cursor: CursorWrapper, candidates: Sequence[Candidate]
+    cursor: CursorWrapper, terms: Terms, candidates: Sequence[Candidate]
 ) -> list[LeftOut]:
-    cursor.execute(TAKE_OUT_WHO_MAY_NOT_BE_MAILED)
+    # First: an address that was erased is not put on record once more.
     if erased := erased_among(candidate.email.lower() for candidate in candidates):
         cursor.execute(TAKE_OUT_WHO_WAS_ERASED, [list(erased)])
+    if any(row.stated is not None and row.stated.status.is_gone for row in candidates):
+        cursor.execute(LOCK_WHO_LEFT)
+        cursor.execute(TAKE_OUT_WHO_LEFT_ELSEWHERE)
+        if not terms.is_check:
+            cursor.execute(SUPPRESS_WHO_LEFT)
+            cursor.execute(RECORD_WHO_LEFT, [terms.import_id])
+            cursor.execute(CHANGE_WHO_LEFT)
+    cursor.execute(TAKE_OUT_WHO_MAY_NOT_BE_MAILED)
     return [
         LeftOut.skipped(line, email, WHY_SKIPPED[why])
         for line, email, why in _in_slices(cursor, SKIPPED)
@@ -235,10 +352,8 @@ def _add(cursor: CursorWrapper, terms: Terms) -> int:
         },
     )
     added = int(cursor.rowcount)
-    if not terms.confirmed:
-        request_mail(
-            Edition.Kind.CONFIRMATION, FIRST_REQUEST, _in_slices(cursor, ADDED), ahead=False
-        )
+    if asked := _in_slices(cursor, TO_BE_ASKED):
+        request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)
     return added
 
 

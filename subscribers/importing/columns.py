@@ -1,9 +1,9 @@
 """
-Which column holds the address and which the name: the only place that guesses.
+Which columns hold the address, the name and the status: the only place that guesses.
 
 A header says it in many languages and spellings. Where it names several columns of addresses, or
 there is none, the sample decides: the column with the most addresses. Without a header a column of
-words, differing from row to row, is the name.
+words, differing from row to row, is the name. A mapping by hand goes first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from typing import NamedTuple
 
 from subscribers.importing import header_words
 from subscribers.importing.header_words import key
+from subscribers.importing.no_list import UnreadableFileError
+from subscribers.importing.status import StatusRule, rule_of
 
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
 MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
 _MOSTLY = 0.6  # of the values of a column of names
+_NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
+_SHOWN, _MOST_SHOWN = 60, 12  # characters and columns in an error
 _MANY_ROWS = 5  # from here on a column that always says the same is no name
 
 Record = tuple[int, list[str]]
+# Which column is what, by hand: (its name, or its number from 1; field).
+Mapping = tuple[tuple[str, str], ...]
+EMAIL, NAME, STATUS, IGNORED = "email", "name", "status", "-"
 
 
 class Layout(NamedTuple):
@@ -34,6 +41,7 @@ class Layout(NamedTuple):
     width: int
     address: int
     names: tuple[int, ...]
+    status: StatusRule | None = None
 
     def name_in(self, fields: Sequence[str]) -> str:
         """The reader's name, from all columns that make it up."""
@@ -64,32 +72,104 @@ def looks_like_address(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def layout_of(records: Sequence[Record]) -> Layout | None:
+def read_mapping(options: Sequence[str]) -> Mapping:
+    """
+    The mapping that is written as COLUMN=FIELD, in a canonical order.
+
+    Columns of names keep their order. Raises `UnreadableFileError` with one sentence.
+    """
+    mapping: dict[str, str] = {}
+    for option in options:
+        column, equals, field = option.rpartition("=")
+        field = field.strip().lower()
+        if not equals or field not in (EMAIL, NAME, STATUS, IGNORED):
+            raise UnreadableFileError(
+                f"“{option}” maps no column: write COLUMN=email, COLUMN=name, COLUMN=status or "
+                "COLUMN=- to ignore it."
+            )
+        if mapping.setdefault(column.strip(), field) != field:
+            raise UnreadableFileError(f"The column “{column}” is mapped twice; map it once.")
+    if list(mapping.values()).count(EMAIL) > 1:
+        raise UnreadableFileError("Two columns are mapped to email; map one.")
+    return tuple(sorted(mapping.items(), key=lambda pair: pair[1]))
+
+
+def layout_of(
+    records: Sequence[Record], mapping: Mapping = (), filename: str = ""
+) -> Layout | None:
     """
     The layout of a file that begins with these rows; None if no column of addresses can be found.
+
+    Raises `UnreadableFileError` if `mapping` names a column that the file does not have.
     """
-    at = _header_at(records)
+    at = _header_at(records, mapping)
     header = records[at][1] if at is not None else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
     width = _width_of_rows(header, sample)
-    address = _address_column(header, width, sample)
+    mapped = _columns_of(mapping, header, width)
+    by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
+    taken = {column for column, _ in mapped}
+    # What is mapped is not guessed: it has no header, and no addresses.
+    words = ["" if at in taken else field for at, field in enumerate(header)]
+    if EMAIL in by_hand:
+        address: int | None = max(by_hand[EMAIL], key=sample.addresses)
+    else:
+        address = _address_column(words, width, sample, taken)
     if address is None:
         return None
+    if NAME in by_hand:
+        names = tuple(by_hand[NAME])
+    elif header:
+        names = _named(words, address, sample)
+    else:
+        names = _words(width, sample, taken | {address})
+    statuses = by_hand.get(STATUS, [])
     return Layout(
         records[at][0] if at is not None else 0,
         header,
         width,
         address,
-        _named(header, address, sample) if header else _words(width, address, sample),
+        names,
+        rule_of(
+            header,
+            sample.values,
+            filename,
+            statuses,
+            (taken - set(statuses)) | {address, *names},
+        ),
     )
 
 
-def _header_at(records: Sequence[Record]) -> int | None:
+def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
+    """The columns that a mapping means, by name or number; of two alike both."""
+    keys = [key(field) for field in header]
+    found: list[tuple[int, str]] = []
+    for name, field in mapping:
+        columns = [at for at, word in enumerate(keys) if word and word == key(name)]
+        number = _NUMBER.fullmatch(name)
+        if not columns and number and 0 < int(number[1]) <= width:
+            columns = [int(number[1]) - 1]
+        if not columns:
+            named = ", ".join(f"“{word.strip()[:_SHOWN]}”" for word in header[:_MOST_SHOWN])
+            raise UnreadableFileError(
+                f"The file has no column “{name[:_SHOWN]}” to map; "
+                + (f"its columns are {named}." if named else f"it has no header: use 1 to {width}.")
+            )
+        found += [(column, field) for column in columns]
+    return found
+
+
+def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     """
     Which of the rows is the header: the one with the most known words. Above it there is no @-sign
-    and, unless it is the first row, it names a column of addresses for sure.
+    and, unless it is the first row, it names a column of addresses for sure. A row with all columns
+    of the mapping goes first.
     """
+    named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
     found: list[tuple[int, int]] = []
+    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+        if named and named <= set(map(key, fields)):
+            return at
     for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
         if any("@" in field for field in fields):
             break
@@ -118,11 +198,11 @@ def _width_of_rows(header: list[str], sample: _Sample) -> int:
     return max(len(header), min(map(_width, sample.rows), default=0))
 
 
-def _address_column(header: list[str], width: int, sample: _Sample) -> int | None:
+def _address_column(header: list[str], width: int, sample: _Sample, taken: set[int]) -> int | None:
     keys = [key(field) for field in header]
     named = [column for column, word in enumerate(keys) if word in header_words.ADDRESS]
     perhaps = [column for column, word in enumerate(keys) if header_words.may_be_address(word)]
-    counts = [sample.addresses(column) for column in range(width)]
+    counts = [0 if column in taken else sample.addresses(column) for column in range(width)]
     for columns in (named, perhaps, list(range(width))):
         best = max(columns, key=lambda column: counts[column], default=None)
         if best is not None and counts[best]:
@@ -160,7 +240,7 @@ def _holds(sample: _Sample, whole: int, part: int) -> bool:
     )
 
 
-def _words(width: int, address: int, sample: _Sample) -> tuple[int, ...]:
+def _words(width: int, sample: _Sample, taken: set[int]) -> tuple[int, ...]:
     def variety(column: int) -> int:
         values = sample.values(column)
         words = [value for value in values if _is_words(value)]
@@ -169,7 +249,8 @@ def _words(width: int, address: int, sample: _Sample) -> tuple[int, ...]:
             return 0
         return different
 
-    best = max((column for column in range(width) if column != address), key=variety, default=None)
+    free = (column for column in range(width) if column not in taken)
+    best = max(free, key=variety, default=None)
     return () if best is None or not variety(best) else (best,)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from subscribers.importing.columns import Layout
@@ -21,7 +22,8 @@ class Description:
     there is one line only. `name_columns`: those that make up the name, in its order.
     `first_row`: address and name as the file has them; None if there is no row. `with_accents`: a
     few more rows, by which one sees whether letters come out right. `doubt`: one sentence if they
-    may not.
+    may not. `product`: whose export it is, if that is recognised; `hidden`: what such a file does
+    not show. `status_columns`: those that say who is subscribed.
     """
 
     encoding: str
@@ -34,6 +36,9 @@ class Description:
     first_row: tuple[str, str] | None
     with_accents: tuple[tuple[str, str], ...] = ()
     doubt: str = ""
+    product: str = ""
+    status_columns: tuple[str, ...] = ()
+    hidden: str = ""
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -43,15 +48,18 @@ class Description:
 
     @property
     def read_as(self) -> str:
-        """Such as: Windows-1252, semicolons, with a header, CRLF."""
+        """Such as: Ghost members: UTF-8, commas, with a header, CRLF."""
         header = "with a header" if self.has_header else "without a header"
-        return ", ".join(filter(None, (self.encoding, self.delimiter, header, self.line_ends)))
+        how = ", ".join(filter(None, (self.encoding, self.delimiter, header, self.line_ends)))
+        return f"{self.product}: {how}" if self.product else how
 
     @property
     def columns(self) -> str:
-        """Such as: “E-Mail” is the address, “Nome” the name."""
-        name = " and ".join(self.name_columns)
+        """Such as: “E-Mail” is the address, “Nome” the name, “status” the status."""
+        name, status = " and ".join(self.name_columns), listed(self.status_columns)
         said = f", {name} the name" if name else "; there are no names"
+        if status:
+            said += f", {status} the status"
         return _sentence_start(f"{self.address_column} is the address{said}")
 
     @property
@@ -60,7 +68,7 @@ class Description:
         if not self.unused_columns:
             return ""
         verb = "is" if len(self.unused_columns) == 1 else "are"
-        return _sentence_start(f"{_and(self.unused_columns)} {verb} not used")
+        return _sentence_start(f"{listed(self.unused_columns)} {verb} not used")
 
 
 def doubt_about(encoding: Encoding, *, is_contradicted: bool) -> str:
@@ -85,19 +93,17 @@ def column_in_words(layout: Layout, column: int) -> str:
 
 
 def unused_in_words(layout: Layout) -> tuple[str, ...]:
-    """The columns that are neither address nor name; of many only the first, and how many more."""
-    unused = [
-        column
-        for column in range(layout.width)
-        if column != layout.address and column not in layout.names
-    ]
+    """The columns that nothing is read from; of many only the first, and how many more."""
+    used = {layout.address, *layout.names, *(layout.status.columns if layout.status else ())}
+    unused = [column for column in range(layout.width) if column not in used]
     words = tuple(column_in_words(layout, column) for column in unused[:_MOST_UNUSED])
     more = len(unused) - len(words)
     return (*words, f"{more:,} more") if more else words
 
 
-def _and(words: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+def listed(words: Sequence[str]) -> str:
+    """Such as: one, two and three; empty for none."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _sentence_start(text: str) -> str:

@@ -28,7 +28,7 @@ EXPIRE = f"""
     UPDATE subscriber_import
        SET state = 'expired', finished_at = clock_timestamp(), bytes_read = 0, read_as = NULL,
            rows = 0, added = 0, known = 0, duplicates = 0, skipped = 0, rejected = 0,
-           skipped_because = '{{}}'
+           skipped_because = '{{}}', statuses = '{{}}'
       FROM expired
      WHERE subscriber_import.id = expired.id
 """  # noqa: S608 -- a constant

@@ -14,12 +14,13 @@ def key(header: str) -> str:
     return "".join(character for character in plain if character.isalnum())
 
 
-def _keys(words: str) -> frozenset[str]:
+def keys(words: str) -> frozenset[str]:
+    """The keys of these words, which commas or line breaks separate."""
     return frozenset(map(key, words.replace("\n", ",").split(","))) - {""}
 
 
 # These name a column of addresses whatever stands in it.
-ADDRESS = _keys("""
+ADDRESS = keys("""
     email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails
     email address, mail address, email addresses, your email, your email address
     primary email, contact email, subscriber email, user email, work email, member email
@@ -50,7 +51,7 @@ ADDRESS = _keys("""
     بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
 # These may as well be the address of a house or a telephone number: the sample must agree.
-_PERHAPS_ADDRESS = _keys("""
+_PERHAPS_ADDRESS = keys("""
     address, adresse, adress, adres, adresa, aadress
     osoite, cím, dirección, indirizzo, endereço, adreça
     contact, kontakt, contacto, contatto, contato, recipient
@@ -58,7 +59,7 @@ _PERHAPS_ADDRESS = _keys("""
 """)
 _PARTS_OF_PERHAPS_ADDRESS = ("mail", "correo", "courriel", "correio", "posta", "почт")
 
-FULL_NAME = _keys("""
+FULL_NAME = keys("""
     full name, fullname, display name, complete name, your name, contact name, subscriber name
     first and last name, first name and last name, first name last name, name and surname
     vollständiger name, vor- und nachname, vorname nachname, vorname und nachname, ganzer name
@@ -71,20 +72,20 @@ FULL_NAME = _keys("""
     імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
 # Beside the other half of it, each of these is half a name.
-NAME = _keys("""
+NAME = keys("""
     name, names, nom, nombre, nome, naam, navn, namn
     nimi, nimed, név, jméno, meno, ime, nume, numele
     nafn, vārds, isim, ad, όνομα, имя, имена, імя
     名前, 名字, 이름, الاسم, نام, שם, नाम, reader, subscriber
 """)
-GIVEN_NAME = _keys("""
+GIVEN_NAME = keys("""
     first name, firstname, first, given name, given
     forename, fname, christian name, vorname, rufname
     prénom, prénoms, nombre de pila, nom de pila
     primeiro nome, nome próprio, voornaam, fornavn, förnamn
     etunimi, imię, křestní jméno, keresztnév, utónév, prenume, eesnimi, vardas, имя собственное
 """)
-FAMILY_NAME = _keys("""
+FAMILY_NAME = keys("""
     last name, lastname, last, surname, family name
     family, lname, nachname, familienname, zuname
     nom de famille, apellido, apellidos, primer apellido

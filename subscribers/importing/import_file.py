@@ -20,12 +20,13 @@ from uuid import uuid4
 from django.db import DatabaseError, reset_queries, transaction
 
 from subscribers.importing import applying
+from subscribers.importing.columns import Mapping
 from subscribers.importing.holding import give_back, take
 from subscribers.importing.judging import judge
 from subscribers.importing.reading import ReaderFile, UnreadableFileError
 from subscribers.importing.receiving import ENDED, Statement, brought_before, receive_to_import
 from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
-from subscribers.importing.running import PIECE, run
+from subscribers.importing.running import PIECE, run, statuses_of
 from subscribers.models import LeftOutRow, SubscriberImport
 
 LOOK_EVERY_S = 0.2
@@ -36,6 +37,7 @@ def import_file(
     *,
     confirmed: bool,
     where: str = "",
+    mapping: Mapping = (),
     dry_run: bool = False,
     on_left_out: Callable[[LeftOut], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
@@ -44,14 +46,15 @@ def import_file(
     Import the readers of a CSV file; with `dry_run` say what that would do and change nothing.
 
     `confirmed` is the importer's statement that these people gave their consent elsewhere, `where`
-    says where and how; without it they are `pending` and are sent a mail to confirm. `on_left_out`
+    says where and how; without it they are `pending` and are sent a mail to confirm. `mapping`
+    says by hand which column is what. `on_left_out`
     gets every row that is rejected or skipped, `on_progress` is told after each piece. The same
     content again creates nothing and reports the first import; one that was broken off goes on.
     Raises `UnreadableFileError` with one sentence if the file cannot be imported; then nothing
     changed.
     """
-    with ReaderFile(path) as file:
-        earlier = brought_before().filter(content_hash=file.content_hash).first()
+    with ReaderFile(path, called(path), mapping) as file:
+        earlier = brought_before().filter(content_hash=file.import_hash).first()
         if dry_run and (earlier is None or earlier.state != SubscriberImport.State.FINISHED):
             return _dry_run(file, confirmed, on_left_out, on_progress)
         if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:
@@ -100,7 +103,7 @@ def _dry_run(
     on_progress: Callable[[Progress], None],
 ) -> ImportReport:
     """The same steps, in one transaction that leaves nothing."""
-    counts, because = Counts(), Counter[str]()
+    counts, because, statuses = Counts(), Counter[str](), Counter[str]()
     terms = applying.Terms(import_id=0, confirmed=confirmed, is_check=True)
     with transaction.atomic():
         applying.see_for_oneself()
@@ -108,13 +111,16 @@ def _dry_run(
         while piece := list(islice(judged, PIECE)):
             now, left_out = applying.apply(terms, piece)
             counts += now
+            statuses += statuses_of(piece)
             reset_queries()  # in debug Django keeps them
             because.update(row.reason for row in left_out if not row.is_rejected)
             for row in left_out:
                 on_left_out(row)
             on_progress(Progress(counts.rows, file.bytes_read, file.size))
         applying.look_away()
-    return ImportReport(None, False, confirmed, counts, because, read_as=file.description)
+    return ImportReport(
+        None, False, confirmed, counts, because, read_as=file.description, statuses=statuses
+    )
 
 
 def _report_of(
@@ -135,6 +141,7 @@ def _report_of(
         Counter(record.skipped_because),
         went_on=went_on,
         read_as=read_as(record),
+        statuses=record.statuses,
     )
 
 

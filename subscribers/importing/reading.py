@@ -10,6 +10,7 @@ stays the same however long the file is: lines, rows and fields are all bounded.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from subscribers.importing.columns import Layout, layout_of
+from subscribers.address import Refusal
+from subscribers.importing.columns import Layout, Mapping, layout_of
 from subscribers.importing.delimiter import WORDS, delimiter_of, stated_in
 from subscribers.importing.description import (
     Description,
@@ -27,6 +29,7 @@ from subscribers.importing.description import (
     unused_in_words,
 )
 from subscribers.importing.encoding import Survey
+from subscribers.importing.header_words import key
 from subscribers.importing.lines import LONGEST_LINE, Watched, line_end, lines_of
 from subscribers.importing.no_list import (
     UnreadableFileError,
@@ -34,6 +37,7 @@ from subscribers.importing.no_list import (
     without_addresses,
 )
 from subscribers.importing.records import MOST_LINES_IN_A_ROW, BadRow, excerpt, records
+from subscribers.importing.status import Stated
 
 __all__ = [
     "LONGEST_LINE",
@@ -56,24 +60,32 @@ _SHOWN = 60  # characters of a file that is refused
 
 
 class Row(NamedTuple):
-    """What the file says about one reader, not yet judged. `line`: where it starts, from 1."""
+    """
+    What the file says about one reader, not yet judged. `line`: where it starts, from 1.
+    `stated`: their status, None if the file has none.
+    """
 
     line: int
     email: str
     name: str
+    stated: Stated | None = None
 
 
 class ReaderFile:
     """
     A file of readers: a path, or a binary file that can be read from any place, such as an upload.
 
-    Use it as a context manager; then there are `content_hash`, `size` and `description`, and
-    `rows()` can be read as often as wanted. `bytes_read` says how far that is. A file that was
-    handed over stays open. Raises `UnreadableFileError` if the file is none that can be imported.
+    `filename` matters where a product puts the status into it; `mapping` says by hand which column
+    is what. Use it as a context manager; then there are `content_hash`, `import_hash`, `size` and
+    `description`, and `rows()` can be read as often as wanted. `bytes_read` says how far that is.
+    A file that was handed over stays open. Raises `UnreadableFileError` if the file is none that
+    can be imported.
     """
 
-    def __init__(self, source: Path | BinaryIO) -> None:
+    def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
         self.source = source
+        self.filename = filename
+        self.mapping = mapping
         self.size = 0  # bytes
         self.content_hash = b""
         self._reading: Watched | None = None
@@ -95,6 +107,23 @@ class ReaderFile:
         self._stack.close()
 
     @property
+    def import_hash(self) -> bytes:
+        """
+        What makes an import the same: the content, and how its columns and statuses are read.
+
+        A release that does not read statuses has another hash for such a file. So its workers
+        refuse it, and what it imported can be imported again.
+        """
+        status = self._layout.status
+        if not self.mapping and status is None:
+            return self.content_hash
+        read_as = [
+            [(key(column), field) for column, field in self.mapping],
+            [status.product, str(status.silence)] if status else None,
+        ]
+        return hashlib.sha256(self.content_hash + json.dumps(read_as).encode()).digest()
+
+    @property
     def bytes_read(self) -> int:
         """Of the last reading of rows; some thousand bytes ahead of the row."""
         return self._reading.bytes_read if self._reading else 0
@@ -107,7 +136,7 @@ class ReaderFile:
         """
         watched = self._reading = Watched(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
-        width, address, names = layout.width, layout.address, layout.names
+        width, address, names, status = layout.width, layout.address, layout.names, layout.status
         name_column = names[0] if len(names) == 1 else None
         for record in records(lines_of(watched, self._encoding), self._delimiter):
             if isinstance(record, BadRow):
@@ -127,7 +156,14 @@ class ReaderFile:
                     name = layout.name_in(fields)
                 else:
                     name = fields[name_column] if name_column < count else ""
-                yield Row(line, email, name)
+                if status is None:
+                    yield Row(line, email, name)
+                    continue
+                stated = status.of(fields)
+                if isinstance(stated, Refusal):
+                    yield BadRow(line, excerpt(email), stated.reason)
+                else:
+                    yield Row(line, email, name, stated)
         if watched.digest() != self.content_hash:
             raise UnreadableFileError("The file changed while it was read; import it again.")
 
@@ -175,7 +211,7 @@ class ReaderFile:
             and blank + record[0] > self._separator_line
             and any(map(str.strip, record[1]))
         ]
-        layout = layout_of(found)
+        layout = layout_of(found, self.mapping, self.filename)
         if layout is None:
             text = "".join(sample)
             raise without_addresses(text, excerpt(text)[:_SHOWN])
@@ -202,6 +238,12 @@ class ReaderFile:
             first_row=rows[0] if rows else None,
             with_accents=self._with_accents(rows),
             doubt=self._doubt,
+            product=layout.status.product if layout.status else "",
+            status_columns=tuple(
+                column_in_words(layout, column)
+                for column in (layout.status.columns if layout.status else ())
+            ),
+            hidden=layout.status.hidden if layout.status else "",
         )
 
     def _with_accents(self, sample: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -59,7 +59,7 @@ def receive_to_check(
         )
         if not is_new and record.state == State.REFUSED:
             state = State.WAITING if record.rows else State.CHECKING
-            _once_more(record, state, bytes_of_it)
+            _once_more(record, state, file, bytes_of_it)
         if record.state == State.CHECKED:
             # Whoever brings it again still wants it.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
@@ -77,7 +77,7 @@ def receive_to_import(
     with transaction.atomic():
         record, is_new = _receive(file, bytes_of_it, filename, State.WAITING, statement)
         if not is_new and record.state == State.REFUSED:
-            _once_more(record, State.WAITING, bytes_of_it)
+            _once_more(record, State.WAITING, file, bytes_of_it)
             return record, not record.rows
         return record, is_new or decide(record.pk, statement, among=NOT_IMPORTED)
 
@@ -124,8 +124,9 @@ def _receive(
         brought_before()
         .select_for_update(of=("self",))
         .get_or_create(
-            content_hash=file.content_hash,
+            content_hash=file.import_hash,
             defaults={
+                "mapping": file.mapping,
                 "filename": filename[-255:],
                 "size": file.size,
                 "read_as": asdict(file.description),
@@ -139,9 +140,11 @@ def _receive(
     return record, is_new
 
 
-def _once_more(record: SubscriberImport, state: str, bytes_of_it: BinaryIO) -> None:
+def _once_more(
+    record: SubscriberImport, state: str, file: ReaderFile, bytes_of_it: BinaryIO
+) -> None:
     content.forget(record.pk)
-    content.keep(record.pk, bytes_of_it, bytes(record.content_hash))
+    content.keep(record.pk, bytes_of_it, file.content_hash)
     fields: dict[str, Any] = {
         "state": state,
         "refusal": "",
@@ -158,6 +161,7 @@ _FROM_THE_START: dict[str, Any] = {
     "rows": 0,
     **asdict(Counts()),
     "skipped_because": {},
+    "statuses": {},
     "bytes_read": 0,
     "owner": None,
     "lease_until": None,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from subscribers.importing.description import Description
+from subscribers.importing.description import Description, listed
+from subscribers.importing.status import Status
 from subscribers.models import LeftOutRow, SubscriberImport
 
 
@@ -16,8 +19,8 @@ class Counts:
     What became of the rows of a file; each row counts once.
 
     `added`: on the list now. `known`: on the list before, left as they were. `duplicates`: the
-    same address stood further up in the file. `skipped`: that person left, bounced or complained.
-    `rejected`: no reader that can be mailed.
+    same address stood further up in the file. `skipped`: that person left, bounced or complained,
+    here or as the file says. `rejected`: no reader that can be mailed.
     """
 
     added: int = 0
@@ -44,6 +47,35 @@ def counts_of(record: SubscriberImport) -> Counts:
         skipped=record.skipped,
         rejected=record.rejected,
     )
+
+
+_MEANINGS: Mapping[Status, str] = MappingProxyType(
+    {
+        Status.SUBSCRIBED: "subscribed",
+        Status.UNCONFIRMED: "not confirmed, added as pending in any case",
+        Status.UNSUBSCRIBED: "unsubscribed",
+        Status.BOUNCED: "bounced",
+        Status.COMPLAINED: "complained",
+        Status.BLOCKED: "blocked",
+    }
+)
+SUPPRESSED = "recorded as suppressed and never mailed"
+
+
+def statuses_in_words(statuses: Mapping[str, int]) -> str:
+    """
+    What the rows say of themselves; empty if the file has no status.
+
+    Such as: 1,204 subscribed; 37 unsubscribed and 2 bounced: recorded as suppressed and never
+    mailed.
+    """
+    said: dict[bool, list[str]] = {False: [], True: []}
+    for status, meaning in _MEANINGS.items():
+        if status in statuses:
+            said[status.is_gone].append(f"{statuses[status]:,} {meaning}")
+    if gone := said[True]:
+        said[False].append(f"{listed(gone)}: {SUPPRESSED}")
+    return "; ".join(said[False])
 
 
 def read_as(record: SubscriberImport) -> Description | None:
@@ -114,6 +146,7 @@ class ImportReport:
     skipped_because: Counter[str] = field(default_factory=Counter)
     went_on: bool = False
     read_as: Description | None = None
+    statuses: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, int | bool | None]:
         """The keys that scripts rely on; the last five add up to `rows`."""

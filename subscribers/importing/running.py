@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 
@@ -23,9 +23,9 @@ from subscribers.importing import content
 from subscribers.importing.applying import Terms, apply, keep_left_out
 from subscribers.importing.consent_elsewhere import detail_of
 from subscribers.importing.holding import MOST_SETBACKS, Hold, LostError, give_back, guard, keep
-from subscribers.importing.judging import judge
+from subscribers.importing.judging import Candidate, judge
 from subscribers.importing.reading import BadRow, ReaderFile, Row, UnreadableFileError
-from subscribers.importing.report import Counts, Progress, counts_of
+from subscribers.importing.report import Counts, LeftOut, Progress, counts_of
 from subscribers.models import SubscriberImport
 
 logger = logging.getLogger(__name__)
@@ -76,8 +76,17 @@ def _run(
     terms = Terms(record.pk, record.confirmed, detail_of(record), is_check=hold.is_check)
     if record.rows == 0:
         _begin(hold)
-    with content.spooled(record.pk) as spool, ReaderFile(spool) as file:
-        if file.content_hash != bytes(record.content_hash):
+    mapping = tuple((column, field) for column, field in record.mapping)
+    with (
+        content.spooled(record.pk) as spool,
+        ReaderFile(spool, record.filename, mapping) as file,
+    ):
+        if file.import_hash != bytes(record.content_hash):
+            if file.content_hash == bytes(record.content_hash):
+                raise UnreadableFileError(
+                    "An earlier release of Homing took this file in, which did not read who is "
+                    "subscribed; import it again."
+                )
             raise UnreadableFileError("What was kept of the file is not all of it; bring it again.")
         rows = file.rows()
         _leave_out(rows, record.rows, hold)
@@ -125,16 +134,24 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
         counts = counts_of(before) + now
         because = Counter(before.skipped_because)
         because.update(row.reason for row in left_out if not row.is_rejected)
+        statuses = Counter(before.statuses) + statuses_of(judged)
         SubscriberImport.objects.filter(pk=hold.import_id).update(
             rows=counts.rows,
             **asdict(counts),
             skipped_because=dict(because),
+            statuses=dict(statuses),
             bytes_read=bytes_read,
             setbacks=0,
         )
     # In debug Django keeps what was said to the database, and a piece says a lot.
     reset_queries()
     return counts
+
+
+def statuses_of(judged: Sequence[Candidate | LeftOut]) -> Counter[str]:
+    """How many of these rows say which status."""
+    stated = (row.stated for row in judged if isinstance(row, Candidate))
+    return Counter(said.status.value for said in stated if said is not None)
 
 
 def _end(hold: Hold) -> None:
@@ -182,7 +199,7 @@ def _refuse(hold: Hold, why: str) -> None:
         if hold.is_check:
             # What was only looked at is no checkpoint.
             SubscriberImport.objects.filter(pk=hold.import_id).update(
-                rows=0, **asdict(Counts()), skipped_because={}
+                rows=0, **asdict(Counts()), skipped_because={}, statuses={}
             )
         cursor.execute(
             """

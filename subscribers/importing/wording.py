@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from subscribers.importing.report import ImportReport, LeftOut
+from subscribers.importing.report import ImportReport, LeftOut, statuses_in_words
+from subscribers.importing.status import Status
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
+UNLESS_UNCONFIRMED = "; those whose status is unconfirmed are pending and asked by mail"
 WITHOUT_CONSENT = "pending; each gets one mail with a button to confirm"
 
 
@@ -34,12 +36,18 @@ def report_lines(
     if report.read_as:
         yield f"Read as {report.read_as.read_as}."
         yield f"{'; '.join(filter(None, (report.read_as.columns, report.read_as.not_used)))}."
+        for said in (statuses_line(report), report.read_as.hidden):
+            if said:
+                yield said
         for example in report.read_as.examples:
             yield f"For example: {example}"
         if report.read_as.doubt:
             yield report.read_as.doubt
     counts = report.counts
-    yield _line("added", counts.added, WITH_CONSENT if report.confirmed else WITHOUT_CONSENT)
+    how = WITH_CONSENT if report.confirmed else WITHOUT_CONSENT
+    if report.confirmed and Status.UNCONFIRMED in report.statuses:
+        how += UNLESS_UNCONFIRMED
+    yield _line("added", counts.added, how)
     yield _line("known", counts.known, "on the list before; left as they were")
     yield _line("duplicates", counts.duplicates, "the same address stood further up in the file")
     yield _line("skipped", counts.skipped, "an import brings nobody back")
@@ -47,6 +55,12 @@ def report_lines(
         yield f"{'':26}{count:,} of them: {reason}"
     yield _line("rejected", counts.rejected, "no reader that can be mailed")
     yield _line("rows", counts.rows, "the sum")
+
+
+def statuses_line(report: ImportReport) -> str:
+    """What the rows say of themselves; empty if the file has no status."""
+    said = statuses_in_words(report.statuses)
+    return f"Statuses: {said}." if said else ""
 
 
 def left_out_lines(shown: Sequence[LeftOut], count: int, result: str) -> Iterator[str]:

@@ -23,6 +23,9 @@ class ImportAddressSeen(models.Model):
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     line = models.PositiveIntegerField(help_text="Where it stood first.")
+    has_left = models.BooleanField(
+        default=False, db_default=False, help_text="A row says that they are gone."
+    )
 
     class Meta:
         db_table = "import_address_seen"

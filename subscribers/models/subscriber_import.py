@@ -12,7 +12,8 @@ LONGEST_STATEMENT = 300
 
 class SubscriberImport(models.Model):
     """
-    One file, known by the SHA-256 of its content and not by its name.
+    One file, known by the SHA-256 of its content and not by its name. Where columns are mapped by
+    hand or say a status, the hash also covers how they are read (`ReaderFile.import_hash`).
 
     With `confirmed` the importer states that these people gave their consent elsewhere, and with
     `statement` where and how. That is why they are mailed without having confirmed here, so it
@@ -67,6 +68,12 @@ class SubscriberImport(models.Model):
     rejected = models.PositiveIntegerField(default=0)
     skipped_because = models.JSONField(
         default=dict, help_text="How many were skipped for which reason."
+    )
+    statuses = models.JSONField(
+        default=dict, db_default={}, help_text="How many rows say which status."
+    )
+    mapping = models.JSONField(
+        default=list, db_default=[], help_text="Which column is what, by hand: pairs."
     )
     bytes_read = models.BigIntegerField(default=0, db_default=0, help_text="For its progress.")
     read_as = models.JSONField(null=True, help_text="How the file was understood.")

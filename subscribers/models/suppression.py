@@ -14,9 +14,10 @@ class Suppression(models.Model):
     """
     One address that is not mailed, whoever it belongs to and whatever state they are in.
 
-    What stands here came from the mail itself or from a person at the desk: the provider reported
-    a hard bounce or a complaint, somebody left on the provider's own page without being known
-    here, or an operator shut the address out. A reader who leaves on our page is not entered;
+    What stands here came from the mail itself, from a person at the desk or from an imported file:
+    the provider reported a hard bounce or a complaint, somebody left on the provider's own page
+    without being known here, an operator shut the address out, or another product's export says
+    that its owner is gone. A reader who leaves on our page is not entered;
     that is their state (see `Subscriber`). It is a one-way ratchet: no import takes a row away.
 
     Addresses are compared byte by byte (collation C): they are ASCII, and a unique index on them
@@ -36,6 +37,7 @@ class Suppression(models.Model):
 
         PROVIDER = "provider"
         OPERATOR = "operator"
+        IMPORT = "import"
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(
@@ -70,7 +72,7 @@ class Suppression(models.Model):
             ),
             models.CheckConstraint(
                 name="suppression_origin_is_known",
-                condition=Q(origin__in=["provider", "operator"]),
+                condition=Q(origin__in=["provider", "operator", "import"]),
             ),
         ]
 

@@ -65,7 +65,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     [file] = files
     bytes_of_it = cast("BinaryIO", file.file)  # open until the request ends
     try:
-        with ReaderFile(bytes_of_it) as readers, transaction.atomic():
+        with ReaderFile(bytes_of_it, file.name or "") as readers, transaction.atomic():
             record, is_new = receiving.receive_to_check(
                 readers, bytes_of_it, file.name or "a file", request.user
             )

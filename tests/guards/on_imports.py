@@ -55,7 +55,7 @@ what is not the content that was announced is not kept
     keep: if «digest.digest() != content_hash → False»:
     test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept
 what was lost of the content on the way is noticed
-    _run: if «file.content_hash != bytes(record.content_hash) → False»:
+    _run: if «file.import_hash != bytes(record.content_hash) → False»:
     test_bytes_that_were_lost_on_the_way_are_noticed
 a file of several pieces comes in whole
     spooled: «while → if» piece := _piece(import_id, number)
@@ -72,7 +72,7 @@ the database itself holds: one import per content
     sql: DROP INDEX one_import_per_content
     test_a_content_is_imported_once
 the same content again leads to the first import
-    import_file: ().filter(content_hash=file.content_hash«→ , filename=path.name»).first()
+    import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
     test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
 what is imported is not begun again
     decide: filter(pk=import_id«, state__in=among»).update(
@@ -105,7 +105,7 @@ a check adds nobody
     _add: if «terms.is_check → False»:
     test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has
 whom nobody answers for is asked to confirm
-    _add: if «not terms.confirmed → False»:
+    _add: if asked := «_in_slices(cursor, TO_BE_ASKED) → []»:
     test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
 consent given elsewhere is stated, not clicked past
     _what_is_missing: if «not states_it → False»:
@@ -113,6 +113,71 @@ consent given elsewhere is stated, not clicked past
 consent given elsewhere says where and how
     _what_is_missing: if «not where → False»:
     test_consent_given_elsewhere_needs_the_statement_and_where_and_how
+
+# --- Whom a file calls gone ---
+a row of a file with statuses is read with its status
+    ReaderFile.rows: if «status is None → True»: yield Row(line, email, name)
+    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+a status that nobody knows stops its row
+    ReaderFile.rows: «yield BadRow(line, excerpt(email), stated.reason) →
+        yield Row(line, email, name)»
+    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+of several statuses of a row the gravest counts
+    StatusRule.of: (found is None or «_GRAVITY[verdict] > _GRAVITY[found] → False»)
+    test_columns_of_any_product_are_recognised_by_name
+a row without a word of its status is no consent
+    _Product: silence: Verdict = Status.«UNCONFIRMED → SUBSCRIBED»
+    test_columns_of_any_product_are_recognised_by_name
+a renamed Mailchimp file is no consent
+    _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
+    test_a_renamed_mailchimp_file_is_no_consent
+who is not confirmed in the file is asked, whatever is stated
+    ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
+    test_unconfirmed_readers_are_asked_and_the_others_not
+who is gone, as the file says, is not added
+    TAKE_OUT_WHO_LEFT_ELSEWHERE: AND «candidate.has_left → false» RETURNING
+    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+who is gone, as the file says, is suppressed
+    _take_out_who_stays_away: «cursor.execute(SUPPRESS_WHO_LEFT) → pass»
+    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+a reader whom the file calls gone is gone
+    _take_out_who_stays_away: «cursor.execute(CHANGE_WHO_LEFT) → pass»
+    test_who_was_imported_is_mailed_no_more
+a reader whom the file calls gone has it on record
+    _take_out_who_stays_away: «cursor.execute(RECORD_WHO_LEFT, [terms.import_id]) → pass»
+    test_who_was_imported_is_mailed_no_more
+a check suppresses nobody
+    _take_out_who_stays_away: if «not terms.is_check → True»:
+    test_the_page_says_whose_export_it_is_and_who_left
+a row that says gone is no duplicate
+    TAKE_OUT_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
+    test_a_row_that_says_gone_counts_wherever_it_stands
+within a piece the row that says gone goes first
+    TAKE_OUT_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
+    test_a_row_that_says_gone_counts_wherever_it_stands
+their own confirmation here counts more than another product's file
+    TAKE_OUT_WHO_LEFT_ELSEWHERE: coalesce(«subscriber.state = 'confirmed' → false»
+    test_who_opted_in_here_stays_unless_they_left_later
+who left after they confirmed here is gone
+    TAKE_OUT_WHO_LEFT_ELSEWHERE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
+    test_who_opted_in_here_stays_unless_they_left_later
+a graver suppression stays
+    SUPPRESS_WHO_LEFT: «OR gravity_of_suppression(excluded.reason, excluded.origin)
+        > gravity_of_suppression(held.reason, held.origin) → OR true»
+    test_a_graver_suppression_stays
+nobody is asked to confirm whom a file calls gone and who never asked
+    NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
+    test_who_is_pending_gets_no_mail_they_never_asked_for
+their own opt-in lifts what a file said
+    _make_a_reader: shut_out.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
+        origin=Suppression.Origin.PROVIDER)»
+    test_who_is_pending_gets_no_mail_they_never_asked_for
+what an operator lets in stays suppressed by a file
+    reasons_told_of: how__in=(How.PROVIDER, «How.IMPORT»)
+    test_only_their_own_opt_in_brings_them_back
+another mapping is another import
+    ReaderFile.import_hash: if «not self.mapping and status is None → True»:
+    test_another_mapping_is_a_new_import
 
 # --- Bounds ---
 a file goes in by pieces

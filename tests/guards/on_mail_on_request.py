@@ -25,7 +25,7 @@ what came into line of an edition that is held back starts no call
     _start: if «control != "running" → False»:
     test_a_request_to_a_paused_edition_waits_without_a_call
 mail on request goes to nobody whom an operator shut out
-    NOT_TO_BE_MAILED_ON_REQUEST: AND «origin = 'operator' → false»)
+    NOT_TO_BE_MAILED_ON_REQUEST: AND («origin = 'operator' → false»
     test_what_an_operator_shut_out_is_suppressed
 mail on request goes to nobody who is no longer held here
     NOT_TO_BE_MAILED_ON_REQUEST: WHERE «subscriber.id IS NULL OR» EXISTS

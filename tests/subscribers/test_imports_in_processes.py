@@ -20,6 +20,7 @@ from subscribers.models import (
     LeftOutRow,
     Subscriber,
     SubscriberImport,
+    Suppression,
 )
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory
@@ -59,15 +60,18 @@ def start(database_url: str) -> Iterator[StartImport]:
 
 
 def a_list_of_everything(file_of: FileOf) -> Path:
-    """Pieces: readers, doubles far from their first, bad rows, and people who left."""
+    """Pieces: readers, doubles far from their first, bad rows, people who left here or there."""
     for number in (7, PIECE + 7, 2 * PIECE + 7):
         SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
         SubscriberFactory(email=f"reader{number + 1}@example.org")
-    rows = [f"reader{number}@example.org,Reader {number}" for number in range(PIECES * PIECE)]
+    rows = [f"reader{number}@example.org,Reader,active" for number in range(PIECES * PIECE)]
     for number in range(100, PIECES * PIECE, 1000):
-        rows[number] = f"READER{number % PIECE // 2}@example.org,Again"
-        rows[number + 1] = f"nowhere{number},"
-    return file_of(*rows)
+        rows[number] = f"READER{number % PIECE // 2}@example.org,Again,active"
+        rows[number + 1] = f"nowhere{number},,active"
+        rows[number + 2] = f"reader{number + 2}@example.org,Gone,bounced"
+        # They stood further up, mostly in an earlier piece.
+        rows[number + 3] = f"reader{number // 2 + 1}@example.org,Gone,unsubscribed"
+    return file_of(*rows, header="email,name,status")
 
 
 def whole_state() -> tuple[Any, ...]:
@@ -76,8 +80,10 @@ def whole_state() -> tuple[Any, ...]:
         record.state,
         {name: getattr(record, name) for name in COUNTS},
         record.skipped_because,
+        record.statuses,
         list(Subscriber.objects.order_by("email_key").values_list("email", "name", "state")),
         list(LeftOutRow.objects.order_by("line").values_list("line", "result", "email", "reason")),
+        list(Suppression.objects.order_by("id").values_list("address_key", "reason", "origin")),
         ConsentRecord.objects.count(),
         ImportPiece.objects.count(),
         ImportAddressSeen.objects.count(),
@@ -87,7 +93,9 @@ def whole_state() -> tuple[Any, ...]:
 def forget_everything() -> None:
     """The database as it was before the first import."""
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE subscriber, subscriber_import, consent_record CASCADE")
+        cursor.execute(
+            "TRUNCATE subscriber, subscriber_import, suppression, consent_record CASCADE"
+        )
 
 
 def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
@@ -119,6 +127,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
     assert whole_state() == undisturbed
     assert undisturbed[0] == "finished"
     assert undisturbed[-2:] == (0, 0)
+    assert len(undisturbed[-4]) == 2 * PIECES * PIECE // 1000
 
 
 def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(

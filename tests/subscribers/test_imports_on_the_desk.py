@@ -20,6 +20,7 @@ from subscribers.models import (
     LeftOutRow,
     Subscriber,
     SubscriberImport,
+    Suppression,
 )
 from tests.publishing.window_of import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, the_list
@@ -298,3 +299,27 @@ def test_an_upload_is_cut_off_where_it_becomes_too_large(
     with pytest.raises(StopUpload):
         handler.receive_data_chunk(b"x", 1024 * 1024)
     assert handler.is_over
+
+
+def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None:
+    content = (Path(__file__).parent / "exports" / "kit.csv").read_bytes()
+
+    address = uploaded(window, content)
+
+    for words in (
+        "Read as Kit subscribers: UTF-8, commas, with a header, LF",
+        "“state” the status",
+        "Statuses 2 subscribed; 1 not confirmed, added as pending in any case; ",
+        "1 unsubscribed, 1 bounced and 1 complained: recorded as suppressed and never mailed",
+        "1 bounced in the file, 1 complained in the file, 1 unsubscribed in the file",
+        "Readers whose status is not confirmed are asked by mail anyway.",
+    ):
+        assert words in window.get(address).words
+    assert not Suppression.objects.exists()
+    window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
+    run_workers()
+    assert "who is not confirmed in the file as pending" in window.get(address).words
+    assert Suppression.objects.count() == 3
+    assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
+        "pending.inactive@orchard.example.org"
+    }

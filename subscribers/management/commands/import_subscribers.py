@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
 from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
+from subscribers.importing.columns import read_mapping
 from subscribers.importing.import_file import called
 from subscribers.importing.rejects_file import RejectsFile
 from subscribers.importing.wording import left_out_lines, report_lines
@@ -51,6 +52,13 @@ class Command(BaseCommand):
             help="with --confirmed: where and how they gave it, for the record",
         )
         parser.add_argument(
+            "--map",
+            metavar="COLUMN=FIELD",
+            action="append",
+            default=[],
+            help="read a column as email, name or status, or ignore it with COLUMN=-; repeatable",
+        )
+        parser.add_argument(
             "--rejects",
             metavar="FILE",
             type=Path,
@@ -83,6 +91,7 @@ class Command(BaseCommand):
                     path,
                     confirmed=options["confirmed"],
                     where=consent,
+                    mapping=read_mapping(options["map"]),
                     dry_run=options["dry_run"],
                     on_left_out=self._take_left_out,
                     on_progress=self._show_progress,

@@ -1,0 +1,17 @@
+"""Among the addresses that an import has seen, those whose row says that they are gone."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("subscribers", "0012_imports_keep_statuses_and_mapping")]
+
+    operations = [
+        migrations.AddField(
+            model_name="importaddressseen",
+            name="has_left",
+            field=models.BooleanField(
+                db_default=False, default=False, help_text="A row says that they are gone."
+            ),
+        ),
+    ]
