@@ -51,7 +51,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an import stands, for the page and for the script that keeps it up to date."""
+    """
+    How an import stands, for the page and for the script that keeps it up to date. `gone`: rows
+    that say that their reader must not be mailed.
+    """
 
     glyph: str
     tone: str
@@ -62,6 +65,7 @@ class Standing:
     lines: list[Line]
     rows: int
     statuses: str
+    gone: int
 
     def as_json(self) -> Mapping[str, object]:
         """What the script writes into the page."""
@@ -93,6 +97,7 @@ def standing_of(record: SubscriberImport) -> Standing:
         lines=_ledger(record),
         rows=record.rows,
         statuses=statuses_in_words(record.statuses),
+        gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
     )
 
 

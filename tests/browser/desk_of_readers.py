@@ -25,6 +25,7 @@ from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
+EXPORT = ROOT / "tests" / "subscribers" / "exports" / "buttondown.csv"
 READERS = "/admin/newsletters/readers/"
 IMPORTS = "/admin/newsletters/imports/"
 LETTER = Content("Swifts leave without saying goodbye", "<p>They are gone.</p>", "They are gone.")
@@ -73,7 +74,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
 
 def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
     file = io.BytesIO(content)
-    with ReaderFile(file) as readers:
+    with ReaderFile(file, name) as readers:
         record = receiving.receive_to_check(readers, file, name, author)[0]
     if check:
         background.work(lambda: False)
@@ -101,6 +102,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     return {
         "finished with rejects": imported,
         "checked": checked,
+        "checked export": _received(EXPORT.read_bytes(), EXPORT.name, author),
         "checked, nobody new": nobody_new,
         "failed": failed,
         "waiting": _received(rosa, "rosa.csv", author, check=False),

@@ -57,5 +57,5 @@ def run_workers() -> None:
 
 def kept_in_waiting(path: Path) -> SubscriberImport:
     """The file as it waits for a worker."""
-    with ReaderFile(path) as file, path.open("rb") as content:
+    with ReaderFile(path, path.name) as file, path.open("rb") as content:
         return receiving.receive_to_import(file, content, path.name, Statement(confirmed=True))[0]

@@ -323,3 +323,16 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
     assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
         "pending.inactive@orchard.example.org"
     }
+
+
+def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
+    name = "unsubscribed_members_export_0a1b2c3d4e.csv"
+    content = (Path(__file__).parent / "exports" / name).read_bytes()
+    address = upload(window, content, name).answer.headers["Location"]
+    run_workers()
+    page = window.get(address).words
+    assert "Nobody would be added. 2 rows of the file say who must not be mailed" in page
+    assert "Import and suppress" in page
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+    assert Suppression.objects.count() == 2
