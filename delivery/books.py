@@ -37,7 +37,9 @@ class Books:
     own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
     there after that. `goes_to` is everyone confirmed (`everyone`) or those of them who were sent an
     earlier version (`reached`). `copies_dropped_at` is since when its copies are not kept any more:
-    then these counts are all that is known of them.
+    then these counts are all that is known of them. Of the waiting copies `being_sent` are in a
+    call, or in the hands of a worker that may start one; of the unknown `left_to_a_person` wait
+    for a decision.
     """
 
     edition: int
@@ -77,6 +79,13 @@ class Books:
     scheduled: Moment | None = None
     goes_to: str = "everyone"
     copies_dropped_at: datetime | None = None
+    being_sent: int = 0
+    left_to_a_person: int = 0
+
+    @property
+    def queued(self) -> int:
+        """The copies that certainly wait: no worker has them."""
+        return self.waiting - self.being_sent
 
     @property
     def is_on_request(self) -> bool:

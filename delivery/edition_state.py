@@ -161,14 +161,18 @@ def _what_an_ended_edition_still_waits_for(books: Books, zone: tzinfo) -> str:
 def _what_a_pause_holds(books: Books) -> str:
     sentences = []
     if books.waiting or not books.unknown:
-        sentences.append(f"{_count(books.waiting, 'copy waits', 'copies wait')} until you resume.")
+        sentences.append(f"{_count(books.queued, 'copy waits', 'copies wait')} until you resume.")
+    if books.being_sent:
+        sentences.append(
+            f"{_count(books.being_sent, 'copy is', 'copies are')} being sent and may still go."
+        )
     if books.unknown and (books.in_line or books.in_work):
         sentences.append(f"{_count(books.unknown, 'copy is', 'copies are')} being asked about.")
     elif books.unknown:
         sentences.append(
             f"{_count(books.unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
         )
-    elif books.in_work:
+    elif books.in_work and not books.being_sent:
         sentences.append("Calls that were in the air end first.")
     return " ".join(sentences)
 

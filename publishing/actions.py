@@ -15,7 +15,7 @@ from typing import Literal
 
 from django.conf import settings
 
-from delivery.books import CALLED_BACK
+from delivery.books import CALLED_BACK, Books
 from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.moment import Moment
@@ -124,8 +124,26 @@ def _is(status: Status) -> str:
     return "it was called back" if status.books.is_called_back else _STANDS[status.state]
 
 
-def _in_the_air(status: Status) -> str:
-    return " Calls that are in the air end first." if status.books.in_work else ""
+def _at_least(books: Books, done: str) -> str:
+    """What is done to how many copies for certain, and how many may still go."""
+    if not books.being_sent:
+        return f"{counted_copies(books.queued)} {done}."
+    return (
+        f"At least {books.queued:,} {done}; up to {books.being_sent:,} are being sent now and may "
+        "still go."
+    )
+
+
+def _may_still_go(books: Books) -> str:
+    """How many copies an action came too late for, as the end of its answer."""
+    are = "is" if books.being_sent == 1 else "are"
+    sent = f"{counted_copies(books.being_sent)} {are} being sent and may still go"
+    return f"; {sent}." if books.being_sent else "."
+
+
+def _can_tell(books: Books) -> bool:
+    """Whether no worker can change how many copies wait before the button is pressed."""
+    return books.waiting > 0 and not books.being_sent
 
 
 _ENDED = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED})
@@ -173,18 +191,20 @@ def _cannot_pause(status: Status) -> str:
 
 
 def _ask_pause(status: Status) -> str:
-    return (
-        f"{_have_it(status.books.sent)}; {counted_copies(status.books.waiting)} will wait until "
-        f"you resume.{_in_the_air(status)}"
-    )
+    books = status.books
+    return f"{_have_it(books.sent)}. {_at_least(books, 'will wait')} You can resume it later."
 
 
 def _words_of_pause(status: Status) -> str:
-    return f"Pause {counted_copies(status.books.waiting)}" if status.books.waiting else "Pause"
+    return f"Pause {counted_copies(status.books.queued)}" if _can_tell(status.books) else "Pause"
 
 
 def _pause(edition: Edition) -> str | None:
-    return "Paused. No new call begins." if control.pause(edition.pk) else None
+    if not control.pause(edition.pk):
+        return None
+    books = status_of(edition.pk).books
+    wait = "waits" if books.queued == 1 else "wait"
+    return f"Paused. {counted_copies(books.queued)} {wait} until you resume{_may_still_go(books)}"
 
 
 def _cannot_resume(status: Status) -> str:
@@ -196,8 +216,8 @@ def _cannot_resume(status: Status) -> str:
 
 
 def _ask_resume(status: Status) -> str:
-    waiting = counted_copies(status.books.waiting)
-    if not status.books.waiting:
+    waiting = counted_copies(status.books.queued)
+    if not status.books.queued:
         return "Nothing waits to be sent; Homing goes on with what is in doubt."
     if status.books.control == "stopped":
         return (
@@ -208,8 +228,8 @@ def _ask_resume(status: Status) -> str:
 
 
 def _words_of_resume(status: Status) -> str:
-    waiting = status.books.waiting
-    return f"Resume for {counted_readers(waiting)}" if waiting else "Resume"
+    queued = status.books.queued
+    return f"Resume for {counted_readers(queued)}" if queued else "Resume"
 
 
 def _resume(edition: Edition) -> str | None:
@@ -218,7 +238,7 @@ def _resume(edition: Edition) -> str | None:
         return None
     if after_fault:
         return "Resumed. One batch goes first; the rest follows once Postmark has judged it."
-    return "Resumed. It goes on where it was."
+    return f"Resumed. {counted_copies(status_of(edition.pk).books.queued)} queued."
 
 
 # --- The hold -------------------------------------------------------------------------------------
@@ -377,7 +397,7 @@ def _ask_cancel(status: Status) -> str:
         return f"{_what_calling_off_means(status)} This cannot be undone."
     parts = [f"{_have_it(books.sent)}{' and keep it' if books.sent else ''}."]
     if books.waiting:
-        parts.append(f"{counted_copies(books.waiting)} will be withdrawn for good.")
+        parts.append(_at_least(books, "will be withdrawn for good"))
     if books.unknown:
         stay = "stays" if books.unknown == 1 else "stay"
         parts.append(f"{counted_copies(books.unknown)} in doubt {stay} so until there is proof.")
@@ -386,14 +406,14 @@ def _ask_cancel(status: Status) -> str:
             "These numbers are those of the backup: more copies may have gone out, which "
             "./homing reconcile finds also after this."
         )
-    return f"{' '.join(parts)}{_in_the_air(status)} This cannot be undone."
+    return f"{' '.join(parts)} This cannot be undone."
 
 
 def _words_of_cancel(status: Status) -> str:
     if _is_scheduled(status):
         return f"Cancel for {_readers_now(status)}"
-    waiting = status.books.waiting
-    return f"Cancel for {counted_readers(waiting)}" if waiting else "Cancel what is left"
+    books = status.books
+    return f"Cancel for {counted_readers(books.queued)}" if _can_tell(books) else "Cancel the rest"
 
 
 def _cancel(edition: Edition) -> str | None:
@@ -402,9 +422,9 @@ def _cancel(edition: Edition) -> str | None:
     withdrawn = control.cancel(edition.pk)
     if withdrawn is None:
         return None
-    left = status_of(edition.pk).books
-    settled = " What is in the air is settled as it ends." if left.in_work or left.in_line else ""
-    return f"Cancelled. {counted_copies(withdrawn)} withdrawn.{settled}"
+    books = status_of(edition.pk).books
+    doubt = f" {counted_copies(books.unknown)} in doubt." if books.unknown else ""
+    return f"Cancelled. {counted_copies(withdrawn)} withdrawn{_may_still_go(books)}{doubt}"
 
 
 def _cannot_close(status: Status) -> str:
@@ -423,14 +443,17 @@ def _cannot_close(status: Status) -> str:
 
 
 def _ask_close(status: Status) -> str:
-    books = status.books
+    accepts = _accepting(status.books, "You accept what is left")
+    return f"{_have_it(status.books.sent)}. {accepts}Nothing more is sent of this version."
+
+
+def _accepting(books: Books, said: str) -> str:
     left = []
     if books.missed:
         left.append(f"{counted_readers(books.missed)} missed")
     if books.unknown:
         left.append(f"{counted_copies(books.unknown)} in doubt")
-    accepts = f"You accept what is left: {' and '.join(left)}. " if left else ""
-    return f"{_have_it(books.sent)}. {accepts}Nothing more is sent of this version."
+    return f"{said}: {' and '.join(left)}. " if left else ""
 
 
 def _words_of_close(status: Status) -> str:
@@ -439,7 +462,9 @@ def _words_of_close(status: Status) -> str:
 
 
 def _close(edition: Edition) -> str | None:
-    return "Closed. What is left is accepted." if control.close(edition.pk) else None
+    if not control.close(edition.pk):
+        return None
+    return f"Closed. {_accepting(status_of(edition.pk).books, 'Accepted')}".strip()
 
 
 # --- Sending again --------------------------------------------------------------------------------
@@ -480,13 +505,13 @@ def _cannot_ask_again(status: Status) -> str:
 
 def _ask_ask_again(status: Status) -> str:
     return (
-        f"Postmark is asked once more about {counted_copies(status.books.unknown)} in doubt. "
-        "Nothing is sent by it."
+        f"Postmark is asked once more about {counted_copies(status.books.left_to_a_person)} in "
+        "doubt. Nothing is sent by it."
     )
 
 
 def _words_of_ask_again(status: Status) -> str:
-    return f"Ask about {counted_copies(status.books.unknown)}"
+    return f"Ask about {counted_copies(status.books.left_to_a_person)}"
 
 
 def _ask_again(edition: Edition) -> str | None:
@@ -504,13 +529,14 @@ def _cannot_send_doubtful(status: Status) -> str:
 
 def _ask_send_doubtful(status: Status) -> str:
     return (
-        f"{counted_copies(status.books.unknown)} in doubt will be sent again. No proof came that "
-        "Postmark accepted the first; whoever did get it gets a second one."
+        f"Up to {counted_copies(status.books.left_to_a_person)} in doubt will be sent again: all "
+        "of which no proof came that Postmark accepted the first. Readers who did get it get a "
+        "second one."
     )
 
 
 def _words_of_send_doubtful(status: Status) -> str:
-    return f"Send {counted_copies(status.books.unknown)} again"
+    return f"Send {counted_copies(status.books.left_to_a_person)} again"
 
 
 def _send_doubtful(edition: Edition) -> str | None:

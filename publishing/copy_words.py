@@ -48,7 +48,7 @@ def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetim
         return "waits until a person resumes it"
     if held_until is not None:
         return f"held until {clock(held_until)}"
-    return "in a call" if copy.batch.state == "sending" else "in line"
+    return "being sent" if copy.batch.state == "sending" else "queued"
 
 
 def _accepted(copy: Delivery) -> str:

@@ -326,6 +326,8 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
     match status.state:
         case EditionState.HELD:
             waiting = f"held until {_clock(books.held_until, zone)}"
+        case EditionState.NEEDS_ATTENTION | EditionState.PAUSED if books.being_sent:
+            waiting = f"{books.being_sent:,} are being sent; the others wait for you"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED:
             waiting = "untouched; they wait for you"
         case EditionState.CANCELLED:

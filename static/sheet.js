@@ -1,10 +1,33 @@
 // Opens the page that asks before an action as a dialog over this one. Without scripts, and whenever
 // anything is out of the ordinary, the link or the form leads to that page itself.
-async function open(address, opener) {
+const READ_AGAIN_MS = 1000;
+
+async function read(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
   const asked = new DOMParser().parseFromString(await answer.text(), "text/html");
   const block = asked.querySelector("main .sheet");
   if (!answer.ok || answer.redirected || !block) throw new Error("no sheet");
+  return block;
+}
+
+// Copies leave while the dialog is open: its numbers are read again until it is closed. If they
+// cannot be read, the last ones stay, with their time; the answer to the press is exact anyway.
+async function keepTrue(dialog, address) {
+  await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
+  if (!dialog.open) return;
+  try {
+    const now = (await read(address)).querySelectorAll("[data-now]");
+    dialog.querySelectorAll("[data-now]").forEach((part, place) => {
+      part.replaceChildren(...document.adoptNode(now[place]).childNodes);
+    });
+  } catch {
+    return;
+  }
+  keepTrue(dialog, address);
+}
+
+async function open(address, opener) {
+  const block = await read(address);
   const dialog = document.createElement("dialog");
   dialog.className = "sheet";
   dialog.append(...document.adoptNode(block).childNodes);
@@ -31,6 +54,7 @@ async function open(address, opener) {
   document.body.append(dialog);
   dialog.showModal();
   heading.focus();
+  if (dialog.querySelector("[data-now]")) keepTrue(dialog, address);
 }
 
 let opening = false;

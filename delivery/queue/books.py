@@ -31,6 +31,7 @@ def _books(of_batches: str = "") -> str:
     """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
     return f"""
     SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
+           coalesce(count.being_sent, 0), coalesce(count.left_to_a_person, 0),
            kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
            edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
@@ -57,6 +58,8 @@ def _books(of_batches: str = "") -> str:
                sum(withdrawn) AS withdrawn, sum(failed) AS failed, sum(unknown) AS unknown,
                sum(waiting) AS waiting, sum(missed) AS missed,
                sum(bounced) AS bounced, sum(complained) AS complained,
+               sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
+               sum(unknown) FILTER (WHERE state = 'parked') AS left_to_a_person,
                count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
                count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
                count(*) FILTER (WHERE state = 'parked') AS parked,
@@ -153,14 +156,13 @@ def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[B
 
 def _with_the_pace(row: Sequence[Any]) -> Books:
     """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
-    at, local, zone, goes_to, dropped_at, kind, bounced, complained, *cells, too_fast, to, for_s = (
-        row
-    )
+    at, local, zone, goes_to, dropped_at, being_sent, doubt, kind, bounced, complained, *rest = row
+    *cells, too_fast, to, for_s = rest
     slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
     moment = Moment(at, local, zone) if at else None
     counts = map(_whole, cells)
     known = [slowed, kind, int(bounced), int(complained), moment, goes_to, dropped_at]
-    return Books(*[*counts, *known])
+    return Books(*[*counts, *known, int(being_sent), int(doubt)])
 
 
 def _whole(cell: Any) -> Any:

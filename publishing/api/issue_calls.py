@@ -20,6 +20,7 @@ from publishing.api import scopes
 from publishing.api.addresses import THE_VERSION, address_of, edition_named
 from publishing.api.router import router
 from publishing.api.shapes import (
+    ActionDone,
     Copy,
     CopyPage,
     IssuePage,
@@ -171,7 +172,7 @@ def issue_receipt(
     "/{uuid:issue}/{action}/",
     tags=["Issues"],
     auth=Bearer(scopes.OPERATE),
-    response={200: IssueStatus, **refusals(404, *CHANGING)},
+    response={200: ActionDone, **refusals(404, *CHANGING)},
     operation_id="actOnIssue",
     summary="Do something to an edition",
     openapi_extra=KEY_PARAMETER,
@@ -183,7 +184,7 @@ def act_on_issue(
     version: InDigits = THE_VERSION,
 ) -> HttpResponse:
     """
-    The actions of `./homing edition`, of the version that is named; answers how it stands after it.
+    The actions of `./homing edition`, of the version that is named; answers what was done.
     """
     edition = edition_named(issue, version)
     caller = caller_of(request)
@@ -198,9 +199,10 @@ def act_on_issue(
 
         try:
             with joining_the_callers():
-                perform(action, edition, status_of(edition.pk), record=record)
+                done = perform(action, edition, status_of(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None
-        return json_answer(IssueStatus(**status_of(edition.pk).as_json()), at=address_of(edition))
+        told = ActionDone(**status_of(edition.pk).as_json(), done=done)
+        return json_answer(told, at=address_of(edition))
 
     return change(request, None, work)

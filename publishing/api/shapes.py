@@ -136,6 +136,15 @@ class IssueStatus(Told):
     reason: str = Field(examples=[""], description="Why it stands so, in one sentence.")
 
 
+class ActionDone(IssueStatus):
+    """How an edition stands after something was done to it, and what that was."""
+
+    done: str = Field(
+        examples=["Paused. 268 copies wait until you resume."],
+        description="What was done, in one sentence with exact numbers.",
+    )
+
+
 class Listed(IssueStatus):
     """The newest edition of an issue in the list, with its title."""
 

@@ -16,6 +16,7 @@ from publishing.actions import ACTIONS, TAKES_BACK, CannotDoThatError, cannot, p
 from publishing.draft_again import reached_nobody
 from publishing.drafts import open_draft_of_issue
 from publishing.issue_list import plain_title
+from publishing.listing import choose_listing
 from publishing.status import status_of
 from publishing.views.accepted import tag_of_draft
 from publishing.views.desk import (
@@ -56,14 +57,25 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
             "question": ACTIONS[name].question(status),
             "words": ACTIONS[name].words(status),
             "status": status,
+            "asks_about_archive": name == "cancel"
+            and status.books.sent + status.books.unknown + status.books.being_sent > 0
+            and _may_unlist(request, edition),
             "back": back,
         },
     )
 
 
+def _may_unlist(request: HttpRequest, edition: Edition) -> bool:
+    return bool(request.user.has_perm(PUBLISH)) and not edition.issue.unlisted
+
+
 def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpResponse:
+    unlists = name == "cancel" and "unlisted" in request.POST and _may_unlist(request, edition)
+
     def record(verb: str) -> None:
         audit_trail.record_action(author_of(request), edition, verb)
+        if unlists:
+            choose_listing(author_of(request), edition.issue_id, unlisted=True)
 
     try:
         done = perform(name, edition, status_of(edition.pk), record=record)

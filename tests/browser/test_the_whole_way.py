@@ -163,8 +163,11 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
         assert gate.wait_until(lambda: gate.held == 1, 60)
         sent = page.locator("[data-text=count_sent]").first
         expect(sent).to_have_text(str(BATCH))
-        do(page, "Pause", f"Pause {READERS - BATCH} copies")
-        expect(page.locator(".lede")).to_contain_text("Paused.")
+        do(page, "Pause", "Pause")
+        expect(page.locator("main")).to_contain_text(
+            f"Paused. {READERS - 2 * BATCH} copies wait until you resume; "
+            f"{BATCH} copies are being sent and may still go."
+        )
         gate.release()
         expect(sent).to_have_text(str(2 * BATCH))
         expect(page.get_by_role("status")).to_have_text("Paused")

@@ -24,6 +24,7 @@ from tests.browser.at_the_desk import FORM, WRITE, is_saved, look_now, succeeded
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.pages_of_the_desk import PLAIN
+from tests.delivery.hands_on_an_edition import taken
 from tests.publishing.ledger import sent
 from tests.publishing.scheduling_desk import its_time_came
 
@@ -274,6 +275,19 @@ def test_the_numbers_of_a_dialog_are_those_of_the_moment(desk, going):
 
     dialog = desk.get_by_role("dialog", name=f"Cancel for {READERS - 1} readers?")
     expect(dialog).to_contain_text("1 reader has their copy and keep it")
+
+
+def test_an_open_dialog_keeps_its_numbers_true(desk, going):
+    watch(desk, going)
+    desk.get_by_role("link", name="Pause…", exact=True).click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{READERS} copies will wait.")
+
+    taken()
+
+    expect(dialog).to_contain_text("are being sent now and may still go")
+    dialog.get_by_role("button", name="Pause", exact=True).click()
+    expect(desk.locator("main")).to_contain_text(f"Paused. {READERS} copies wait until you resume.")
 
 
 def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk, going):

@@ -94,8 +94,8 @@ def test_readers_without_a_copy_are_listed_by_default(window, edition):
 @pytest.mark.parametrize(
     ("outcome", "state", "said"),
     [
-        ("waiting", "ready", "in line"),
-        ("waiting", "sending", "in a call"),
+        ("waiting", "ready", "queued"),
+        ("waiting", "sending", "being sent"),
         ("unknown", "parked", "a person decides"),
     ],
 )

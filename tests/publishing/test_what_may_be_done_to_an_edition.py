@@ -20,6 +20,7 @@ from publishing.models import Draft
 from publishing.publish import publish
 from publishing.status import status_of
 from subscribers.models import Subscriber
+from tests.delivery.hands_on_an_edition import begun, taken
 from tests.publishing.letters import letter
 from tests.publishing.window_of import address
 from tests.subscribers.factories import SubscriberFactory
@@ -76,6 +77,24 @@ def parked(edition):
     )
     Batch.objects.filter(pk=first_batch(edition).pk).update(
         state="parked", unknown=2, failed=0, missed=0, doubt_since=timezone.now()
+    )
+
+
+def being_sent(edition):
+    """Its first batch went out, its second is in a call, its third waits."""
+    sent(edition)
+    begun()
+
+
+def asked_and_parked(edition):
+    """Its first batch is in doubt for good, its second is still being asked about."""
+    parked(edition)
+    second = Batch.objects.filter(edition=edition).order_by("pk")[1]
+    Delivery.objects.filter(batch=second).update(
+        outcome="unknown", sent_at=None, evidence=None, provider_message_id=None
+    )
+    Batch.objects.filter(pk=second.pk).update(
+        state="unknown", unknown=2, sent=0, doubt_since=timezone.now()
     )
 
 
@@ -168,6 +187,78 @@ def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
     recorded = ACTIONS[name].recorded
     assert entry.get_change_message() == f"{recorded.capitalize()}, version 1."
+
+
+@pytest.mark.parametrize(
+    ("name", "asks", "answers"),
+    [
+        (
+            "pause",
+            "At least 2 will wait; up to 2 are being sent now",
+            "Paused. 2 copies wait until you resume; 2 copies are being sent and may still go.",
+        ),
+        (
+            "cancel",
+            "At least 2 will be withdrawn for good; up to 2 are being sent now",
+            "Cancelled. 2 copies withdrawn; 2 copies are being sent and may still go.",
+        ),
+    ],
+)
+def test_a_dialog_parts_what_waits_from_what_is_being_sent(
+    publish_letter, window, name, asks, answers
+):
+    edition = publish_letter()
+    being_sent(edition)
+
+    assert asks in window.get(address(edition, f"{name}/")).words
+    window.post(address(edition, f"{name}/"))
+
+    page = window.get(address(edition)).words
+    assert answers in page
+    assert "4 copies" not in page
+
+
+def test_a_claimed_batch_may_still_go(publish_letter, window):
+    edition = publish_letter()
+    taken()
+
+    words = window.get(address(edition, "pause/")).words
+    assert "At least 4 will wait; up to 2 are being sent now" in words
+    window.post(address(edition, "pause/"))
+
+    # Its call had not begun, so it waits with the others.
+    assert "Paused. 6 copies wait until you resume." in window.get(address(edition)).words
+
+
+@pytest.mark.parametrize("unlisted", [False, True])
+def test_cancel_asks_whether_the_issue_stays_in_the_archive(publish_letter, window, unlisted):
+    edition = publish_letter()
+    sent(edition)
+
+    form = window.get(address(edition, "cancel/"))
+    assert "Take it out of the archive" in form.words
+    window.post(address(edition, "cancel/"), **({"unlisted": "on"} if unlisted else {}))
+
+    edition.issue.refresh_from_db()
+    assert edition.issue.unlisted is unlisted
+    assert LogEntry.objects.filter(action_flag=CHANGE).count() == 1 + unlisted
+
+
+def test_cancel_does_not_ask_about_an_issue_that_reached_nobody(publish_letter, window):
+    edition = publish_letter()
+
+    assert "Take it out" not in window.get(address(edition, "cancel/")).words
+
+
+@pytest.mark.parametrize("name", ["ask-again", "send-doubtful"])
+def test_a_dialog_about_doubt_counts_what_waits_for_a_person(publish_letter, window, name):
+    edition = publish_letter()
+    asked_and_parked(edition)
+
+    assert "2 copies" in window.get(address(edition, f"{name}/")).words
+    window.post(address(edition, f"{name}/"))
+
+    assert "2 copies" in window.get(address(edition)).words
 
 
 def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):

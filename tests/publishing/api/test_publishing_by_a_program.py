@@ -207,6 +207,7 @@ def test_what_the_command_does_to_an_edition_a_program_does_once(
     address = f"/issues/{edition.issue_id}"
     paused = program.post(f"{address}/pause/?version=1", key="p")
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
+    assert paused.json()["done"] == "Paused. 3 copies wait until you resume."
     assert program.post(f"{address}/resume/?version=1").json()["state"] == "held"
     # The earlier call again: it is answered as it was, and nothing is paused once more.
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
