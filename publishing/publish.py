@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.text import slugify
@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 ONE_PER_KEY = "an_author_publishes_once_per_key"
 ONE_PER_VERSION = "one_edition_per_issue_and_version"
+ONE_PER_ADDRESS = "one_issue_per_archive_address"
+ADDRESS_STAYS = "the_address_of_an_issue_stays"
 LONGEST_SLUG = 60
 
 
@@ -169,7 +171,7 @@ def publish(
                     return Published(edition, created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.
-                if _constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION):
+                if _constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS):
                     earlier = _standing(author, key, asked)
                 if earlier is None:
                     raise
@@ -274,25 +276,45 @@ def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
 
 
 def _issue_of(asked: Asked) -> Issue:
-    """The issue that was named, at the address it has had from the start; or a new one."""
+    """The issue that was named, renamed if it still can be; or a new one. Both have an address."""
+    title = asked.content.plain_title
     if asked.issue is None:
-        return _new_issue(asked.content.plain_title, unlisted=asked.unlisted)
-    return Issue.objects.get(pk=asked.issue)
+        issue = Issue(title=title, unlisted=asked.unlisted, published_unlisted=asked.unlisted)
+        _save_at_an_address(issue, _addresses(issue, title))
+        return issue
+    issue = Issue.objects.get(pk=asked.issue)
+    addresses = _addresses(issue, title)
+    if issue.slug not in addresses and not _address_is_fixed(issue):
+        _save_at_an_address(issue, addresses)
+    return issue
 
 
-def _new_issue(title: str, *, unlisted: bool) -> Issue:
-    """An issue at an address of its own: the title's words, or those and a bit of its id."""
-    issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
+def _address_is_fixed(issue: Issue) -> bool:
+    """Whether a copy of the issue may have left, or may still leave. A trigger asks the same."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
+        return bool(cursor.fetchone()[0])
+
+
+def _addresses(issue: Issue, title: str) -> tuple[str, str]:
+    """The addresses an issue may have: the words of its title, or those and a bit of its id."""
     words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
-    for slug in (words, f"{words}-{issue.pk.hex[:8]}"):
-        issue.slug = slug
+    return words, f"{words}-{issue.pk.hex[:8]}"
+
+
+def _save_at_an_address(issue: Issue, addresses: tuple[str, str]) -> None:
+    is_new = issue._state.adding
+    for slug in addresses:
         if Issue.objects.filter(slug=slug).exists():
             continue
+        issue.slug = slug
         try:
             with transaction.atomic():
-                issue.save(force_insert=True)
-        except IntegrityError:
+                issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
+        except IntegrityError as error:
             # Two issues of one title at the same moment: the second takes the longer address.
-            continue
-        return issue
-    raise RuntimeError(f"No address was free for an issue called {title!r}.")
+            if _constraint(error) == ONE_PER_ADDRESS:
+                continue
+            raise
+        return
+    raise RuntimeError(f"No address was free for an issue called {issue.title!r}.")

@@ -76,8 +76,14 @@ only the next version is published
     publish: : if «refusal → False»:
     test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is
 of two who publish one version at once the second finds the first's
-    publish: if «_constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION) → False»:
+    publish: if «_constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS) → False»:
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
+an issue whose copies may have left stays at its address
+    _issue_of: if issue.slug not in addresses and «not _address_is_fixed(issue) → True»:
+    test_an_address_stays_once_a_copy_may_have_left[sent]
+of two who rename a called-back issue at once the second finds the first's version
+    publish: in (ONE_PER_KEY, ONE_PER_VERSION«, ADDRESS_STAYS»):
+    test_two_who_rename_a_called_back_issue_at_once_publish_one_edition
 publishing is there whole or not at all
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs

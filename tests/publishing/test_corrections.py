@@ -6,13 +6,17 @@ import uuid
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from delivery.models import Delivery, Edition
+from delivery.outcomes import NotSent
+from delivery.queue import control
+from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, has_words, publish
 from publishing.versions import VersionRefusedError, still_going
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
+from tests.delivery.hands_on_an_edition import Call
 from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import cancelled, in_doubt, sent, written
 from tests.publishing.letters import letter
@@ -39,6 +43,10 @@ def correct(author, first):
         )
 
     return publish_it
+
+
+def called_back(edition):
+    assert control.call_back(edition.pk) == edition.audience
 
 
 def readers_of(edition):
@@ -181,6 +189,76 @@ def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_rou
     with pytest.raises(KeyUsedForOtherContentError):
         correct(2, "first", content=letter())
     assert Edition.objects.count() == 2
+
+
+# --- The address in the archive ---
+
+
+RENAMED = letter("Herons stay")
+
+
+def test_a_called_back_issue_that_is_renamed_gets_a_new_address(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    again = publish(author.pk, "again", RENAMED, hold_s=60, issue=held.issue_id, version=2).edition
+
+    assert again.archive_url.endswith("/archive/herons-stay/")
+    assert again.archive_url.endswith(f"/{Issue.objects.get(pk=held.issue_id).slug}/")
+
+
+def test_a_called_back_issue_with_its_old_title_keeps_its_address(author, first):
+    second = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(second)
+
+    again = publish(author.pk, "a", letter(), hold_s=0, issue=second.issue_id, version=2).edition
+
+    assert again.archive_url == second.archive_url != first.archive_url
+
+
+def left(edition):
+    """A call of it began and ended in doubt; then it was cancelled."""
+    in_doubt(edition)
+    cancelled(edition)
+
+
+def waits(edition):
+    """Nothing left yet."""
+
+
+def refused(edition):
+    """A call of it began, nothing was accepted, and it was cancelled."""
+    call = Call()
+    control.cancel(edition.pk)
+    call.ends(NotSent("The connection was refused."))
+    assert Edition.objects.get(pk=edition.pk).control == "cancelled"
+
+
+@pytest.mark.parametrize("becomes", [sent, left, refused, waits])
+def test_an_address_stays_once_a_copy_may_have_left(correct, first, becomes):
+    becomes(first)
+
+    renamed = correct(content=RENAMED).edition
+
+    assert renamed.archive_url == first.archive_url
+    with pytest.raises(IntegrityError, match="address"), transaction.atomic():
+        Issue.objects.filter(pk=first.issue_id).update(slug="elsewhere")
+
+
+def test_two_who_rename_a_called_back_issue_at_once_publish_one_edition(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    def again(key):
+        return publish(
+            author.pk, key, letter(f"Title {key}"), hold_s=0, issue=held.issue_id, version=2
+        )
+
+    outcomes = at_once(lambda: again("a"), lambda: again("b"))
+
+    assert sorted(outcome.created for outcome in outcomes) == [False, True]
+    edition = Edition.objects.get(version=2)
+    assert edition.archive_url.endswith(f"/{edition.issue.slug}/")
 
 
 @pytest.mark.parametrize("keys", ["ab", "aa"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
@@ -36,6 +37,23 @@ def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
     assert window.post(address, **fields).status == 303
     draft.refresh_from_db()
     return draft.edition
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+def test_a_renamed_draft_is_read_at_its_new_address(window, author, anybody):
+    edition = published_draft(window, author)
+    take_back(window, edition)
+    renamed = replace(SWIFTS, title="Herons stay")
+    fresh = Draft.objects.get(edition=None)
+    drafts.save(fresh.pk, fresh.revision, Wording(renamed), by=author.pk)
+
+    address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
+    window.post(address, **window.get(address).form_with("revision").fields)
+    hold_is_over(Edition.objects.get(version=2))
+
+    page = anybody.get("/archive/herons-stay/")
+    assert (page.status, "Herons stay" in page.words) == (200, True)
+    assert anybody.get("/archive/swifts-leave/").status == 404
 
 
 def take_back(window, edition: Edition, name: str = "call-back"):
