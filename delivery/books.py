@@ -16,7 +16,12 @@ from delivery.moment import Moment
 WORDS_FOR = {
     "everyone": "everyone confirmed",
     "reached": "those who were sent an earlier version",
+    "unreached": "those whom no version has reached",
+    "nobody": "nobody (archive only)",
 }
+
+# What every page says of an edition that goes to nobody.
+ARCHIVE_ONLY = "Not in the mail: archive only."
 
 # How the reason begins of an edition that was called back, and not only cancelled.
 CALLED_BACK = "Called back"
@@ -35,11 +40,11 @@ class Books:
     Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
     copies that the provider has told of since, most of them among the sent: no outcomes of their
     own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
-    there after that. `goes_to` is everyone confirmed (`everyone`) or those of them who were sent an
-    earlier version (`reached`). `copies_dropped_at` is since when its copies are not kept any more:
-    then these counts are all that is known of them. Of the waiting copies `being_sent` are in a
-    call, or in the hands of a worker that may start one; of the unknown `left_to_a_person` wait
-    for a decision.
+    there after that. `goes_to` is everyone confirmed (`everyone`), those of them who were sent an
+    earlier version (`reached`) or whom none has reached (`unreached`), or `nobody`.
+    `copies_dropped_at` is since when its copies are not kept any more: then these counts are all
+    that is known of them. Of the waiting copies `being_sent` are in a call, or in the hands of a
+    worker that may start one; of the unknown `left_to_a_person` wait for a decision.
     """
 
     edition: int

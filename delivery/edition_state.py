@@ -129,6 +129,8 @@ def _when_it_goes_out(books: Books, zone: tzinfo) -> str:
     moment = books.scheduled
     if moment is None:
         raise AssertionError(f"edition {books.edition} is scheduled for no time")
+    if books.goes_to == "nobody" and books.now < moment.utc:
+        return f"Appears in the archive {moment.words}. It is not mailed."
     if books.now < moment.utc:
         return f"Goes out {moment.words}, to {books.whom} by then."
     due = f"Its time has come: {moment.words}."

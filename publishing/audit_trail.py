@@ -25,7 +25,9 @@ def record_publication(author: uuid.UUID, edition: Edition, *, unlisted: bool = 
     """An edition was published. In the same transaction, so that neither is there alone."""
     readers = counted_readers(edition.audience)
     # A first version goes to everyone; of any other it has to be said.
-    whom = readers if edition.version == 1 else f"{WORDS_FOR[edition.goes_to]}: {readers}"
+    whom = WORDS_FOR[edition.goes_to]
+    if edition.goes_to != Edition.GoesTo.NOBODY:
+        whom = readers if edition.version == 1 else f"{whom}: {readers}"
     listing = ", unlisted" if unlisted else ""
     second = f", approved by {called(edition.approved_by)}" if edition.approved_by_id else ""
     sentence = f"Published version {edition.version} to {whom}{listing}{second}."
@@ -44,9 +46,10 @@ def record_scheduling(
     """An edition waits for its time. In the same transaction, as when it is published."""
     listing = ", unlisted" if unlisted else ""
     second = f", approved by {called(edition.approved_by)}" if edition.approved_by_id else ""
+    by_then = "" if edition.goes_to == Edition.GoesTo.NOBODY else " by then"
     sentence = (
-        f"Scheduled version {edition.version} for {at.words}, to {WORDS_FOR[edition.goes_to]} "
-        f"by then{listing}{second}."
+        f"Scheduled version {edition.version} for {at.words}, to {WORDS_FOR[edition.goes_to]}"
+        f"{by_then}{listing}{second}."
     )
     _record(author, edition.issue_id, ADDITION, sentence)
 

@@ -20,7 +20,7 @@ from idempotency.key import fresh_key
 from publishing.audit_trail import record_draft_begun, record_draft_edited, record_draft_thrown_away
 from publishing.content import Content
 from publishing.models import Draft, Issue
-from publishing.versions import EVERYONE, versions_of
+from publishing.versions import EVERYONE, default_goes_to, versions_of
 from publishing.written import HTML, MARKDOWN, Written, content_of
 
 # Of drafts that nobody has gone on with, so many stand in the way of keeping one more.
@@ -220,7 +220,7 @@ def wording_for_issue(issue: uuid.UUID) -> Wording:
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(f"There is no issue {issue}.")
-    return Wording(_words_behind(newest))
+    return Wording(_words_behind(newest), default_goes_to(issue))
 
 
 def _words_behind(edition: Edition) -> Written:

@@ -13,7 +13,7 @@ from publishing.content import Content, flaws_of
 from publishing.kept_form import WORDS
 from publishing.listing import is_unlisted
 from publishing.naming_editions import issue_id, version_number
-from publishing.versions import EVERYONE, why_not
+from publishing.versions import EVERYONE, NOBODY, why_not
 
 
 class PublishForm(forms.Form):
@@ -62,7 +62,7 @@ class PublishForm(forms.Form):
     content: Content
     named_issue: uuid.UUID | None = None
     named_version: int | None = None
-    whom: str = EVERYONE
+    whom: str | None = EVERYONE
     to_be_unlisted: bool = False
 
     def words(self) -> list[BoundField]:
@@ -102,11 +102,13 @@ class PublishForm(forms.Form):
         """Read which version of which issue it is. Raises `ValueError` with one sentence."""
         named = self.cleaned_data.get("issue", "")
         if not named:
-            return  # a new issue, whatever else is said
+            # A new issue, whatever else is said.
+            self.whom = NOBODY if self.cleaned_data.get("goes_to") == NOBODY else EVERYONE
+            return
         self.named_issue = issue_id(named)
         self.named_version = version_number(self.cleaned_data.get("version") or None)
-        self.whom = self.cleaned_data.get("goes_to") or EVERYONE
-        if self.whom not in WORDS_FOR:
+        self.whom = self.cleaned_data.get("goes_to") or None
+        if self.whom and self.whom not in WORDS_FOR:
             raise ValueError(f"{self.whom[:40]!r} is not whom a version goes to; choose one below.")
         refusal = why_not(self.named_issue, self.named_version, self.whom)
         if refusal:

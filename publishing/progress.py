@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from delivery.books import Books
+from delivery.books import ARCHIVE_ONLY, Books
 from delivery.edition_state import EditionState
 from publishing.actions import applicable, cannot_reschedule
 from publishing.bar import ORDER, label_of, parts_of
@@ -206,6 +206,8 @@ def how_far(status: Status) -> str:
     books = status.books
     if not books.has_started:
         return status.reason or "It reached nobody"
+    if books.goes_to == "nobody":
+        return "Not in the mail: archive only"
     return f"{books.sent:,} of {books.audience:,} sent"
 
 
@@ -285,14 +287,18 @@ def _still(reason: str) -> str:
     return f" {reason}" if reason else ""
 
 
+_WENT_TO_NOBODY = {
+    "everyone": "This issue went to nobody: there was no confirmed reader.",
+    "reached": "This version went to nobody: whoever was sent an earlier one had left.",
+    "unreached": "This version went to nobody: an earlier one had reached every confirmed reader.",
+    "nobody": ARCHIVE_ONLY,
+}
+
+
 def _succeeded(books: Books) -> str:
     if not books.audience:
         # Whether it is listed stands beside it, and may be changed there.
-        return (
-            "This issue went to nobody: there was no confirmed reader."
-            if books.goes_to == "everyone"
-            else "This version went to nobody: whoever was sent an earlier one had left."
-        )
+        return _WENT_TO_NOBODY[books.goes_to]
     if books.sent == 1:
         went = "1 copy went out and Postmark accepted it."
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -23,7 +23,6 @@ from delivery import log_ids
 from delivery.books import WORDS_FOR
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
-from delivery.queue.enqueue import enqueue
 from publishing.approval import second_of
 from publishing.audit_trail import record_publication, record_scheduling
 from publishing.content import Content
@@ -31,8 +30,10 @@ from publishing.models import Issue
 from publishing.scheduling import Moment, moment_stored
 from publishing.versions import (
     EVERYONE,
+    NOBODY,
     VersionRefusedError,
-    audience_of,
+    default_goes_to,
+    enqueue_audience,
     versions_of,
     why_not,
 )
@@ -61,13 +62,14 @@ class Asked:
     What is to be published: these words, as that version of that issue, to those readers, then.
 
     `unlisted` keeps the issue out of the archive's lists. Of a new issue that is part of what its
-    key stands for; a later version can but take the issue out. `at` is None for now.
+    key stands for; a later version can but take the issue out. `at` is None for now, `goes_to` for
+    the default, which is chosen once: when the edition is made.
     """
 
     content: Content
     issue: uuid.UUID | None
     version: int | None
-    goes_to: str
+    goes_to: str | None
     unlisted: bool = False
     at: Moment | None = None
 
@@ -80,7 +82,7 @@ class Asked:
         )
         return (
             same_place
-            and edition.goes_to == self.goes_to
+            and self.goes_to in (None, edition.goes_to)
             and is_for(edition, self.at)
             and has_words(edition, self.content)
         )
@@ -135,7 +137,7 @@ def publish(
     hold_s: float,
     issue: uuid.UUID | None = None,
     version: int | None = None,
-    goes_to: str = EVERYONE,
+    goes_to: str | None = None,
     unlisted: bool = False,
     approved_by: uuid.UUID | None = None,
     at: Moment | None = None,
@@ -144,8 +146,10 @@ def publish(
     Publish `content` as the next `version` of `issue`, or as version 1 of a new one.
 
     It goes to everyone who is confirmed now, or of them (`goes_to` is `reached`) to those who were
-    sent an earlier version. Nothing leaves before `hold_s` seconds are over. `unlisted` keeps the
-    issue out of the archive's lists (listing.py); without it a version leaves that as it is.
+    sent an earlier version, or whom none has reached (`unreached`), or to `nobody`: then only the
+    archive changes, at once. By default that follows from the version before (`default_goes_to`).
+    Nothing leaves before `hold_s` seconds are over. `unlisted` keeps the issue out of the archive's
+    lists (listing.py); without it a version leaves that as it is.
     `approved_by` is who agreed to it, where publishing takes two (approval.py).
 
     With `at` it waits for that moment, frozen and with its key, and goes to nobody before: then a
@@ -157,9 +161,10 @@ def publish(
     `VersionRefusedError` if the version is neither there nor the next, and `NeedsApprovalError` if
     publishing takes two and nobody else than `author` has approved it.
     """
-    asked = Asked(content, issue, version, Edition.GoesTo(goes_to).value, unlisted, at)
+    asked = Asked(content, issue, version, goes_to and Edition.GoesTo(goes_to).value, unlisted, at)
     with transaction.atomic():
-        refusal = why_not(issue, version, asked.goes_to)
+        whom = asked.goes_to or default_goes_to(issue)
+        refusal = why_not(issue, version, whom)
         earlier = _standing(author, key, asked)
         if earlier is None:
             if refusal:
@@ -167,7 +172,8 @@ def publish(
             second = second_of(author, approved_by)
             try:
                 with transaction.atomic():
-                    edition = _publish_new(author, key, asked, hold_s, second)
+                    settled = replace(asked, goes_to=whom)
+                    edition = _publish_new(author, key, settled, hold_s, second)
                     return Published(edition, created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.
@@ -212,7 +218,7 @@ def _publish_new(
     edition = Edition.objects.create(
         issue=issue,
         version=asked.version or 1,
-        goes_to=asked.goes_to,
+        goes_to=asked.goes_to or EVERYONE,
         kind=Edition.Kind.NEWSLETTER,
         stream=settings.POSTMARK_BROADCAST_STREAM,
         author_id=author,
@@ -226,7 +232,7 @@ def _publish_new(
         text_mail=mail.text,
         content_hash=content.sha256,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
-        **_times(asked.at, hold_s),
+        **_times(asked.at, 0 if asked.goes_to == NOBODY else hold_s),
     )
     # After the edition, which is where two who publish one version wait for each other.
     if edition.version > 1 and asked.unlisted:
@@ -237,8 +243,7 @@ def _publish_new(
         _log_once_it_stands(edition, "scheduled")
         return edition
     edition.refresh_from_db(fields=["published_at", "held_until"])
-    audience = audience_of(issue.pk, edition.version, asked.goes_to)
-    enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
+    enqueue_audience(edition)
     if edition.version > 1:
         Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition, unlisted=asked.unlisted)

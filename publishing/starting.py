@@ -21,14 +21,13 @@ from delivery.chores import LongChore
 from delivery.models import Edition
 from delivery.queue import scheduled
 from delivery.queue.control import pause_by_itself
-from delivery.queue.enqueue import enqueue
 from delivery.queue.scheduled import Begun
 from delivery.queue.short_transaction import short_transaction
 from publishing.audit_trail import record_start
 from publishing.content import Content
 from publishing.models import Issue
 from publishing.scheduling import is_too_late, late_by, moment_stored, why_it_waits
-from publishing.versions import audience_of
+from publishing.versions import NOBODY, audience_of, enqueue_audience
 
 logger = logging.getLogger(__name__)
 
@@ -102,8 +101,7 @@ def _hold_back_if_late(cursor: CursorWrapper, edition: Edition, begun: Begun) ->
 def _fill(edition: int) -> Edition:
     """Settle who gets it and enqueue their copies, in the transaction that made it run."""
     begun = Edition.objects.get(pk=edition)
-    audience = audience_of(begun.issue_id, begun.version, begun.goes_to)
-    enqueue(begun, audience, most=settings.DELIVERY_BATCH_SIZE)
+    enqueue_audience(begun)
     if begun.version > 1:
         title = Content(begun.title, "", "").plain_title
         Issue.objects.filter(pk=begun.issue_id).update(title=title)
@@ -140,6 +138,8 @@ def waits_for_its_time(edition: Edition) -> str:
     """What is said of an edition that was scheduled."""
     moment = moment_stored(edition)
     when = moment.words if moment else "at its time"
+    if edition.goes_to == NOBODY:
+        return f"Scheduled. It appears in the archive {when} and is not mailed."
     return (
         f"Scheduled. It goes out {when}, to {WORDS_FOR[edition.goes_to]} by then. Until then it "
         "can be called back."

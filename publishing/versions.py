@@ -8,26 +8,29 @@ or cancelled before anybody got it, the next version is all that anybody ever se
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from delivery.books import Books
-from delivery.models import Batch, Delivery, Edition
+from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from delivery.queue.books import all_books
 from delivery.queue.dropping import dropped_versions
+from delivery.queue.enqueue import enqueue
 from publishing.dropped_words import since_when
 from publishing.scheduling import moment_stored
 from publishing.status import BODIES
-from publishing.words_for_numbers import counted_copies
+from publishing.words_for_numbers import counted, counted_copies
 from subscribers.audience import confirmed
 
 if TYPE_CHECKING:
     from subscribers.models import Subscriber
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
+UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 
 
 class VersionRefusedError(Exception):
@@ -58,33 +61,58 @@ def audience_of(
     """
     Whom a version goes to, as rows of exactly (id, email, name), unevaluated.
 
-    Everyone confirmed now; or of these, whoever was sent an earlier version: a semi-join on the
-    ledger, whose key begins with issue and recipient. It costs less than the insertion after it.
+    Everyone confirmed now; or of these, whoever was sent an earlier version, or those who were
+    surely not: joins with the ledger, whose key begins with issue and recipient. They cost less
+    than the insertion after them.
     """
     if goes_to == EVERYONE:
         return confirmed()
+    if goes_to == NOBODY:
+        return confirmed().none()
+    theirs = {"issue_id": issue, "version__lt": version, "recipient_id": OuterRef("id")}
+    copies = Delivery.objects.filter(**theirs)
+    if goes_to == REACHED:
+        return confirmed().filter(Exists(copies.filter(outcome=Outcome.SENT)))
+    may_have_left = (
+        Q(outcome__in=[Outcome.SENT, Outcome.UNKNOWN])
+        | Q(sent_at__isnull=False)
+        | Q(provider_message_id__isnull=False)
+    )
     return confirmed().filter(
-        Exists(
-            Delivery.objects.filter(
-                issue_id=issue,
-                version__lt=version,
-                recipient_id=OuterRef("id"),
-                outcome=Outcome.SENT,
-            )
-        )
+        ~Exists(copies.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
     )
 
 
-def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
+def enqueue_audience(edition: Edition) -> None:
+    """Settle who gets an edition that begins now, and put their copies into the queue."""
+    if edition.goes_to != NOBODY:
+        audience = audience_of(edition.issue_id, edition.version, edition.goes_to)
+        enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
+
+
+def default_goes_to(issue: uuid.UUID | None) -> str:
+    """Whom the next version goes to unless said otherwise; without an issue, a new one."""
+    newest = versions_of(issue).first() if issue else None
+    if newest is None or newest.control != Edition.Control.CANCELLED:
+        return EVERYONE.value
+    (books,) = all_books(among=[newest.pk])
+    return EVERYONE.value if books.is_called_back else UNREACHED.value
+
+
+def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
     """
     Why this version cannot be published, in one sentence; empty if it is there or is the next.
 
-    Without an issue it is the first version of a new one.
+    Without an issue it is the first version of a new one. `goes_to` is None for the default.
     """
+    goes_to = goes_to or default_goes_to(issue)
     if issue is None:
-        if version in (None, 1) and goes_to == EVERYONE:
+        if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
             return ""
-        return "A new issue begins with version 1, to everyone; name the issue of any other."
+        return (
+            "A new issue begins with version 1, to everyone or to nobody; name the issue of any "
+            "other."
+        )
     # The newest is read before the one that is asked for. So one that is published in between is
     # found to be there, and is not refused for being no longer the next.
     newest = versions_of(issue).first()
@@ -111,7 +139,30 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str) -> str:
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
             "publish it to everyone."
         )
+    if goes_to == UNREACHED:
+        return why_not_unreached(issue, version) or why_not_reached(issue, version)
     return why_not_reached(issue, version) if goes_to == REACHED else ""
+
+
+def why_not_unreached(issue: uuid.UUID, version: int) -> str:
+    """
+    Why an earlier version may still reach readers, in one sentence; empty if none can.
+
+    Somebody whose earlier copy still waits would get both. A trigger refuses the same.
+    """
+    for books in _books_before(issue, version):
+        if books.control in {"cancelled", "closed"} and books.waiting:
+            return (
+                f"{counted_copies(books.waiting)} of version {books.version} are still being sent; "
+                "wait until they are settled, then publish to those whom it did not reach."
+            )
+        is_over = not (books.waiting or books.unknown or books.missed)
+        if books.control not in {"cancelled", "closed"} and not is_over:
+            return (
+                f"Copies of version {books.version} may still be sent; cancel or close it before "
+                "you publish to those whom it did not reach."
+            )
+    return ""
 
 
 def why_not_reached(issue: uuid.UUID, version: int) -> str:
@@ -156,10 +207,10 @@ class Place:
     """
     Which version of which issue a form is for, and what its author has to know.
 
-    `published` is that version itself where it is there already. `everyone` and `reached` are
-    how many readers each choice goes to now, `went_out` how many copies of earlier versions did.
-    `unknown_reached` says why it is not known who was sent an earlier version, where it is not;
-    then `reached` says nothing.
+    `published` is that version itself where it is there already. `everyone`, `reached` and
+    `unreached` are how many readers each choice goes to now, `went_out` how many copies of earlier
+    versions did. `unknown_reached` says why it is not known who was sent an earlier version, where
+    it is not; then `reached` and `unreached` say nothing.
     """
 
     newest: Edition
@@ -169,6 +220,7 @@ class Place:
     went_out: int
     everyone: int
     reached: int
+    unreached: int
     going: list[str]
     unknown_reached: str
 
@@ -176,6 +228,15 @@ class Place:
     def is_correction(self) -> bool:
         """Whether an earlier version reached someone."""
         return self.went_out > 0
+
+    def readers_of(self, goes_to: str) -> int:
+        """How many readers a choice goes to now."""
+        otherwise = {
+            REACHED.value: self.reached,
+            UNREACHED.value: self.unreached,
+            NOBODY.value: 0,
+        }
+        return otherwise.get(goes_to, self.everyone)
 
 
 def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
@@ -187,19 +248,65 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
     before = _books_before(issue, version)
     went_out = sum(books.sent for books in before)
     unknown_reached = why_not_reached(issue, version)
+    everyone = confirmed().count()
+
+    def count(goes_to: str) -> int:
+        known = went_out and not unknown_reached
+        return audience_of(issue, version, goes_to).count() if known else 0
+
     return Place(
         newest=newest,
         version=version,
         published=versions_of(issue).filter(version=version).select_related("author").first(),
         earlier_versions=len(before),
         went_out=went_out,
-        everyone=confirmed().count(),
-        reached=0
-        if unknown_reached or not went_out
-        else audience_of(issue, version, REACHED).count(),
+        everyone=everyone,
+        reached=count(REACHED),
+        unreached=count(UNREACHED) if went_out else everyone,
         going=still_going(issue, version, EVERYONE),
         unknown_reached=unknown_reached,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to the question who gets a version, with its number of readers."""
+
+    goes_to: str
+    label: str
+    hint: str = ""
+
+
+_LATER = "Readers who are sent an earlier version only from now on are not among them."
+
+
+def choices_of(place: Place | None, everyone: int) -> list[Choice]:
+    """Whom this version can go to; without a place the first one of a new issue."""
+    to_everyone = Choice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
+    to_nobody = Choice(
+        NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
+    )
+    if place is None or not place.is_correction:
+        return [to_everyone, to_nobody]
+    unknown = place.unknown_reached
+
+    def number(readers: int) -> str:
+        return "not known any more" if unknown else counted(readers, "confirmed reader")
+
+    return [
+        replace(to_everyone, hint="Also those who never had an earlier version."),
+        Choice(
+            REACHED,
+            f"Only those who were sent an earlier version: {number(place.reached)}",
+            f"{unknown} {_LATER if place.going else ''} Who has left since gets nothing more.",
+        ),
+        Choice(
+            UNREACHED,
+            f"Only those whom no version has reached: {number(place.unreached)}",
+            "Readers with a copy, or whose copy is in doubt, get nothing more.",
+        ),
+        to_nobody,
+    ]
 
 
 def _books_before(issue: uuid.UUID, version: int) -> list[Books]:

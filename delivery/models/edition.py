@@ -39,6 +39,8 @@ class Edition(models.Model):
 
         EVERYONE = "everyone", "everyone confirmed when it was published"
         REACHED = "reached", "of those, whoever was sent an earlier version"
+        UNREACHED = "unreached", "of those, readers for whom no version is sent or in doubt"
+        NOBODY = "nobody", "nobody: only the archive changes"
 
     id = models.BigAutoField(primary_key=True)
     issue = models.ForeignKey(
@@ -103,7 +105,7 @@ class Edition(models.Model):
         choices=GoesTo,
         default=GoesTo.EVERYONE,
         db_default=GoesTo.EVERYONE,
-        help_text="Whom a correction goes to; a first version goes to everyone.",
+        help_text="Whom a version goes to; a first one goes to everyone or to nobody.",
     )
 
     control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
@@ -170,7 +172,7 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(
                 name="edition_goes_to_is_known",
-                condition=Q(goes_to__in=["everyone", "reached"]),
+                condition=Q(goes_to__in=["everyone", "reached", "unreached", "nobody"]),
             ),
             models.CheckConstraint(
                 name="nothing_runs_before_it_is_reconciled",

@@ -36,7 +36,8 @@ class Standing:
     `is_over`: every copy is settled, or a person ended it. `last_moved_at` is when the last thing
     happened to it that is on record. `is_newest`: no other issue that was published after it has
     reached anybody. `is_asked_for`: a version is scheduled that goes to those who were sent this
-    one. `is_told_of`: the provider told something of its issue that could not be applied yet.
+    one, or who were not. `is_told_of`: the provider told something of its issue that could not be
+    applied yet.
     """
 
     edition: int
@@ -68,7 +69,7 @@ _STANDING = f"""
                                      WHERE batch.edition_id = later.id AND sent > 0)),
            EXISTS (SELECT FROM edition AS later
                    WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
-                     AND later.goes_to = 'reached'),
+                     AND later.goes_to IN ('reached', 'unreached')),
            -- Whatever it tells of a copy names the issue, in the key or in the tag.
            EXISTS (SELECT FROM provider_event
                    WHERE applied_at IS NULL

@@ -35,7 +35,7 @@ from publishing.content import Content, flaws_of
 from publishing.publish import Asked, KeyUsedForOtherContentError, edition_under, has_words
 from publishing.scheduling import Moment, MomentRefusedError, read_moment
 from publishing.status import status_of
-from publishing.versions import EVERYONE, VersionRefusedError, versions_of, why_not
+from publishing.versions import VersionRefusedError, versions_of, why_not
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
@@ -52,10 +52,11 @@ _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
 )
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """
-    Publishes an issue as its version 1, to everyone who is confirmed, now or at a time. The same
-    call with the same key publishes nothing more, ever: a key stands for one edition for good.
+    Publishes an issue as its version 1, to everyone who is confirmed or in the archive only, now or
+    at a time. The same call with the same key publishes nothing more, ever: a key stands for one
+    edition for good.
     """
-    return _publish(request, content, issue=None, version=None, goes_to=EVERYONE)
+    return _publish(request, content, issue=None, version=None, goes_to=content.goes_to)
 
 
 @router.post(
@@ -122,7 +123,7 @@ def _publish(
     *,
     issue: uuid.UUID | None,
     version: int | None,
-    goes_to: str,
+    goes_to: str | None,
 ) -> HttpResponse:
     author = caller_of(request).id
     content = Content.written(words.title, words.html, words.text, words.preheader)

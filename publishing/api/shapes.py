@@ -96,16 +96,24 @@ class Words(Clock):
 
 
 class NewIssue(Words):
-    """A new issue, to be published as its version 1 to everyone who is confirmed."""
+    """A new issue, to be published as its version 1."""
+
+    goes_to: Literal["everyone", "nobody"] = Field(
+        default="everyone",
+        description="Everyone confirmed now; or nobody: then it appears in the archive only.",
+    )
 
 
 class NewVersion(Words):
     """The next version of an issue: a correction, where an earlier one reached somebody."""
 
     version: Version
-    goes_to: Literal["everyone", "reached"] = Field(
-        default="everyone",
-        description="Everyone confirmed now, or of them those who were sent an earlier version.",
+    goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = Field(
+        default=None,
+        description="Everyone confirmed now; of them those who were sent an earlier version, or "
+        "those whom none has reached; or nobody: then only the archive changes. Null: everyone, "
+        "or after a cancelled version the unreached.",
+        examples=["everyone"],
     )
 
 

@@ -86,7 +86,8 @@ class Draft(models.Model):
                 name="draft_format_is_known", condition=Q(format__in=["markdown", "html"])
             ),
             models.CheckConstraint(
-                name="draft_goes_to_is_known", condition=Q(goes_to__in=["everyone", "reached"])
+                name="draft_goes_to_is_known",
+                condition=Q(goes_to__in=["everyone", "reached", "unreached", "nobody"]),
             ),
             models.CheckConstraint(name="revisions_count_from_one", condition=Q(revision__gte=1)),
             models.CheckConstraint(

@@ -64,6 +64,7 @@ class Facts:
     would_stand: str
     nameless: int
 
+    is_mailed: bool = True
     same_lately: tuple[Published, ...] = ()
     going: tuple[Published, ...] = ()
     earlier_versions_going: tuple[str, ...] = ()

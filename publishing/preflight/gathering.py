@@ -31,7 +31,7 @@ from publishing.preflight.how_long_it_takes import Went, takes
 from publishing.preflight.of_the_links import to_be_opened
 from publishing.preflight.of_the_words import needs_names
 from publishing.preflight.readers_since import Since, change_of_readers
-from publishing.versions import EVERYONE, Place, place_of
+from publishing.versions import EVERYONE, NOBODY, Place, place_of
 from publishing.written import content_of
 from subscribers.audience import confirmed
 from subscribers.ledger_since import acts_since
@@ -76,7 +76,7 @@ class Checked:
 
     @property
     def not_reached(self) -> int:
-        """Of a correction to those who were reached: who else is confirmed."""
+        """Of a version that does not go to everyone: who else is confirmed."""
         return self.everyone - self.readers
 
     @property
@@ -108,7 +108,8 @@ def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     content = content_of(written_of(draft))
     place = place_of(draft.issue_id) if draft.issue_id else None
     everyone = place.everyone if place else confirmed().count()
-    readers = place.reached if place and draft.goes_to != EVERYONE else everyone
+    to_all = 0 if draft.goes_to == NOBODY else everyone
+    readers = place.readers_of(draft.goes_to) if place else to_all
     outside = outside_of(content)
     facts = _facts(draft, content, place, readers, keeping.fresh(*outside))
     found = findings_of(facts)
@@ -140,10 +141,10 @@ def _rules(
 ) -> list[Finding]:
     """What stops it whatever its words are."""
     found = []
-    if place:
-        refusal = versions.why_not(draft.issue_id, place.version, draft.goes_to)
-        if refusal:
-            found.append(stop(refusal, where=Where.PROGRESS))
+    version = place.version if place else None
+    refusal = versions.why_not(draft.issue_id, version, draft.goes_to)
+    if refusal:
+        found.append(stop(refusal, where=Where.PROGRESS if place else Where.NOWHERE))
     awaits = approval.why_not(draft, publisher, content)
     if awaits:
         found.append(stop("Somebody else has to approve these words", awaits))
@@ -180,6 +181,7 @@ def _facts(
         postal_address=newsletter.postal_address,
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
+        is_mailed=draft.goes_to != NOBODY,
         would_stand=where_it_stands(unlisted=is_to_be_unlisted(draft, place), verb="would stand"),
         nameless=confirmed().filter(name="").count() if bare else 0,
         same_lately=_same_lately(draft, content, sending.now),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from delivery.books import ARCHIVE_ONLY
 from publishing.preflight.facts import Facts, Published
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.words_for_numbers import counted_copies
@@ -11,6 +12,12 @@ from publishing.words_for_numbers import counted_copies
 
 def of_the_moment(facts: Facts) -> Iterator[Finding]:
     """Everything that may be otherwise an hour later with the same words."""
+    if not facts.is_mailed:
+        yield in_order(f"{ARCHIVE_ONLY} {facts.would_stand}")
+        yield from _the_same_lately(facts)
+        for sentence in facts.earlier_versions_going:
+            yield advice(sentence, where=Where.PROGRESS)
+        return
     if not facts.readers:
         yield advice(
             "This issue would go to nobody",

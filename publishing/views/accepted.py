@@ -10,17 +10,18 @@ from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest
 from django.urls import reverse
 
-from delivery.books import WORDS_FOR
+from delivery.books import ARCHIVE_ONLY, WORDS_FOR
 from delivery.models import Edition
 from publishing.listing import where_it_stands
 from publishing.models import Draft
 from publishing.scheduling import moment_stored
 from publishing.status import status_of
-from publishing.versions import EVERYONE
+from publishing.versions import REACHED, UNREACHED
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
 NONE_LEFT = "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
+ALL_REACHED = "This version goes to nobody: every confirmed reader was reached by an earlier one."
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
 _TEST_TAG = "test-letter-"
@@ -66,8 +67,16 @@ def tag_of_draft(draft: Draft) -> str:
 
 def to_nobody(edition: Edition) -> str:
     """What is said of an edition without an audience."""
-    nobody = TO_NOBODY if edition.goes_to == EVERYONE else NONE_LEFT
+    nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
+        edition.goes_to, TO_NOBODY
+    )
     return f"{nobody} {where_it_stands(unlisted=edition.issue.unlisted)}"
+
+
+def in_the_archive(edition: Edition) -> str:
+    """What is said of an edition that is not mailed."""
+    stands = where_it_stands(unlisted=edition.issue.unlisted)
+    return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {stands}"
 
 
 def there_already(edition: Edition) -> str:

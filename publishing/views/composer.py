@@ -49,7 +49,7 @@ from publishing.models import Draft, Issue
 from publishing.naming_editions import issue_id
 from publishing.permissions import may
 from publishing.status import status_of
-from publishing.versions import Place, place_of
+from publishing.versions import choices_of, place_of
 from publishing.views.accepted import notes_of
 from publishing.views.desk import PUBLISH, WRITE, author_of, desk_page, may_write
 from publishing.written import HTML, MARKDOWN, Written
@@ -225,6 +225,7 @@ def composer_page(
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
     place = place_of(issue) if issue is not None else None
+    everyone = place.everyone if place else confirmed().count()
     shown = request.GET.get("show", "")
     return desk_page(
         request,
@@ -239,7 +240,8 @@ def composer_page(
             "beside": beside(wording.written, draft),
             "place": place,
             "place_title": plain_title(place.newest) if place else "",
-            "readers": _readers(place, wording),
+            "readers": everyone if place is None else place.readers_of(wording.goes_to),
+            "choices": choices_of(place, everyone),
             "sender": settings.FROM_EMAIL,
             "merge_fields": MERGE_FIELDS,
             "previews": SHOWN,
@@ -439,12 +441,6 @@ def _issue_there(request: HttpRequest) -> uuid.UUID | None:
     except ValueError:
         return None
     return issue if issue is not None and place_of(issue) is not None else None
-
-
-def _readers(place: Place | None, wording: Wording) -> int:
-    if place is None:
-        return confirmed().count()
-    return place.reached if wording.goes_to == "reached" else place.everyone
 
 
 def _progress_of(edition: Edition) -> str:

@@ -34,8 +34,8 @@ from publishing.publishing_a_draft import (
 )
 from publishing.scheduling import moment_stored
 from publishing.status import status_of
-from publishing.versions import still_going
-from publishing.views.accepted import ACCEPTED, notes_of, tag_of, to_nobody
+from publishing.versions import NOBODY, still_going
+from publishing.views.accepted import ACCEPTED, in_the_archive, notes_of, tag_of, to_nobody
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.views.preflight import check_page, draft_at, progress_of, what_goes_out
 from publishing.when_form import WhenForm
@@ -119,8 +119,12 @@ def _published(
 def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
     moment = moment_stored(edition)
     if moment:
-        said = f"The newsletter issue has been accepted. It goes out {moment.words}."
+        goes = "appears in the archive" if edition.goes_to == NOBODY else "goes out"
+        said = f"The newsletter issue has been accepted. It {goes} {moment.words}."
         messages.success(request, said, extra_tags=tag_of(edition))
+        return
+    if edition.goes_to == NOBODY:
+        messages.success(request, in_the_archive(edition), extra_tags=tag_of(edition))
         return
     messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
     if not edition.audience:

@@ -38,8 +38,24 @@ from publishing.publish import (
     publish,
 )
 from publishing.status import status_of
-from publishing.versions import EVERYONE, Place, place_of, still_going, versions_of
-from publishing.views.accepted import ACCEPTED, notes_of, tag_of, there_already, to_nobody
+from publishing.versions import (
+    EVERYONE,
+    NOBODY,
+    Place,
+    choices_of,
+    default_goes_to,
+    place_of,
+    still_going,
+    versions_of,
+)
+from publishing.views.accepted import (
+    ACCEPTED,
+    in_the_archive,
+    notes_of,
+    tag_of,
+    there_already,
+    to_nobody,
+)
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
@@ -88,7 +104,7 @@ def _newest_words(named: str) -> dict[str, str]:
         "text_content": newest.text_content,
         "issue": str(issue),
         "version": str(newest.version + 1),
-        "goes_to": EVERYONE.value,
+        "goes_to": default_goes_to(issue),
     }
 
 
@@ -156,6 +172,7 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "writer": kept_form.signed_writer(request.user),
         "place": place,
         "place_title": plain_title(place.newest) if place else "",
+        "choices": choices_of(place, place.everyone) if place else [],
         "readers": place.everyone if place else confirmed().count(),
         "importing": import_under_way(),
         "sender": settings.FROM_EMAIL,
@@ -279,6 +296,9 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
 
 
 def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
+    if edition.goes_to == NOBODY:
+        messages.success(request, in_the_archive(edition), extra_tags=tag_of(edition))
+        return
     messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
     if not edition.audience:
         messages.warning(request, to_nobody(edition))

@@ -63,10 +63,10 @@ a key stands for its words
     Asked.is_answered_by: «and has_words(edition, self.content)»
     test_a_key_stands_for_its_words_its_version_and_its_readers
 a key stands for its readers
-    Asked.is_answered_by: same_place «and edition.goes_to == self.goes_to»
+    Asked.is_answered_by: same_place «and self.goes_to in (None, edition.goes_to)»
     test_a_key_stands_for_its_words_its_version_and_its_readers
 a key stands for its version
-    Asked.is_answered_by: «same_place and» edition.goes_to == self.goes_to
+    Asked.is_answered_by: «same_place and» self.goes_to in (None, edition.goes_to)
     test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round
     test_a_key_stands_for_its_words_its_version_and_its_readers
 a version that is there is not published again
@@ -92,8 +92,32 @@ a correction goes only to whoever is confirmed now
         Subscriber.objects.values_list("id", "email", "name")».
     test_who_was_reached_and_has_left_since_gets_no_correction
 a correction for the reached goes only to whom an earlier copy was sent
-    audience_of: «outcome=Outcome.SENT,»
+    audience_of: Exists(copies«.filter(outcome=Outcome.SENT)»)
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
+a correction for the unreached skips copies that were sent or are in doubt
+    audience_of: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
+    test_a_correction_for_the_unreached_skips_copies_sent_or_in_doubt
+a correction for the unreached skips a copy with a time
+    audience_of: «| Q(sent_at__isnull=False)»
+    test_a_copy_with_a_mark_is_not_unreached[sent_at]
+a correction for the unreached skips a copy with the provider's id
+    audience_of: «| Q(provider_message_id__isnull=False)»
+    test_a_copy_with_a_mark_is_not_unreached[provider_message_id]
+a correction for the unreached skips a copy whose acceptance is on record
+    audience_of: ~Exists(copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
+    test_a_copy_with_a_mark_is_not_unreached[evidence]
+the unreached wait until nothing more is sent of a version that runs
+    why_not_unreached: if «books.control not in {"cancelled", "closed"} and not is_over → False»:
+    test_the_unreached_wait_until_no_earlier_copy_can_go[waits]
+the unreached wait until the calls of a cancelled version have ended
+    why_not_unreached: if «books.control in {"cancelled", "closed"} and books.waiting → False»:
+    test_the_unreached_wait_until_no_earlier_copy_can_go[in_a_call]
+the unreached wait until someone has decided about the missed
+    why_not_unreached: books.unknown «or books.missed»
+    test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
+a version for nobody has no copies
+    enqueue_audience: if «edition.goes_to != NOBODY → True»:
+    test_a_version_for_nobody_is_in_the_archive_alone[2]
 an audience is whoever is confirmed and may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
     test_nobody_but_the_confirmed_is_in_the_audience

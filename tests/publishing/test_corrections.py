@@ -7,12 +7,14 @@ import uuid
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
 
-from delivery.models import Delivery, Edition
+from delivery.models import Batch, Delivery, Edition, Evidence
 from delivery.outcomes import NotSent
 from delivery.queue import control
 from publishing.models import Issue
-from publishing.publish import KeyUsedForOtherContentError, has_words, publish
+from publishing.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from publishing.status import status_of
 from publishing.versions import VersionRefusedError, still_going
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
@@ -43,6 +45,10 @@ def correct(author, first):
         )
 
     return publish_it
+
+
+def waits(edition):
+    """Nothing left yet."""
 
 
 def called_back(edition):
@@ -150,7 +156,9 @@ def test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there
         publish(author.pk, "k", letter(), hold_s=0, issue=uuid.UUID(int=7), version=1)
 
 
-@pytest.mark.parametrize(("version", "goes_to"), [(2, "everyone"), (1, "reached")])
+@pytest.mark.parametrize(
+    ("version", "goes_to"), [(2, "everyone"), (1, "reached"), (1, "unreached")]
+)
 def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, version, goes_to):
     with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
         publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
@@ -191,6 +199,110 @@ def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_rou
     assert Edition.objects.count() == 2
 
 
+# --- To those who were not reached, or to nobody ---
+
+
+@pytest.fixture
+def stopped_half_way(first):
+    """Version 1 was cancelled: Ada has a copy, Bram's is in doubt, Cleo has none."""
+    sent(first, "Ada")
+    in_doubt(first, "Bram")
+    cancelled(first)
+    return first
+
+
+def test_a_correction_for_the_unreached_skips_copies_sent_or_in_doubt(correct, stopped_half_way):
+    SubscriberFactory(name="Dirk")
+
+    edition = correct(goes_to="unreached").edition
+
+    assert readers_of(edition) == {"Cleo", "Dirk"}
+    assert edition.audience == 2
+
+
+@pytest.mark.parametrize("mark", ["sent_at", "provider_message_id", "evidence"])
+def test_a_copy_with_a_mark_is_not_unreached(correct, stopped_half_way, mark):
+    cleo = Delivery.objects.filter(version=1, name="Cleo")
+    if mark == "evidence":
+        copy = cleo.get()
+        Evidence.objects.create(
+            provider_message_id="m-1", issue_id=copy.issue_id, recipient_id=copy.recipient_id,
+            version=1, source="lookup",
+        )  # fmt: skip
+    else:
+        cleo.update(**{mark: Now() if mark == "sent_at" else "m-1"})
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
+def test_after_a_cancelled_edition_the_default_is_the_unreached(correct, stopped_half_way):
+    edition = correct().edition
+
+    assert (edition.goes_to, readers_of(edition)) == ("unreached", {"Cleo"})
+
+
+def test_after_a_called_back_edition_the_default_is_everyone(author, three_readers):
+    held = publish(author.pk, "held", letter(), hold_s=60).edition
+    called_back(held)
+
+    again = publish(author.pk, "k", letter(), hold_s=0, issue=held.issue_id, version=2).edition
+
+    assert (again.goes_to, again.audience) == ("everyone", 3)
+
+
+def test_a_key_without_a_choice_is_answered_after_the_default_changed(correct, first):
+    second = correct().edition
+    cancelled(first)
+    cancelled(second)
+
+    assert correct() == Published(second, created=False)
+
+
+def in_a_call(edition):
+    """Cancelled while its call is in flight."""
+    Call()
+    control.cancel(edition.pk)
+
+
+def was_missed(edition):
+    """All tries of Cleo's copy are used up; nobody has decided about it."""
+    sent(edition, "Ada", "Bram")
+    Delivery.objects.filter(name="Cleo").update(outcome="failed", missed=True, reason="Tries.")
+    Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
+
+
+@pytest.mark.parametrize("becomes", [waits, in_a_call, was_missed])
+def test_the_unreached_wait_until_no_earlier_copy_can_go(correct, first, becomes):
+    becomes(first)
+
+    with pytest.raises(VersionRefusedError, match="version 1"):
+        correct(goes_to="unreached")
+
+    first.pk, first.version, first.goes_to, first.idempotency_key = None, 2, "unreached", "k2"
+    with pytest.raises(IntegrityError, match="may still be sent"), transaction.atomic():
+        first.save(force_insert=True)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_version_for_nobody_is_in_the_archive_alone(author, first, anybody, version):
+    sent(first)
+    issue = {"issue": first.issue_id, "version": 2} if version == 2 else {}
+
+    edition = publish(author.pk, "n", CORRECTED, hold_s=60, goes_to="nobody", **issue).edition
+
+    assert (edition.audience, readers_of(edition)) == (0, set())
+    assert status_of(edition.pk).state == "succeeded"
+    assert "Fourteen" in anybody.get(f"/archive/{edition.issue.slug}/").words
+
+
+def test_the_address_of_a_version_for_nobody_is_fixed(author, three_readers):
+    edition = publish(author.pk, "n", letter(), hold_s=60, goes_to="nobody").edition
+
+    renamed = publish(author.pk, "k", RENAMED, hold_s=0, issue=edition.issue_id, version=2).edition
+
+    assert renamed.archive_url == edition.archive_url
+
+
 # --- The address in the archive ---
 
 
@@ -220,10 +332,6 @@ def left(edition):
     """A call of it began and ended in doubt; then it was cancelled."""
     in_doubt(edition)
     cancelled(edition)
-
-
-def waits(edition):
-    """Nothing left yet."""
 
 
 def refused(edition):

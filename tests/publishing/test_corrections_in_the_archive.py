@@ -115,7 +115,7 @@ def test_a_correction_that_was_cancelled_half_way_is_shown(anybody, first, corre
     cancelled(first)
     assert "Forty." in letter_page(anybody).words
     second = correct()
-    sent(second, "Ada")
+    sent(second, "Bram")
     cancelled(second)
 
     assert CORRECTED.search(letter_page(anybody).words)

@@ -113,7 +113,7 @@ def test_a_form_for_an_issue_that_there_is_not_is_not_found(window, named):
         ({"version": "0"}, "'0'"),
         ({"version": ""}, "No version"),
         ({"issue": "swifts"}, "'swifts'"),
-        ({"goes_to": "nobody"}, "'nobody'"),
+        ({"goes_to": "somebody"}, "'somebody'"),
     ],
 )
 def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
@@ -299,7 +299,7 @@ def test_the_issues_page_lists_its_versions_with_whom_each_went_to(window, corre
     window.post(**open_correction(window, corrected, goes_to="reached"))
 
     for page in (window.get(address), window.get(f"{address}?version=1")):
-        assert "those who were sent an earlier one" in page.words
+        assert "those who were sent an earlier version" in page.words
         assert "To everyone confirmed" in page.words
     assert f'href="{address}?version=1"' in window.get(address).html
     assert "version 2, to those who were sent" in window.get(f"{FORM}issues/").words

@@ -83,6 +83,44 @@ def draft(author) -> Draft:
     return begun(author)
 
 
+def test_the_rest_is_reached_after_cancel(window, author, three_readers):
+    first = publish(author.pk, "first", letter(), hold_s=0).edition
+    sent(first, "Ada")
+    window.post(f"{FORM}{first.issue_id}/cancel/")
+
+    page = window.get(f"{FORM}write/?issue={first.issue_id}")
+    fields = page.form_with("goes_to").fields
+    assert fields["goes_to"] == "unreached"
+    assert "Only those whom no version has reached: 2 confirmed readers" in page.words
+
+    window.post(f"{FORM}drafts/", **fields, then="check")
+    draft = Draft.objects.get()
+    check = window.get(at(draft, "check")).words
+    assert "Readers 2 confirmed readers whom no version has reached" in check
+    assert "Earlier versions 1 confirmed readers were sent one; 2 were surely not" in check
+    press(window, draft, sheet(window, draft))
+    second = Delivery.objects.filter(version=2)
+    assert {copy.name for copy in second} == {"Bram", "Cleo"}
+
+
+def test_a_typo_is_corrected_in_the_archive_without_mail(window, author, three_readers, anybody):
+    first = publish(author.pk, "first", letter(), hold_s=0).edition
+    sent(first)
+    draft = begun(author, issue=first.issue_id, goes_to="nobody")
+
+    assert "Not in the mail: archive only" in window.get(at(draft, "check")).words
+    assert "Publish in the archive only?" in window.get(at(draft, "publish")).words
+    answer = press(window, draft, sheet(window, draft))
+
+    words = window.get(answer.answer["Location"]).words
+    assert "The newsletter issue has been accepted. Not in the mail: archive only." in words
+    assert ACCEPTED not in words
+    assert "Succeeded" in words
+    assert not Delivery.objects.filter(version=2).exists()
+    assert "they have gone" in anybody.get(f"/archive/{first.issue.slug}/").words
+    assert "Not in the mail: archive only" in window.get(f"{FORM}issues/").words
+
+
 def test_where_publishing_takes_two_a_request_renders_the_letter_once(
     window, author, new_author, draft, three_readers
 ):

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from delivery.models import Delivery, Edition
 from publishing.publish import publish
 from publishing.versions import still_going
-from tests.publishing.ledger import sent
+from tests.publishing.ledger import cancelled, sent
 from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,6 +116,25 @@ def test_a_correction_is_published_once_and_again_returns_what_is_there(first, t
     assert not other["created"]
     assert len(said) == 2
     assert Edition.objects.get(version=2).text_content == "They have gone.\n"
+
+
+def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
+    options = ("--title", "Swifts", "--author", "edith", "--text-file", text)
+
+    told, said = script(*options, "--goes-to", "nobody")
+
+    assert (told["version"], told["audience"], told["created"]) == (1, 0, True)
+    assert said == ["Not in the mail: archive only."]
+    assert not Delivery.objects.exists()
+
+
+def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
+    sent(first, "Ada")
+    cancelled(first)
+
+    told, _ = correct(first, text, "--version", "2")
+
+    assert (told["audience"], Edition.objects.get(version=2).goes_to) == (2, "unreached")
 
 
 @pytest.mark.parametrize(

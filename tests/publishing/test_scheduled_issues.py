@@ -390,6 +390,23 @@ def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then
     assert sorted(copies(provider).values()) == [1] * 8
 
 
+@pytest.mark.parametrize(("goes_to", "copies"), [("unreached", ["Reader 2"]), ("nobody", [])])
+def test_a_scheduled_correction_keeps_whom_it_goes_to(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str, copies: list[str]
+) -> None:
+    first = newsroom.publish(readers=2)
+    newsroom.deliver_all()
+    second = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    newsroom.confirm(1, start=2)
+    its_time_came(second)
+
+    assert start_due()
+
+    names = Delivery.objects.filter(version=2).values_list("name", flat=True)
+    assert list(names) == copies
+    assert status(second).state == ("sending" if copies else "succeeded")
+
+
 def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from delivery.books import WORDS_FOR
+from delivery.books import ARCHIVE_ONLY, WORDS_FOR
 from delivery.models import Edition, Newsletter
 from delivery.queue.reconcile import time_now
 from idempotency.key import BadKey, key_given
@@ -29,7 +29,7 @@ from publishing.publish import (
 )
 from publishing.scheduling import Moment, MomentRefusedError, read_moment
 from publishing.starting import waits_for_its_time
-from publishing.versions import EVERYONE, VersionRefusedError, still_going
+from publishing.versions import EVERYONE, NOBODY, VersionRefusedError, still_going
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -66,8 +66,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--goes-to",
             choices=list(WORDS_FOR),
-            help="everyone confirmed now (the default), or of them those who were sent an earlier "
-            "version",
+            help="everyone confirmed now (the default), of them those who were sent an earlier "
+            "version (reached) or whom none has reached (unreached: the default after a cancelled "
+            "version), or nobody: only the archive changes",
         )
         parser.add_argument(
             "--unlisted",
@@ -113,7 +114,7 @@ class Command(BaseCommand):
         if flaws:
             raise CommandError(" ".join(flaw.sentence for flaw in flaws))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
-        goes_to = options["goes_to"] or EVERYONE
+        goes_to = options["goes_to"]
         author, key = _author(options["author"]), _key(options["idempotency_key"])
         try:
             published = publish(
@@ -146,7 +147,7 @@ class Command(BaseCommand):
 
 
 def _worth_knowing(
-    published: Published, content: Content, goes_to: str, *, unlisted: bool
+    published: Published, content: Content, goes_to: str | None, *, unlisted: bool
 ) -> list[str]:
     """What the numbers alone do not say, a sentence each."""
     edition = published.edition
@@ -156,7 +157,7 @@ def _worth_knowing(
             f"Version {edition.version} of “{edition.title}” is there already, with other content; "
             "nothing was sent and nothing was changed."
         )
-    if not published.created and edition.goes_to != goes_to:
+    if not published.created and edition.goes_to != (goes_to or EVERYONE):
         goes = "goes" if edition.control == Edition.Control.SCHEDULED else "went"
         sentences.append(f"Version {edition.version} {goes} to {WORDS_FOR[edition.goes_to]}.")
     if not published.created and unlisted and not edition.issue.unlisted:
@@ -166,14 +167,20 @@ def _worth_knowing(
     elif not edition.audience:
         sentences.append(_to_nobody(edition))
     if published.created and edition.version > 1:
-        sentences += still_going(edition.issue_id, edition.version, goes_to)
+        sentences += still_going(edition.issue_id, edition.version, edition.goes_to)
     return sentences
 
 
 def _to_nobody(edition: Edition) -> str:
-    if edition.goes_to == EVERYONE:
-        return "This issue goes to nobody: there is no confirmed reader yet."
-    return "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
+    match edition.goes_to:
+        case "nobody":
+            return ARCHIVE_ONLY
+        case "reached":
+            return "This version goes to nobody: no reader of an earlier one is confirmed any more."
+        case "unreached":
+            return "This version goes to nobody: an earlier one reached every confirmed reader."
+        case _:
+            return "This issue goes to nobody: there is no confirmed reader yet."
 
 
 def _version(
@@ -181,7 +188,7 @@ def _version(
 ) -> tuple[uuid.UUID | None, int | None]:
     if issue is None:
         for option, given in (("--version", version), ("--goes-to", goes_to)):
-            if given is not None:
+            if given not in (None, EVERYONE, NOBODY):
                 raise CommandError(f"{option} is about an issue that exists; name it with --issue.")
         return None, None
     try:

@@ -1,0 +1,10 @@
+"""The rule of 0024 holds for old editions too."""
+
+from django.contrib.postgres.operations import ValidateConstraint
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("delivery", "0025_who_is_unreached_is_known")]
+
+    operations = [ValidateConstraint(model_name="edition", name="edition_goes_to_is_known")]
