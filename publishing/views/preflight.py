@@ -98,17 +98,25 @@ def findings_facts(request: HttpRequest, checked: Checked) -> dict[str, Any]:
     }
 
 
+def what_then(whom: str, *, is_mailed: bool) -> str:
+    """Say what happens at a scheduled time."""
+    then = f"It goes to {whom} by then" if is_mailed else "It appears in the archive then"
+    return f"{then}, and can be called back until then."
+
+
 def what_goes_out(checked: Checked) -> dict[str, Any]:
     """The facts about the mail and its readers, for the sheet and for the question after it."""
     content, facts = checked.content, checked.facts
     digest = content.sha256.hex()
+    whom, is_mailed = WORDS_FOR[checked.draft.goes_to], facts.is_mailed
     return {
         "draft": checked.draft,
         "checked": checked,
-        "whom": WORDS_FOR[checked.draft.goes_to],
+        "whom": whom,
+        "what_then": what_then(whom, is_mailed=is_mailed),
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
-        "hold_s": settings.PUBLISH_HOLD_S,
+        "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
         "kilobytes": kilobytes(
             len((facts.html_mail or facts.text_mail).encode("utf-8", "replace"))
         ),

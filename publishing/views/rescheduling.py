@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
-from delivery.models import Newsletter
+from delivery.models import Edition, Newsletter
 from publishing import audit_trail
 from publishing.actions import CannotDoThatError, cannot_reschedule
 from publishing.actions import reschedule as give_time
@@ -20,6 +20,7 @@ from publishing.scheduling import which_of
 from publishing.status import status_of
 from publishing.views.desk import author_of, desk_page, may_publish
 from publishing.views.naming import named_edition
+from publishing.views.preflight import what_then
 from publishing.when_form import TimeForm
 from subscribers.views.see_other import see_other
 
@@ -65,7 +66,9 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "edition": edition,
             "title": plain_title(edition),
             "moment": moment,
-            "whom": status.books.whom,
+            "what_then": what_then(
+                status.books.whom, is_mailed=status.books.goes_to != Edition.GoesTo.NOBODY
+            ),
             "when": form,
             "back": back,
         },
