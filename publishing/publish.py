@@ -170,9 +170,9 @@ def publish(
             if refusal:
                 raise VersionRefusedError(refusal)
             second = second_of(author, approved_by)
+            settled = replace(asked, goes_to=whom)
             try:
                 with transaction.atomic():
-                    settled = replace(asked, goes_to=whom)
                     edition = _publish_new(author, key, settled, hold_s, second)
                     return Published(edition, created=True)
             except IntegrityError as error:

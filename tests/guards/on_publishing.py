@@ -89,8 +89,12 @@ publishing is there whole or not at all
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
 a correction goes only to whoever is confirmed now
     audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
-        Subscriber.objects.values_list("id", "email", "name")».
+        Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
     test_who_was_reached_and_has_left_since_gets_no_correction
+a version for the unreached goes only to whoever is confirmed now
+    audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
+        Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
+    test_who_was_not_reached_and_has_left_since_gets_nothing
 a correction for the reached goes only to whom an earlier copy was sent
     audience_of: Exists(copies«.filter(outcome=Outcome.SENT)»)
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent

@@ -220,6 +220,12 @@ def test_a_correction_for_the_unreached_skips_copies_sent_or_in_doubt(correct, s
     assert edition.audience == 2
 
 
+def test_who_was_not_reached_and_has_left_since_gets_nothing(correct, stopped_half_way):
+    leave(Subscriber.objects.get(name="Cleo").pk)
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
 @pytest.mark.parametrize("mark", ["sent_at", "provider_message_id", "evidence"])
 def test_a_copy_with_a_mark_is_not_unreached(correct, stopped_half_way, mark):
     cleo = Delivery.objects.filter(version=1, name="Cleo")
