@@ -23,7 +23,7 @@ from publishing.content import Content
 from publishing.publish import publish
 from publishing.scheduling import Moment
 from publishing.starting import start_now
-from publishing.versions import EVERYONE, REACHED, place_of
+from publishing.versions import EVERYONE, REACHED, UNREACHED, place_of
 from tests.database_cost.test_how_the_hot_statements_are_read import explained, kinds, run
 from tests.delivery.newsroom import Newsroom
 
@@ -83,6 +83,10 @@ def to_whom_it_reached(edition: Edition) -> None:
     assert correct(edition, REACHED).audience == READERS - SUPPRESSED
 
 
+def to_whom_none_reached(edition: Edition) -> None:
+    assert correct(edition, UNREACHED).audience == 0
+
+
 def at_its_time(edition: Edition) -> None:
     at = Moment(datetime(2100, 1, 1, tzinfo=UTC), "2100-01-01T00:00", "UTC")
     assert start_now(correct(edition, REACHED, at).pk) == READERS - SUPPRESSED
@@ -94,7 +98,9 @@ def counted(edition: Edition) -> None:
     assert place.everyone == place.reached == READERS - SUPPRESSED
 
 
-@pytest.mark.parametrize("act", [to_everyone, to_whom_it_reached, at_its_time, counted])
+@pytest.mark.parametrize(
+    "act", [to_everyone, to_whom_it_reached, to_whom_none_reached, at_its_time, counted]
+)
 def test_no_audience_is_read_by_a_nested_loop(
     sent_issue: Edition, act: Callable[[Edition], None]
 ) -> None:
