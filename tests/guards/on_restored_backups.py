@@ -7,10 +7,10 @@ of a restored database the provider's lists are read at once
     _begin_anew: «make_due(cursor, errands_by_stream().values())»
     test_the_providers_lists_are_read_at_once
 what goes on after a restore is named
-    Command.handle: «self._say_what_goes_on(unreconciled)» self.stdout
+    Command.handle: self._say_what_is_odd(outcome) «self._say_what_goes_on(unreconciled)»
     test_reconciled_editions_are_what_they_were
 what goes on after a restore is named where the run breaks off too
-    Command.handle: «self._say_what_goes_on(unreconciled)» if
+    Command.handle: «self._say_what_goes_on(unreconciled)» if isinstance
     test_what_goes_on_is_named_by_a_run_that_cannot_end_too
 nothing is claimed for a call in a database that is another
     _claim_next: «AND {IS_THE_KNOWN_DATABASE}» ORDER
