@@ -13,7 +13,7 @@ from delivery.books import WORDS_FOR
 from publishing.content import Content, visible
 from publishing.drafts import Wording
 from publishing.versions import EVERYONE
-from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
+from publishing.written import HTML, MARKDOWN, Written, content_of, longest
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
 _CALLED = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}
@@ -26,8 +26,7 @@ def is_plain(posted: Mapping[str, str]) -> bool:
 
 def content_posted(posted: Mapping[str, str]) -> Content:
     """What would be sent of the fields of either form."""
-    written = written_posted(posted)
-    return finished(written) if is_plain(posted) else content_of(written)
+    return content_of(written_posted(posted))
 
 
 def written_posted(posted: Mapping[str, str]) -> Written:

@@ -81,6 +81,11 @@ def draft_of(draft: uuid.UUID) -> Draft | None:
     return drafts.filter(pk=draft).first()
 
 
+def draft_under(key: str) -> Draft | None:
+    """The draft with this idempotency key, open or published; None where there is none."""
+    return _present(key=key)
+
+
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
     """The draft of an issue's next version, the latest saved if there are copies."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
@@ -113,6 +118,25 @@ def begin(
             if other is not None and other.key != key:
                 return _standing(other, wording)
         return copy(author, key, wording, issue=issue)
+
+
+def paste(
+    author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
+) -> Answer:
+    """
+    Save the form for finished HTML under its key: one draft, however often the form is posted.
+
+    Other words replace those that the same form saved before, unless the draft was edited since.
+    """
+    with transaction.atomic():
+        answer = begin(author, key, wording, issue=issue)
+        if isinstance(answer, Conflict):
+            draft = answer.draft
+            if draft.key == key and draft.pasted_revision == draft.revision:
+                answer = save(draft.pk, draft.revision, wording, by=author)
+        if isinstance(answer, Saved) and answer.changed:
+            Draft.objects.filter(pk=answer.draft.pk).update(pasted_revision=answer.draft.revision)
+        return answer
 
 
 def copy(

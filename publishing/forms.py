@@ -1,4 +1,4 @@
-"""The publishing form: what an author may post, and what is wrong with it, in words."""
+"""The form for finished HTML: what may be posted, and what is wrong with it, in words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class PublishForm(forms.Form):
         strip=False,
         label="Plain text",
         widget=forms.Textarea(attrs={"spellcheck": "true"}),
-        help_text="For readers whose mail shows no HTML, and for spam filters.",
+        help_text="For readers whose mail shows no HTML, and for spam filters. Left empty, it is "
+        "made from the HTML.",
     )
 
     issue = forms.CharField(required=False, widget=forms.HiddenInput)

@@ -22,6 +22,7 @@ from django.http import HttpRequest
 
 from delivery.queue.pieces import OldRows
 from idempotency.key import FIELD, BadKey, key_given
+from publishing.draft_form import is_plain
 from publishing.models import KeptForm
 
 WRITER_FIELD = "writer"
@@ -52,7 +53,13 @@ def writer_of(note: str) -> uuid.UUID | None:
 
 
 def keep(request: HttpRequest) -> None:
-    """Keep the posted form for its writer; anything else that was posted is let go."""
+    """
+    Keep the posted form for finished HTML for its writer; nothing else that was posted is kept.
+
+    Of the composer's form only the title would be: its views keep it whole, as a draft.
+    """
+    if not is_plain(request.POST.dict()):
+        return
     key = key_given(request.POST.getlist(FIELD), None)
     posted = _posted(request)
     if isinstance(key, BadKey) or not any(posted[name] for name in WORDS):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from delivery.models import Edition
 from publishing.approval import NeedsApprovalError, approval_of
 from publishing.content import Content
-from publishing.drafts import written_of
+from publishing.drafts import wording_of, written_of
 from publishing.issue_list import plain_title
 from publishing.models import Draft
 from publishing.named import named
@@ -24,6 +24,7 @@ from publishing.status import status_of
 from publishing.versions import VersionRefusedError
 from publishing.written import content_of
 
+THROWN_AWAY = "The draft was thrown away meanwhile. Nothing was published."
 CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
 
 
@@ -56,6 +57,18 @@ class PublishedBySomebodyElseError(Exception):
         self.edition = edition
 
 
+def is_of_these_words(
+    draft: Draft, content: Content, *, issue: uuid.UUID | None, goes_to: str, unlisted: bool
+) -> bool:
+    """Whether an open draft, published as it is, would be exactly this."""
+    wording = wording_of(draft)
+    return (
+        draft.edition_id is None
+        and (draft.issue_id, wording.goes_to, wording.unlisted) == (issue, goes_to, unlisted)
+        and content_of(wording.written).sha256 == content.sha256
+    )
+
+
 def publish_draft(
     author: uuid.UUID,
     draft: uuid.UUID,
@@ -73,7 +86,7 @@ def publish_draft(
     """
     held = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if held is None:
-        raise ChangedMeanwhileError("The draft was thrown away meanwhile. Nothing was published.")
+        raise ChangedMeanwhileError(THROWN_AWAY)
     if held.edition is not None:
         return _standing(author, held.edition, agreed)
     content = content or content_of(written_of(held))

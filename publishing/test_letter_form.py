@@ -8,7 +8,7 @@ from django import forms
 
 from publishing.content import Content, flaws_of
 from publishing.draft_form import is_plain
-from publishing.written import HTML, MARKDOWN, Written, content_of, finished, longest
+from publishing.written import HTML, MARKDOWN, Written, content_of, longest
 from subscribers.address import Refusal, read_address
 
 EMAIL = "test_email"
@@ -50,7 +50,7 @@ class MarkedLetterForm(forms.Form):
             return self.cleaned_data
         letter = said["html_content" if plain else "letter"]
         written = Written(said["title"], said["preheader"], kind, letter, said["text_content"])
-        self.content = finished(written) if plain else content_of(written)
+        self.content = content_of(written)
         for flaw in flaws_of(self.content):
             of_the_letter = flaw.field == "html_content" and not plain
             name = "letter" if of_the_letter else flaw.field

@@ -51,11 +51,6 @@ def content_of(written: Written) -> Content:
     return Content.written(written.title, html, text, written.preheader)
 
 
-def finished(written: Written) -> Content:
-    """The content of the plain form's words: as posted, with no text part where none is given."""
-    return Content.written(written.title, written.letter, written.text, written.preheader)
-
-
 def longest(part: str, written_in: str) -> int:
     """How many characters a part may have, `letter` being in the format that is named."""
     return LONGEST_MARKDOWN if (part, written_in) == ("letter", MARKDOWN) else LONGEST_PART

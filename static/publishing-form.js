@@ -1,4 +1,4 @@
-// A comfort for the author; that a letter is published once is the server's doing.
+// A comfort for the author; that a form makes one draft, published once, is the server's doing.
 //
 // Words and key belong together. When a browser comes back to this page it may fetch a fresh form,
 // with a fresh key, and put the old words into it: pressed again, they would be another issue. So
@@ -47,15 +47,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     }
   }
 
-  // The button says the number: that of the choice above it, where there is one.
-  function sayTheNumber() {
-    const chosen = form.querySelector("[data-button]:checked");
-    if (chosen) button.textContent = chosen.dataset.button;
-  }
-  sayTheNumber();
-
   function touch() {
-    sayTheNumber();
     touched = true;
     keep();
   }

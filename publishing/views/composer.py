@@ -24,7 +24,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
-from publishing import drafts
+from publishing import drafts, kept_form
 from publishing.beside_the_words import beside
 from publishing.compared import compared
 from publishing.draft_form import (
@@ -72,15 +72,13 @@ def wants_json(request: HttpRequest) -> bool:
 def kept_when_signed_out(view: View[P]) -> View[P]:
     """
     What was posted after the session had ended is kept in a draft of its own, to which the sign-in
-    leads. Only for the composer's form, shown to somebody signed in: it carries a signed note of
-    whose it is. The script is sent to the login page and keeps its words by itself.
+    leads. Only for a form shown to somebody signed in: it carries a signed note of whose it is.
+    The script is sent to the login page and keeps its words by itself.
     """
 
     @wraps(view)
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.method != "POST" or request.user.is_authenticated or wants_json(request):
-            return view(request, *args, **kwargs)
-        if is_plain(request.POST.dict()):
             return view(request, *args, **kwargs)
         writer = writer_of(request.POST.get(WRITER_FIELD, ""))
         key = key_given(request.POST.getlist(FIELD), None)
@@ -146,8 +144,22 @@ def begin(request: HttpRequest) -> HttpResponse:
         return _refused(request, wording, key.reason)
     if sentence := why_too_long(wording.written):
         return _refused(request, wording, sentence, key=key)
+    author, issue = author_of(request), _issue_there(request)
+    if is_plain(request.POST.dict()):
+        return _pasted(request, drafts.paste(author, key, wording, issue=issue), wording, key)
     make = drafts.copy if request.POST.get("beside") else drafts.begin
-    answer = make(author_of(request), key, wording, issue=_issue_there(request))
+    return _answered(request, make(author, key, wording, issue=issue), wording)
+
+
+def _pasted(
+    request: HttpRequest, answer: drafts.Answer, wording: Wording, key: str
+) -> HttpResponse:
+    """What came of the form for finished HTML; published words lead to what they became."""
+    match answer:
+        case Saved():
+            kept_form.forget(author_of(request), key)
+        case Published(draft) if draft.edition and drafts.wording_of(draft) == wording:
+            return see_other(_progress_of(draft.edition))
     return _answered(request, answer, wording)
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.books import WORDS_FOR
-from delivery.models import Newsletter
+from delivery.models import Edition, Newsletter
 from publishing import drafts
 from publishing.looking_outside.looking import as_it_runs, look
 from publishing.models import Draft
@@ -34,7 +34,7 @@ def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """The sheet, with what is known by now of what is outside."""
     found = draft_at(draft)
     if found.edition is not None:
-        return see_other(progress_of(found))
+        return see_other(progress_of(found.edition))
     return check_page(request, found)
 
 
@@ -44,7 +44,7 @@ def look_outside(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Look at the sender's domain and the links now; a script gets the findings anew."""
     found = draft_at(draft)
     if found.edition is not None:
-        return see_other(progress_of(found))
+        return see_other(progress_of(found.edition))
     look(*outside_of(content_of(drafts.written_of(found))), *as_it_runs())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
@@ -134,8 +134,7 @@ def draft_at(draft: uuid.UUID) -> Draft:
     return found
 
 
-def progress_of(draft: Draft) -> str:
-    """Where it is told how the edition of a published draft stands."""
-    assert draft.edition is not None  # noqa: S101 -- asked of published drafts alone
-    address = reverse("desk:progress", args=[draft.edition.issue_id])
-    return f"{address}?version={draft.edition.version}" if draft.edition.version > 1 else address
+def progress_of(edition: Edition) -> str:
+    """The progress page of an edition; its version is named from the second on."""
+    address = reverse("desk:progress", args=[edition.issue_id])
+    return f"{address}?version={edition.version}" if edition.version > 1 else address

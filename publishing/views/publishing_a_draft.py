@@ -53,7 +53,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = draft_at(draft)
     if request.method != "POST":
         if found.edition is not None:
-            return see_other(progress_of(found))
+            return see_other(progress_of(found.edition))
         checked = check(found, author_of(request))
         when = WhenForm(request.GET, own_zone=_own_zone(), now=checked.facts.now)
         if checked.may_go_out and when.is_valid():
@@ -61,15 +61,14 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         when.is_valid()
         return check_page(request, found, checked=checked, when=when)
     if key_given(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
-        return _asked_again(request, found, NOT_ITS_KEY)
+        return asked_again(request, found, NOT_ITS_KEY)
     try:
         return _press(request, found)
     except ChangedMeanwhileError as error:
         # It was what they saw when the press was looked at, and no longer when it was its turn.
-        return _asked_again(request, draft_at(draft), str(error))
+        return asked_again(request, draft_at(draft), str(error))
     except PublishedBySomebodyElseError as error:
-        messages.warning(request, str(error), extra_tags=tag_of(error.edition))
-        return see_other(progress_of(draft_at(draft)))
+        return was_first(request, error)
 
 
 def _press(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -87,7 +86,7 @@ def _press(request: HttpRequest, draft: Draft) -> HttpResponse:
         show_form=partial(_refused, draft=draft, checked=checked),
         other_content=partial(_already_published, draft=draft),
         still_working=partial(_still_working, draft=draft),
-        bad_key=lambda request, reason: _asked_again(request, draft, reason),
+        bad_key=lambda request, reason: asked_again(request, draft, reason),
     )(_published)
     return press(request, draft=draft, content=checked.content if checked else None)
 
@@ -111,12 +110,17 @@ def _published(
         )
     except PublishedOtherwiseError:
         raise OtherContentError from None
-    _say_what_was_accepted(request, edition)
-    address = reverse("desk:progress", args=[edition.issue_id])
-    return see_other(f"{address}?version={edition.version}" if edition.version > 1 else address)
+    return accepted(request, edition)
 
 
-def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
+def accepted(request: HttpRequest, edition: Edition) -> HttpResponse:
+    """303 to the progress of the edition, where it is said that it was accepted."""
+    say_what_was_accepted(request, edition)
+    return see_other(progress_of(edition))
+
+
+def say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
+    """Tell the author that it was accepted, and what else they should know about it."""
     moment = moment_stored(edition)
     if moment:
         goes = "appears in the archive" if edition.goes_to == NOBODY else "goes out"
@@ -151,6 +155,9 @@ def _sheet_page(
             "moment": when.moment,
             "starts": starts,
             "posted": _posted(when),
+            # Finished HTML is published at the form's own address, by its own fields.
+            "by_its_words": checked.draft.format == Draft.Format.HTML and when.moment is None,
+            "words": _words_of(checked),
             "stands": where_it_stands(unlisted=is_to_be_unlisted(checked.draft, checked.place)),
             "notes": notes_of(request),
             "refusal": refusal,
@@ -165,11 +172,35 @@ def _posted(when: WhenForm) -> list[tuple[str, str]]:
     return [(name, when[name].value() or "") for name in ("when", "at", "zone", "which")]
 
 
-def _asked_again(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:
+def _words_of(checked: Checked) -> list[tuple[str, str]]:
+    """What the button posts of finished HTML: what its form holds, so that either is a replay."""
+    draft, content = checked.draft, checked.content
+    words = {
+        "title": content.title,
+        "preheader": content.preheader,
+        "html_content": content.html,
+        "text_content": content.text,
+    }
+    if draft.unlisted:
+        words["unlisted"] = "on"
+    if draft.issue_id:
+        words |= {"issue": str(draft.issue_id), "version": str(checked.version)}
+    if draft.issue_id or draft.goes_to == NOBODY:
+        words["goes_to"] = draft.goes_to
+    return list(words.items())
+
+
+def was_first(request: HttpRequest, error: PublishedBySomebodyElseError) -> HttpResponse:
+    """303 to the progress of the edition that somebody else made of the draft."""
+    messages.warning(request, str(error), extra_tags=tag_of(error.edition))
+    return see_other(progress_of(error.edition))
+
+
+def asked_again(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:
     """The sheet as the draft stands now, and why nothing was published."""
     if draft.edition is not None:
         messages.warning(request, refusal)
-        return see_other(progress_of(draft))
+        return see_other(progress_of(draft.edition))
     return check_page(request, draft, refusal=refusal)
 
 

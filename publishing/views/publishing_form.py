@@ -1,7 +1,9 @@
 """
-The publishing form: write, press once or ten times, and the issue is published once.
+The form for finished HTML, and publishing what it posts: once, however often it is posted.
 
-It is for a new issue, or with `?issue=` for the next version of one that was published.
+It is for a new issue, or with `?issue=` for the next version of one that was published. Its button
+saves a draft and leads to the check sheet; the button of the question after that posts the same
+fields and key here (docs/decisions/0031). Scripts post them at once.
 
 What a repeated post means is decided by `idempotency.safe_to_retry`; here are the pages for it.
 Each of them has the author's words on it.
@@ -9,12 +11,15 @@ Each of them has the author's words on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -22,13 +27,14 @@ from delivery.models import Edition
 from delivery.queue.presence import warnings
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
-from publishing import kept_form
-from publishing.approval import TAKES_TWO, NeedsApprovalError, needs_approval
+from publishing import drafts, kept_form
+from publishing.approval import NeedsApprovalError
 from publishing.content import Content
+from publishing.draft_form import revision_posted
 from publishing.forms import PublishForm
 from publishing.issue_list import newest_editions, plain_title, rows_of
 from publishing.kept_form import FIELDS
-from publishing.models import KeptForm
+from publishing.models import Draft, KeptForm
 from publishing.naming_editions import issue_id, version_number
 from publishing.publish import (
     Asked,
@@ -37,34 +43,59 @@ from publishing.publish import (
     has_words,
     publish,
 )
+from publishing.publishing_a_draft import (
+    THROWN_AWAY,
+    Agreed,
+    ChangedMeanwhileError,
+    PublishedBySomebodyElseError,
+    PublishedOtherwiseError,
+    is_of_these_words,
+    publish_draft,
+)
 from publishing.status import status_of
 from publishing.versions import (
     EVERYONE,
-    NOBODY,
     Place,
     choices_of,
     default_goes_to,
     place_of,
-    still_going,
     versions_of,
 )
-from publishing.views.accepted import (
-    ACCEPTED,
-    in_the_archive,
-    notes_of,
-    tag_of,
-    there_already,
-    to_nobody,
-)
+from publishing.views.accepted import notes_of, tag_of, there_already
 from publishing.views.desk import author_of, desk_page, may_publish
+from publishing.views.publishing_a_draft import (
+    accepted,
+    asked_again,
+    say_what_was_accepted,
+    was_first,
+)
 from publishing.what_differs import compare
 from subscribers.audience import confirmed
 from subscribers.importing.background import import_under_way
 from subscribers.views.see_other import see_other
 
+View = Callable[[HttpRequest], HttpResponse]
+
 LATEST = 5
 
 
+def _leads_back_to_the_sheet(view: View) -> View:
+    """After signing in again, have an author who was asked whether to publish see it again."""
+
+    @wraps(view)
+    def led_back(request: HttpRequest) -> HttpResponse:
+        if request.method == "POST" and not request.user.is_authenticated:
+            draft = _draft_asked_about(request)
+            if draft is not None:
+                return redirect_to_login(
+                    reverse("desk:check", args=[draft.pk]), resolve_url(settings.LOGIN_URL)
+                )
+        return view(request)
+
+    return led_back
+
+
+@_leads_back_to_the_sheet
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
@@ -117,6 +148,13 @@ def _published(request: HttpRequest) -> HttpResponse:
         form = PublishForm(request.POST)
         form.add_error(None, str(error))
         return _form_with_errors(request, form, request.POST.get(FIELD) or request.headers[HEADER])
+    except ChangedMeanwhileError as error:
+        draft = _draft_asked_about(request)
+        if draft is None:
+            return form_again(request, notice="bad_key", reason=str(error), status=200)
+        return asked_again(request, draft, str(error))
+    except PublishedBySomebodyElseError as error:
+        return was_first(request, error)
     key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
     if answer.status_code == 303 and not isinstance(key, BadKey):
         kept_form.forget(author_of(request), key)
@@ -177,7 +215,6 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "importing": import_under_way(),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,
-        "takes_two": TAKES_TWO if needs_approval() else "",
     }
 
 
@@ -193,6 +230,9 @@ def _place(form: PublishForm) -> Place | None:
 
 def _form_with_errors(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """200: the words with what is wrong with them; where they are kept, as they are now."""
+    draft = _draft_asked_about(request)
+    if draft is not None:
+        return asked_again(request, draft, str(next(iter(form.errors.values()))[0]))
     kept_form.replace(request, author_of(request), key, by_key=key)
     return _form_page(request, form, key)
 
@@ -252,7 +292,9 @@ def _still_working(request: HttpRequest, form: PublishForm, key: str) -> HttpRes
             "title": form.content.plain_title,
             "key": key,
             "writer": kept_form.signed_writer(request.user),
-            "fields": [(name, request.POST[name]) for name in FIELDS if name in request.POST],
+            "fields": [
+                (name, request.POST[name]) for name in (*FIELDS, "revision") if name in request.POST
+            ],
             "again_in_s": RETRY_AFTER_S,
         },
     )
@@ -272,6 +314,8 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 )
 def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
+    if _is_of_a_draft(request, form, key):
+        return _draft_published(request, form, key)
     author = author_of(request)
     try:
         edition = publish(
@@ -287,7 +331,7 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     except KeyUsedForOtherContentError:
         raise OtherContentError from None
     if (edition.author_id, edition.idempotency_key) == (author, key):
-        _say_what_was_accepted(request, edition)
+        say_what_was_accepted(request, edition)
     elif has_words(edition, form.content):
         messages.warning(request, there_already(edition), extra_tags=tag_of(edition))
     else:
@@ -295,13 +339,45 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     return see_other(reverse("desk:publish"))
 
 
-def _say_what_was_accepted(request: HttpRequest, edition: Edition) -> None:
-    if edition.goes_to == NOBODY:
-        messages.success(request, in_the_archive(edition), extra_tags=tag_of(edition))
-        return
-    messages.success(request, ACCEPTED, extra_tags=tag_of(edition))
-    if not edition.audience:
-        messages.warning(request, to_nobody(edition))
-    if edition.version > 1:
-        for sentence in still_going(edition.issue_id, edition.version, edition.goes_to):
-            messages.warning(request, sentence)
+def _is_of_a_draft(request: HttpRequest, form: PublishForm, key: str) -> bool:
+    """Whether the question about a draft was answered, or a script posts exactly its words."""
+    if _revision_shown(request):
+        return True
+    draft = drafts.draft_under(key)
+    return draft is not None and is_of_these_words(
+        draft,
+        form.content,
+        issue=form.named_issue,
+        goes_to=form.whom,
+        unlisted=form.to_be_unlisted,
+    )
+
+
+def _draft_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
+    """Publish the draft under this key, if it still is what the author saw or posts."""
+    draft, revision = drafts.draft_under(key), _revision_shown(request)
+    if draft is None:
+        raise ChangedMeanwhileError(THROWN_AWAY)
+    agreed = Agreed(
+        revision or draft.revision, form.content.sha256, form.named_version or 1, moment=None
+    )
+    try:
+        edition = publish_draft(
+            author_of(request), draft.pk, agreed, hold_s=settings.PUBLISH_HOLD_S
+        )
+    except PublishedOtherwiseError:
+        raise OtherContentError from None
+    if revision:
+        return accepted(request, edition)
+    say_what_was_accepted(request, edition)
+    return see_other(reverse("desk:publish"))
+
+
+def _revision_shown(request: HttpRequest) -> int:
+    """The revision of the draft that the question was about; 0 if the post answers none."""
+    return revision_posted(request.POST.dict())
+
+
+def _draft_asked_about(request: HttpRequest) -> Draft | None:
+    """The draft whose question the post answers, if it is still there."""
+    return drafts.draft_under(request.POST.get(FIELD, "")) if _revision_shown(request) else None

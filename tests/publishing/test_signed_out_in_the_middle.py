@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
 from delivery.models import Edition
 from publishing.kept_form import MOST_PER_WRITER
-from publishing.models import KeptForm
+from publishing.models import Draft, KeptForm
 from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -214,3 +216,46 @@ def test_a_form_older_than_the_session_comes_back_with_every_word_and_the_same_k
     assert not Edition.objects.exists()
     answer = client.post(FORM, again, secure=True, headers={"Referer": "https://testserver/"})
     assert answer.status_code == 303
+
+
+def test_a_form_posted_to_the_check_signed_out_returns_whole(window, three_readers):
+    form = window.get().form_with("title")
+    window.post("/admin/logout/")
+    answer = window.post(form.action, **{**form.fields, **LETTER, "then": "check"})
+    sign_in(window)
+
+    draft = Draft.objects.get()
+    assert (draft.title, draft.letter, draft.text) == tuple(LETTER.values())
+    assert f"{FORM}drafts/{draft.pk}/" in unquote(answer.answer["Location"])
+
+    asked = window.get(f"{FORM}drafts/{draft.pk}/publish/?when=now").form_with("revision")
+    window.post("/admin/logout/")
+    answer = window.post(asked.action, **asked.fields)
+    assert f"{FORM}drafts/{draft.pk}/check/" in unquote(answer.answer["Location"])
+    assert not Edition.objects.exists()
+    assert not KeptForm.objects.exists()
+
+
+def test_a_save_of_the_composer_signed_out_keeps_no_title_alone(window):
+    fields = window.get(f"{FORM}write/").form_with("letter").fields
+    words = {**fields, "title": "Swifts", "letter": "They have gone."}
+    window.post("/admin/logout/")
+
+    for address in ("drafts/", "test/"):
+        window.client.post(
+            FORM + address, words, secure=True, headers={"Accept": "application/json"}
+        )
+    sign_in(window)
+
+    assert not KeptForm.objects.exists()
+    assert "word for word" not in window.get().words
+
+
+def test_a_kept_letter_goes_once_its_draft_is_saved(window):
+    post_signed_out(window)
+    form = window.get().form_with("title")
+
+    assert window.post(form.action, **form.fields).status == 303
+
+    assert not KeptForm.objects.exists()
+    assert Draft.objects.get().letter == LETTER["html_content"]

@@ -27,7 +27,7 @@ from publishing import drafts
 from publishing.draft_form import content_posted
 from publishing.drafts import Wording
 from publishing.issue_list import held_back_on_request, newest_editions
-from publishing.models import Draft, KeptForm
+from publishing.models import Draft
 from publishing.publish import publish
 from publishing.test_letter_form import FIELDS, MarkedLetterForm
 from publishing.test_letters import marked_letter
@@ -175,15 +175,15 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     ]
 
 
-def test_the_plain_form_without_a_text_part_sends_none(window, worker, provider):
-    window.post(TEST, **form(text_content=" \n"))
-    window.publish(text_content=" \n")
+def test_a_test_of_html_alone_has_the_text_part_of_its_draft(window, worker, provider):
+    html = {**window.open_form(), "text_content": " \n", "test_email": TO}
+    window.post(TEST, **html)
+    sheet = window.post(f"{FORM}drafts/", **html, then="check").answer["Location"]
     worker.deliver_all()
 
     (item,) = items(provider)
-    assert "they have gone." in item["HtmlBody"]
-    assert not item.get("TextBody")
-    assert len(set(Edition.objects.values_list("content_hash", flat=True))) == 1
+    assert "they have gone." in item["TextBody"]
+    assert f"A test was sent to {TO}" in window.get(sheet).words
 
 
 def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
@@ -604,12 +604,14 @@ def test_signed_out_meanwhile_the_letter_is_kept(window):
     assert window.post(TEST, **plain).status == 302
     answer = window.post(TEST, **{**composers, "test_email": TO})
 
-    kept = Draft.objects.get()
-    assert kept.letter == COMPOSED["letter"]
+    assert set(Draft.objects.values_list("format", "letter")) == {
+        ("html", plain["html_content"]),
+        ("markdown", COMPOSED["letter"]),
+    }
+    kept = Draft.objects.get(format="markdown")
     assert f"{FORM}drafts/{kept.pk}/" in unquote(answer.answer["Location"])
     window.client.force_login(window.author)
     assert window.get(TEST).answer["Location"] == FORM
-    assert window.get().form_with("title").fields["title"] == plain["title"]
 
 
 def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
@@ -627,10 +629,9 @@ def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
         again = refused.form_with("test_email")
         assert window.post(again.action, **again.fields).status == 302
 
-    draft, kept = Draft.objects.get(), KeptForm.objects.get()
-    assert (draft.issue_id, draft.goes_to, draft.unlisted) == (issue, "reached", True)
-    assert (kept.issue, kept.version, kept.goes_to) == (str(issue), "2", "reached")
-    assert kept.unlisted == "on"
+    for draft in Draft.objects.all():
+        assert (draft.issue_id, draft.goes_to, draft.unlisted) == (issue, "reached", True)
+    assert Draft.objects.count() == 2
 
 
 @pytest.mark.parametrize("words", [LETTER, COMPOSED])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from idempotency.models import PostedForm
+from publishing import drafts
+from publishing.drafts import Wording, written_of
+from publishing.models import Draft
 from subscribers.models import Subscriber
 from tests.publishing.ledger import written
-from tests.publishing.window_of import FORM, Page
+from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,3 +134,105 @@ def test_two_parts_that_are_too_long_come_back_whole_with_a_sentence_for_each(wi
     assert refused(page, "at most 1,000,000")
     assert page.words.count("1,900,000 characters") == 4  # in summary and field
     assert len(page.form_with("title").fields["text_content"]) == 1_900_000
+
+
+def to_the_check_sheet(window, **changes):
+    """Press the button of the form as its author filled it in; the answer."""
+    form = window.get().form_with("title")
+    fields = {**form.fields, **LETTER, "then": "check", **changes}
+    return fields, window.post(form.action, **fields)
+
+
+def question(window, checked):
+    """The form of the question that the check sheet leads to."""
+    sheet = checked.answer["Location"]
+    assert window.get(sheet).status == 200
+    return window.get(f"{sheet.removesuffix('check/')}publish/?when=now").form_with("revision")
+
+
+def test_the_form_leads_to_the_check_sheet_which_publishes_its_words(window, three_readers):
+    fields, checked = to_the_check_sheet(window, title="TODO {{ name|there }}")
+
+    assert checked.status == 303
+    assert nothing_was_published()
+    assert "“TODO” in the title" in window.get(checked.answer["Location"]).words
+    asked = question(window, checked)
+    assert asked.action == FORM
+    for name in (*LETTER, "idempotency_key"):
+        assert asked.fields[name] == fields[name]
+    answers = [window.post(asked.action, **asked.fields) for _ in range(2)]
+    answers.append(window.post(**fields))
+    issue = written().get().pk
+    assert {(one.status, one.answer["Location"]) for one in answers} == {(303, f"{FORM}{issue}/")}
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_the_form_posted_again_saves_one_draft_with_the_newest_words(window):
+    fields, first = to_the_check_sheet(window)
+    for text in (LETTER["text_content"], "Better words.", "The best words."):
+        again = window.post(f"{FORM}drafts/", **{**fields, "text_content": text})
+        assert again.answer["Location"] == first.answer["Location"]
+    assert Draft.objects.get().text == "The best words."
+
+    draft = Draft.objects.get()
+    words = Wording(replace(written_of(draft), text="From the composer."))
+    drafts.save(draft.pk, draft.revision, words, by=window.author.pk)
+    met = window.post(f"{FORM}drafts/", **fields)
+
+    assert met.status == 409
+    assert Draft.objects.get().text == "From the composer."
+    assert met.form_with("beside").fields["letter"] == LETTER["html_content"]
+
+
+def test_words_saved_after_the_question_was_asked_stop_its_button(window, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    asked = question(window, checked)
+    window.post(f"{FORM}drafts/", **{**fields, "text_content": "Better words."})
+
+    page = window.post(asked.action, **asked.fields)
+
+    assert "The draft was changed after you looked at it" in page.words
+    assert nothing_was_published()
+    Draft.objects.all().delete()
+    page = window.post(asked.action, **asked.fields)
+    assert "thrown away" in page.words
+    assert page.form_with("title").fields["text_content"] == LETTER["text_content"]
+    assert nothing_was_published()
+
+
+def test_two_authors_who_press_for_one_draft_publish_it_once(window, new_author, three_readers):
+    _, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    asked = [question(one, checked) for one in (window, tomas)]
+
+    answers = [
+        one.post(FORM, **form.fields) for one, form in zip((window, tomas), asked, strict=True)
+    ]
+
+    assert [one.status for one in answers] == [303, 303]
+    assert Edition.objects.count() == 1
+    assert "Edith Marlow published" in tomas.get(answers[1].answer["Location"]).words
+
+
+def test_a_script_that_posts_the_words_of_a_draft_publishes_that_draft(window, three_readers):
+    fields, _ = to_the_check_sheet(window)
+
+    assert window.post(**fields).answer["Location"] == FORM
+
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_finished_html_goes_out_after_a_second_person_approved_it(
+    window, new_author, three_readers
+):
+    Newsletter.objects.update(second_person=True)
+    _, checked = to_the_check_sheet(window)
+    basil = WindowOf(new_author("basil"))
+    sheet = basil.get(checked.answer["Location"]).form_with("seen")
+    assert "has to approve" in window.get(checked.answer["Location"]).words
+
+    basil.post(sheet.action, **sheet.fields)
+    asked = question(window, checked)
+
+    assert window.post(asked.action, **asked.fields).status == 303
+    assert Edition.objects.get().approved_by == basil.author

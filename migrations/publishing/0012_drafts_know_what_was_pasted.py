@@ -1,0 +1,21 @@
+"""A draft knows which revision the form for finished HTML saved last."""
+
+from __future__ import annotations
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("publishing", "0009_since_when_a_picture_is_unused")]
+
+    operations = [
+        migrations.AddField(
+            model_name="draft",
+            name="pasted_revision",
+            field=models.PositiveIntegerField(
+                help_text="The revision that the form for finished HTML saved last. It may save "
+                "over that one, and over no other.",
+                null=True,
+            ),
+        )
+    ]
