@@ -181,4 +181,7 @@ answers are forgotten only when they are old
 a row that another run is deleting is left to it
     _delete_a_piece: created_at LIMIT %s FOR UPDATE «SKIP LOCKED → NOWAIT»)
     test_a_row_that_another_run_is_deleting_is_left_to_it
+a draft whose words a script publishes cannot be published again
+    _is_of_a_draft: return «draft is not None → False» and is_of_these_words(
+    test_a_script_that_posts_the_words_of_a_draft_publishes_that_draft
 """)
