@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
@@ -21,7 +21,9 @@ from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
-_HEADING = re.compile(r"<\s*h1\b", re.IGNORECASE)
+# Of a letter that was made well-formed, so that every tag of it ends.
+_HEADING = re.compile(r"<h1\b")
+_TAG = re.compile(r"<[^>]*>")
 # An inbox shows so many characters beside the subject: what the preheader leaves of them is filled
 # with blanks, or the letter's first words would follow it.
 SHOWN_IN_AN_INBOX = 140
@@ -90,12 +92,21 @@ def _in_the_frame(
         "filler": _BLANK * ((SHOWN_IN_AN_INBOX - len(preheader)) // 2),
         "newsletter": newsletter,
         "home": home,
-        "needs_title": not _HEADING.search(letter),
+        "needs_title": not _begins_with(title, letter),
         "needs_foot": not merge_fields.uses(letter, "unsubscribe_url"),
         # The author's own HTML goes to readers who asked for it; it is not ours to escape.
         "content": mark_safe(letter),  # noqa: S308
     }
     return render_to_string("mail/letter.html", facts)
+
+
+def _begins_with(title: str, letter: str) -> bool:
+    """Whether the first heading of a well-formed letter is its title."""
+    first = _HEADING.search(letter)
+    if first is None:
+        return False
+    heading = letter[first.start() : letter.find("</h1", first.start())]
+    return unescape(_TAG.sub("", heading)).casefold().split() == title.casefold().split()
 
 
 def _with_a_way_out(document: str, newsletter: Newsletter) -> str:

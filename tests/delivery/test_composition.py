@@ -58,8 +58,15 @@ def test_a_fragment_gets_the_frame_and_the_title_unless_it_has_one() -> None:
     assert '<html lang="en-GB">' in html
     assert "Ada &amp; Friends" in html
     assert ">Tides</h1>" in html
-    for own in ("<h1>My own</h1>", '<H1 class="a">My own</H1>'):
-        assert ">Tides</h1>" not in mail(own).html
+    title = "Swifts & {{ name|you }}"
+    shown = ">Swifts &amp; {{ name|you }}</h1>"
+    for own in (
+        "<p>Dear,</p><h1>swifts &amp;\n{{ name|you }}</h1>",
+        '<H1 class="a"><em>Swifts</em> &amp; {{ name|you }}</H1>',
+    ):
+        assert shown not in mail(own, title=title).html
+    for other in ("<h1>My own</h1>", "<h1>My own</h1><h1>Swifts</h1>", "<h2>Swifts</h2>"):
+        assert shown in mail(other, title=title).html
 
 
 def test_a_title_and_a_name_in_it_are_escaped() -> None:
