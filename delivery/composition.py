@@ -38,6 +38,13 @@ class Mail:
     html: str
     text: str
 
+    @property
+    def size(self) -> int:
+        """
+        The bytes of the part that most mail programs show, which is what they cut a mail off by.
+        """
+        return len((self.html or self.text).encode("utf-8", "surrogatepass"))
+
 
 def compose(
     title: str,

@@ -6,12 +6,12 @@ One reading for the page and for its script, so that no number is written in two
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, replace
 
 from publishing.content import Content, flaws_of
 from publishing.counted_words import words_in
 from publishing.models import Draft
+from publishing.preflight.of_the_mail import kilobytes
 from publishing.preview import Preview, preview_of
 from publishing.words_for_numbers import counted
 from publishing.written import Written, content_of
@@ -37,11 +37,11 @@ class BesideTheWords:
         return asdict(self)
 
 
-def beside(written: Written, draft: Draft | None) -> BesideTheWords:
-    """What is to be said of these words."""
+def beside(written: Written, draft: Draft | None, *, sees_readers: bool) -> BesideTheWords:
+    """What is to be said of these words, to an author who may see readers or may not."""
     slug = draft.issue.slug if draft is not None and draft.issue is not None else ""
     content = content_of(written)
-    preview = preview_of(content, slug=slug)
+    preview = preview_of(content, sees_readers=sees_readers, slug=slug)
     # Made once where it can be: a long letter takes a while.
     automatic = content_of(replace(written, text="")).text if written.text.strip() else content.text
     return BesideTheWords(
@@ -58,8 +58,7 @@ def beside(written: Written, draft: Draft | None) -> BesideTheWords:
 def _count(text: str, preview: Preview) -> str:
     """Of the letter; where that has no words, of the text part."""
     words = words_in(text)
-    kilobytes = math.ceil(preview.bytes / 1024)
-    return f"{counted(words, 'word')}, {kilobytes:,} kB as mail."
+    return f"{counted(words, 'word')}, {kilobytes(preview.size):,} kB as mail."
 
 
 def _hints(written: Written, content: Content) -> dict[str, list[str]]:

@@ -29,7 +29,11 @@ NOBODYS_TOKEN = "preview"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What stands in the inbox, and the two parts, either of which may be empty."""
+    """
+    What stands in the inbox, and the two parts, either of which may be empty.
+
+    `size` is that of the mail in bytes, before merge fields are filled, as the check sheet says it.
+    """
 
     sender: str
     reader: str
@@ -37,23 +41,23 @@ class Preview:
     preheader: str
     html: str
     text: str
-
-    @property
-    def bytes(self) -> int:
-        """What the two parts weigh."""
-        return len(self.html.encode()) + len(self.text.encode())
+    size: int
 
 
-def sample_reader() -> Copy:
-    """The reader whose copy is shown: the first who is confirmed, or Ada where nobody is."""
-    first = confirmed().order_by("id").first()
+def sample_reader(*, sees_readers: bool) -> Copy:
+    """
+    The reader whose copy is shown: the first who is confirmed, or Ada, whom we invented.
+
+    Ada is shown if nobody is confirmed, and to an author who may not see readers.
+    """
+    first = confirmed().order_by("id").first() if sees_readers else None
     return ADA if first is None else Copy(*first)
 
 
-def preview_of(content: Content, *, slug: str = "") -> Preview:
+def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
     """The letter as the sample reader will get it; `slug` is its place in the archive, if any."""
     newsletter = Newsletter.objects.the_one()
-    reader = sample_reader()
+    reader = sample_reader(sees_readers=sees_readers)
     mail = compose(
         content.title,
         content.html,
@@ -88,6 +92,7 @@ def preview_of(content: Content, *, slug: str = "") -> Preview:
         preheader=Template(content.preheader, html=False).fill(values),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
+        size=mail.size,
     )
 
 

@@ -14,17 +14,19 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
 from delivery.composition import compose
-from delivery.models import Edition, Newsletter
+from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from delivery.queue.test_letter import Fate, enqueue_test, fate_of, next_number
 from delivery.test_letter import TEST_ISSUE, marked
 from publishing.content import Content
+from publishing.permissions import TAKE_READERS_AWAY, may
 from subscribers.models import Subscriber
 
 
@@ -66,8 +68,8 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
     """
     Have `content` sent to the address `to`, marked as a test; the number of the test letter.
 
-    Merge fields are filled for the reader with that address, if there is one. Raises
-    `TooManyTestsError`.
+    Merge fields are filled for the reader with that address, if there is one and the author may
+    see readers. Raises `TooManyTestsError`.
     """
     with transaction.atomic():
         _keep_to_the_limit(author)
@@ -95,7 +97,7 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
             content_hash=content.sha256,
             archive_url=settings.SITE_URL + reverse("archive:index"),
         )
-        enqueue_test(edition, *_whoever_has(to))
+        enqueue_test(edition, *_whoever_has(to, author))
         return edition.version
 
 
@@ -118,10 +120,27 @@ def _keep_to_the_limit(author: uuid.UUID) -> None:
         )
 
 
-def _whoever_has(address: str) -> tuple[str, str]:
-    """Address and name as a reader's copy would have them; nobody's have no name."""
+def _whoever_has(address: str, author: uuid.UUID) -> tuple[str, str]:
+    """
+    Address and name as a reader's copy would have them; nobody's have no name.
+
+    An author who may not see readers does not learn that there is one with this address.
+    """
+    if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
+        return address, ""
     readers = Subscriber.objects.filter(email_key=address.lower())
     return readers.values_list("email", "name").first() or (address, "")
+
+
+def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
+    """Where the author's last test letter went, as long as that is kept; else their own address."""
+    own: str = getattr(author, "email", "")
+    last = Edition.objects.filter(issue_id=TEST_ISSUE, author_id=author.pk)
+    version = last.order_by("-version").values_list("version", flat=True).first()
+    if version is None:
+        return own
+    copies = Delivery.objects.filter(issue_id=TEST_ISSUE, version=version)
+    return copies.values_list("address", flat=True).first() or own
 
 
 def marked_letter(number: int) -> MarkedLetter | None:

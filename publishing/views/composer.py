@@ -49,9 +49,17 @@ from publishing.models import Draft, Issue
 from publishing.naming_editions import issue_id
 from publishing.permissions import may
 from publishing.status import status_of
+from publishing.test_letters import last_test_address
 from publishing.versions import choices_of, place_of
 from publishing.views.accepted import notes_of
-from publishing.views.desk import PUBLISH, WRITE, author_of, desk_page, may_write
+from publishing.views.desk import (
+    PUBLISH,
+    WRITE,
+    author_of,
+    desk_page,
+    may_write,
+    sees_readers,
+)
 from publishing.written import HTML, MARKDOWN, Written
 from subscribers.audience import confirmed
 from subscribers.views.see_other import see_other
@@ -249,7 +257,8 @@ def composer_page(
             "issue": issue,
             "key": key or fresh_key(),
             "writer": signed_writer(request.user),
-            "beside": beside(wording.written, draft),
+            "beside": beside(wording.written, draft, sees_readers=sees_readers(request)),
+            "test_address": last_test_address(request.user),
             "place": place,
             "place_title": plain_title(place.newest) if place else "",
             "readers": everyone if place is None else place.readers_of(wording.goes_to),
@@ -306,7 +315,7 @@ def _saved(request: HttpRequest, draft: Draft, wording: Wording) -> HttpResponse
                 "revision": draft.revision,
                 "address": address,
                 "saved_at": _clock(draft),
-                **beside(wording.written, draft).as_json(),
+                **beside(wording.written, draft, sees_readers=sees_readers(request)).as_json(),
             },
             headers={"Cache-Control": "no-store"},
         )

@@ -47,6 +47,7 @@ __all__ = [
     "may_see_the_desk",
     "may_take_readers_away",
     "may_write",
+    "sees_readers",
     "signed_in",
 ]
 
@@ -103,6 +104,11 @@ def may_see_the_desk(view: View[P]) -> View[P]:
 def signed_in(view: View[P]) -> View[P]:
     """For whoever is signed in; what they may see there, the page itself decides."""
     return _guarded(view, None, "")
+
+
+def sees_readers(request: HttpRequest) -> bool:
+    """Whether the user may see readers, by whom an issue is read or in the list."""
+    return any(map(request.user.has_perm, TAKE_READERS_AWAY))
 
 
 def author_of(request: HttpRequest) -> uuid.UUID:

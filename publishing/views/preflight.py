@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.books import WORDS_FOR
+from delivery.composition import Mail
 from delivery.models import Edition, Newsletter
 from publishing import drafts
 from publishing.looking_outside.looking import as_it_runs, look
@@ -117,9 +118,7 @@ def what_goes_out(checked: Checked) -> dict[str, Any]:
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
-        "kilobytes": kilobytes(
-            len((facts.html_mail or facts.text_mail).encode("utf-8", "replace"))
-        ),
+        "kilobytes": kilobytes(Mail(facts.html_mail, facts.text_mail).size),
         "digest": digest,
         "digest_shown": f"{digest[:8]} {digest[8:16]}…",
         "issue_title": checked.place.newest.title if checked.place else "",

@@ -22,7 +22,7 @@ from publishing.models import Issue
 from publishing.naming_editions import issue_id
 from publishing.preview import Preview, preview_of
 from publishing.views.composer import wants_json
-from publishing.views.desk import may_write
+from publishing.views.desk import may_write, sees_readers
 from publishing.written import content_of
 
 # What the frame on our page allows too: its scroll is ours to keep, and a link opens a window of
@@ -40,7 +40,9 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if found is None:
         raise Http404("There is no such draft. It was thrown away, or never saved.")
     slug = found.issue.slug if found.issue else ""
-    preview = preview_of(content_of(drafts.written_of(found)), slug=slug)
+    preview = preview_of(
+        content_of(drafts.written_of(found)), sees_readers=sees_readers(request), slug=slug
+    )
     return _part(request, preview, request.GET.get("part", ""))
 
 
@@ -54,7 +56,7 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
         written = drafts.wording_for_issue(issue.pk).written
     except (ValueError, Issue.DoesNotExist) as error:
         raise Http404(str(error)) from None
-    made = preview_of(content_of(written), slug=issue.slug)
+    made = preview_of(content_of(written), sees_readers=sees_readers(request), slug=issue.slug)
     return _part(request, made, request.GET.get("part", ""))
 
 
@@ -66,7 +68,7 @@ def preview(request: HttpRequest) -> HttpResponse:
     posted = request.POST.dict()
     if sentence := why_too_long(written_posted(posted)):
         return _too_long(request, sentence)
-    made = preview_of(content_posted(posted))
+    made = preview_of(content_posted(posted), sees_readers=sees_readers(request))
     return _part(request, made, request.POST.get("part") or request.GET.get("part", ""))
 
 

@@ -53,6 +53,7 @@ from publishing.publishing_a_draft import (
     publish_draft,
 )
 from publishing.status import status_of
+from publishing.test_letters import last_test_address
 from publishing.versions import (
     EVERYONE,
     Place,
@@ -213,6 +214,7 @@ def _form_facts(request: HttpRequest, form: PublishForm, key: str) -> dict[str, 
         "choices": choices_of(place, place.everyone) if place else [],
         "readers": place.everyone if place else confirmed().count(),
         "importing": import_under_way(),
+        "test_address": last_test_address(request.user),
         "sender": settings.FROM_EMAIL,
         "hold_s": settings.PUBLISH_HOLD_S,
     }

@@ -648,3 +648,25 @@ def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window
     # Perhaps a test of these words went under it already.
     assert again["idempotency_key"] == "a form"
     assert not sent_as_tests()
+
+
+def test_the_address_of_the_last_test_is_remembered_for_its_author(window, new_author):
+    window.post(TEST, **form(test_email="first@elsewhere.example"))
+    window.post(TEST, **form(idempotency_key="second", test_email=TO))
+    other = WindowOf(new_author("otto", "publish_edition"))
+    draft = window.post(f"{FORM}drafts/", **COMPOSED, idempotency_key="d").answer["Location"]
+
+    for address in (FORM, f"{FORM}write/", draft):
+        assert window.get(address).form_with("title").fields["test_email"] == TO
+        assert other.get(address).form_with("title").fields["test_email"] == ""
+
+
+def test_who_may_not_see_readers_is_not_shown_whose_address_it_is(new_author, worker, provider):
+    SubscriberFactory(email="Ada@posthouse.example", name="Ada")
+    writer = WindowOf(new_author("otto", "write_draft"))
+    page = writer.post(TEST, **form(test_email="ada@posthouse.example"))
+    worker.deliver_all()
+
+    assert "To ada@posthouse.example" in writer.get(page.answer["Location"]).words
+    (item,) = items(provider)
+    assert "Dear reader," in item["TextBody"]

@@ -149,3 +149,31 @@ def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
 
     assert answer.status_code == 400
     assert "at most 250,000 are possible" in answer.content.decode()
+
+
+def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_readers):
+    writer = WindowOf(new_author("willa", "write_draft"))
+    address = preview(writer.author)
+
+    pages = [
+        writer.get(address),
+        writer.get(address.removesuffix("preview/")),
+        writer.post(PREVIEW, **LETTER),
+    ]
+
+    for page in pages:
+        assert "ada@posthouse.example" not in page.html
+        assert "Dear Ada," not in page.words
+    assert "ada.whitlock@posthouse.example" in pages[1].words
+    assert "Dear Ada Whitlock" in pages[0].words
+
+
+@pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
+def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
+    written = Written("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
+    address = preview(author, written).removesuffix("preview/")
+
+    (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)
+    (checks,) = re.findall(r"Size ([\d,]+) kB", window.get(f"{address}check/").words)
+
+    assert composers == checks
