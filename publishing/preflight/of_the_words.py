@@ -27,7 +27,10 @@ _SUBJECTS = {
 # Notes to oneself, and what other programs fill in. Capitals: “todo” is a word of two languages.
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
 _ELSEWHERE = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
+_SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _MOST_SHOWN = 5
+# Characters of a subject that a phone has room for; the narrowest show about 40.
+SHOWN_ON_A_PHONE = 50
 
 
 def of_the_words(facts: Facts) -> Iterator[Finding]:
@@ -35,6 +38,8 @@ def of_the_words(facts: Facts) -> Iterator[Finding]:
     yield from _flaws(facts)
     yield from _braces(facts)
     yield from _notes(facts)
+    yield from _long_subject(facts)
+    yield from _scripts(facts)
     yield from _fields_without_a_value(facts)
 
 
@@ -134,6 +139,26 @@ def _notes(facts: Facts) -> Iterator[Finding]:
                 seen.setdefault(found[0], passage)
         for word, passage in list(seen.items())[:_MOST_SHOWN]:
             yield advice(f"“{word}” {passage.place} {sentence}", detail, _where(passage))
+
+
+def _long_subject(facts: Facts) -> Iterator[Finding]:
+    length = len(facts.content.plain_title)
+    if length > SHOWN_ON_A_PHONE:
+        yield advice(
+            f"The subject has {length} characters, and phones show about {SHOWN_ON_A_PHONE}",
+            "The rest is cut off. Put what matters first.",
+            Where.TITLE,
+        )
+
+
+def _scripts(facts: Facts) -> Iterator[Finding]:
+    if _SCRIPT.search(facts.content.html):
+        yield advice(
+            "The letter has a script, which does nothing in a mail",
+            "Mail programs remove it, and filters may take the letter for spam. The archive leaves "
+            "it out.",
+            Where.LETTER,
+        )
 
 
 def _where(passage: Passage) -> Where:

@@ -349,3 +349,17 @@ def test_how_the_number_of_readers_changed_with_reasons_only_where_they_add_up(
 )
 def test_how_long_it_takes_is_told_from_what_was_measured_or_not_at_all(readers, earlier, expected):
     assert takes(readers, earlier) == expected
+
+
+@pytest.mark.parametrize(("length", "is_long"), [(50, False), (51, True)])
+def test_a_subject_longer_than_phones_show_is_advice(length, is_long):
+    said = advised(title="x" * (length - 5) + " {{ name|Adah }}")
+
+    assert any(f"The subject has {length} characters" in one for one in said) == is_long
+
+
+def test_a_script_in_the_letter_is_advice():
+    for script in ("<script>track()</script>", '<p>Gone.</p><SCRIPT src="https://a.org/x.js">'):
+        (said,) = [one for one in advised(letter=f"<p>A.</p>{script}") if "script" in one]
+        assert "does nothing in a mail" in said
+    assert not any("script" in one for one in advised(letter="<p>&lt;script> scripted</p>"))
