@@ -256,6 +256,9 @@ def _cannot_send_now(status: Status) -> str:
     return f"its hold is over; {_is(status)}."
 
 
+COPIES_LEAVE = "The hold is over; the first copies leave now."
+
+
 def _ask_send_now(status: Status) -> str:
     if _is_scheduled(status):
         return (
@@ -278,7 +281,7 @@ def _send_now(edition: Edition) -> str | None:
     readers = start_now(edition.pk)
     if readers is not None:
         return f"It goes out now, to {counted_readers(readers)}."
-    return "The hold is over; the first copies leave now." if control.send_now(edition.pk) else None
+    return COPIES_LEAVE if control.send_now(edition.pk) else None
 
 
 def _cannot_call_back(status: Status) -> str:

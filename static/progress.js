@@ -78,7 +78,8 @@ function show(reading) {
   page.querySelector("[data-older]").hidden = !older;
   const begins = reading.started && !started;
   started = reading.started;
-  if (reading.at_rest) for (const note of page.querySelectorAll("[data-passing]")) note.hidden = true;
+  const past = { left: reading.at_rest || !reading.zero.includes("sent"), at_rest: reading.at_rest };
+  for (const note of page.querySelectorAll("[data-passing]")) note.hidden = past[note.dataset.passing];
   const hasOldRow = showVersions(reading.versions);
   if (begins || hasOldRow || (reading.at_rest && older)) readListAgain(counts());
 }

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from delivery.books import ARCHIVE_ONLY, WORDS_FOR
 from delivery.models import Edition
+from publishing.actions import COPIES_LEAVE
 from publishing.listing import where_it_stands
 from publishing.models import Draft
 from publishing.scheduling import moment_stored
@@ -39,9 +40,9 @@ class Note:
     words: str
 
     @property
-    def is_passing(self) -> bool:
-        """Whether it says what will be, and is past when that has been."""
-        return self.text == ACCEPTED
+    def passes_when(self) -> str:
+        """When what it says is past: once copies have `left`, once all is `at_rest`, or never."""
+        return {COPIES_LEAVE: "left", ACCEPTED: "at_rest"}.get(self.text, "")
 
 
 def tag_of(edition: Edition) -> str:

@@ -20,7 +20,7 @@ from publishing.publish import publish
 from publishing.scheduling import moment_of
 from publishing.starting import start_due
 from publishing.written import content_of
-from tests.browser.at_the_desk import FORM, WRITE, is_saved, look_now, succeeded, write
+from tests.browser.at_the_desk import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import faults_found_by_axe
 from tests.browser.pages_of_the_desk import PLAIN
@@ -428,3 +428,18 @@ def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: li
         expect(frame.get_by_text("For good.")).to_be_visible()
         is_saved(page)
     nothing_moved(windows)
+
+
+def test_that_copies_leave_now_is_said_until_they_have_left(desk, held, readers):
+    page = watch(desk, held)
+    do(page, "Send now", f"Send to {READERS} readers now")
+    said = page.get_by_text("the first copies leave now")
+    expect(said).to_be_visible()
+
+    Delivery.objects.filter(recipient_id=readers[0].pk).update(name="The first")
+    sent(held, "The first")
+    look_now(page)
+
+    expect(page.locator("[data-text=count_sent]").first).to_have_text("1")
+    expect(said).to_be_hidden()
+    expect(page.get_by_role("status")).to_have_text("Sending")
