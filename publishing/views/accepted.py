@@ -14,7 +14,6 @@ from delivery.books import ARCHIVE_ONLY, WORDS_FOR
 from delivery.models import Edition
 from publishing.actions import COPIES_LEAVE
 from publishing.listing import where_it_stands
-from publishing.models import Draft
 from publishing.scheduling import moment_stored
 from publishing.status import status_of
 from publishing.versions import REACHED, UNREACHED
@@ -26,7 +25,6 @@ ALL_REACHED = "This version goes to nobody: every confirmed reader was reached b
 # A message remembers its issue in a tag, so that a replay leads to the same page as the first.
 _TAG = "issue-"
 _TEST_TAG = "test-letter-"
-_DRAFT_TAG = "draft-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +57,6 @@ def page_of_test(number: int, draft: uuid.UUID | None = None) -> str:
     """Where it is told how a test letter stands; from there it goes back to that draft."""
     address = reverse("desk:test_letter", args=[number])
     return f"{address}?draft={draft}" if draft else address
-
-
-def tag_of_draft(draft: Draft) -> str:
-    """The tag of a message that is about this draft."""
-    return f"{_DRAFT_TAG}{draft.pk.hex}"
 
 
 def to_nobody(edition: Edition) -> str:
@@ -112,7 +105,4 @@ def _note(message: Message) -> Note:
             number, _, draft = tag.removeprefix(_TEST_TAG).partition("-")
             leads_to = page_of_test(int(number), uuid.UUID(draft) if draft else None)
             words = "See how it stands"
-        elif tag.startswith(_DRAFT_TAG):
-            leads_to = reverse("desk:draft", args=[uuid.UUID(tag.removeprefix(_DRAFT_TAG))])
-            words = "Open the draft"
     return Note(glyph, tone, str(message.message), leads_to, words)

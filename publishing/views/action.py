@@ -12,17 +12,12 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
 from publishing import audit_trail
-from publishing.actions import ACTIONS, TAKES_BACK, CannotDoThatError, cannot, perform
-from publishing.draft_again import reached_nobody
-from publishing.drafts import open_draft_of_issue
+from publishing.actions import ACTIONS, CannotDoThatError, cannot, perform
 from publishing.issue_list import plain_title
 from publishing.listing import choose_listing
 from publishing.status import status_of
-from publishing.views.accepted import tag_of_draft
 from publishing.views.desk import (
     NO_OPERATOR,
-    PUBLISH,
-    WRITE,
     author_of,
     desk_page,
     may_operate,
@@ -82,19 +77,10 @@ def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpR
     except CannotDoThatError as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, done, extra_tags=_tag_after(request, name, edition))
+        messages.success(request, done)
     return see_other(back)
 
 
 def _progress_of(edition: Edition, request: HttpRequest) -> str:
     address = reverse("desk:progress", args=[edition.issue_id])
     return f"{address}?version={edition.version}" if "version" in request.GET else address
-
-
-def _tag_after(request: HttpRequest, name: str, edition: Edition) -> str:
-    """Has what is said lead to the draft that the issue is again, where one may open it."""
-    may_open = any(map(request.user.has_perm, (WRITE, PUBLISH)))
-    if may_open and name in TAKES_BACK and reached_nobody(edition.pk):
-        draft = open_draft_of_issue(edition.issue_id)
-        return tag_of_draft(draft) if draft else ""
-    return ""

@@ -12,8 +12,10 @@ from delivery.queue.alarms import alarms_of
 from delivery.queue.presence import warnings
 from publishing.actions import ACTIONS
 from publishing.bar import ORDER
+from publishing.drafts import open_draft_of_issue
 from publishing.history import history_of
 from publishing.issue_list import plain_title, rows_of
+from publishing.permissions import MAY_WRITE
 from publishing.polling import ask_again_s, reload_s
 from publishing.progress import OUTCOME_TONES, counts_of, reading_of
 from publishing.status import status_of
@@ -37,6 +39,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     alarms = alarms_of(edition.pk, most=ALARMS_SHOWN + 1)
     zone = Newsletter.objects.the_one().zone
     live = reading_of(status, zone)
+    may_open = any(map(request.user.has_perm, MAY_WRITE))
     return desk_page(
         request,
         "publishing/progress.html",
@@ -57,6 +60,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "readers": listed_readers(request, edition, status, zone),
             "history": history_of(edition, status),
             "newer": _newer_version(edition),
+            "draft": open_draft_of_issue(issue) if may_open else None,
             "versions": rows_of(versions) if edition.version > 1 or versions.count() > 1 else [],
             "has_reached": reached_someone(issue),
             "notes": notes_of(request),

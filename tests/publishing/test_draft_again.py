@@ -18,6 +18,7 @@ from publishing.publish import publish
 from publishing.written import Written
 from tests.publishing.ledger import hold_is_over, in_doubt, sent
 from tests.publishing.letters import letter
+from tests.publishing.window_of import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -139,3 +140,19 @@ def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three
     assert Edition.objects.get().control == "cancelled"
     assert not Draft.objects.exists()
     assert "reached nobody" not in window.get(answer.answer["Location"]).words
+
+
+@pytest.mark.usefixtures("held", "three_readers")
+def test_the_way_to_the_draft_is_there_after_a_reload(window, author, new_author):
+    edition = published_draft(window, author)
+    progress = f"/admin/newsletters/{edition.issue_id}/"
+    assert "Open the draft" not in window.get(progress).words
+    take_back(window, edition)
+    link = f'href="/admin/newsletters/drafts/{Draft.objects.get(edition=None).pk}/"'
+
+    for _ in range(2):
+        page = window.get(progress)
+        assert page.html.count(link) == 1
+        assert "Open the draft" in page.words
+    looker = WindowOf(new_author("otto", "view_issue"))
+    assert link not in looker.get(progress).html
