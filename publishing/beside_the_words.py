@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
+from delivery.merge_fields import BODY_FIELDS, FIELD, TITLE_FIELDS, unknown_fields
 from publishing.content import Content, flaws_of
 from publishing.counted_words import words_in
 from publishing.models import Draft
@@ -18,6 +19,16 @@ from publishing.written import Written, content_of
 
 # Where the composer has what the content calls otherwise.
 _FIELD = {"html_content": "letter"}
+_IN_LINES = ("letter", "text_content")
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What is wrong with a field, in one sentence; where, and the words there, if that is known."""
+
+    sentence: str
+    place: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +41,7 @@ class BesideTheWords:
     preheader: str
     count: str
     automatic_text: str
-    hints: dict[str, list[str]]
+    hints: dict[str, list[Hint]]
 
     def as_json(self) -> dict[str, object]:
         """By the names that the page has for them."""
@@ -61,17 +72,32 @@ def _count(text: str, preview: Preview) -> str:
     return f"{counted(words, 'word')}, {kilobytes(preview.size):,} kB as mail."
 
 
-def _hints(written: Written, content: Content) -> dict[str, list[str]]:
+def _hints(written: Written, content: Content) -> dict[str, list[Hint]]:
     """What would be refused, at its field. A field that is still empty is not found fault with."""
-    has_words = {
-        "title": bool(written.title.strip()),
-        "preheader": bool(written.preheader.strip()),
-        "letter": bool(written.letter.strip()),
-        "text_content": bool(written.text.strip()),
+    words = {
+        "title": written.title,
+        "preheader": written.preheader,
+        "letter": written.letter,
+        "text_content": written.text,
     }
-    found: dict[str, list[str]] = {name: [] for name in has_words}
+    found: dict[str, list[Hint]] = {name: [] for name in words}
+    places = {name: _places(text, in_lines=name in _IN_LINES) for name, text in words.items()}
     for flaw in flaws_of(content):
         field = _FIELD.get(flaw.field, flaw.field)
-        if has_words[field]:
-            found[field].append(flaw.sentence)
+        if words[field].strip():
+            found[field].append(places[field].get(flaw.sentence) or Hint(flaw.sentence))
     return found
+
+
+def _places(text: str, *, in_lines: bool) -> dict[str, Hint]:
+    """The first place of each unknown merge field of a text, by the sentence about it."""
+    allowed = BODY_FIELDS if in_lines else TITLE_FIELDS
+    sentences = {field.name: str(field) for field in unknown_fields(text, allowed)}
+    hints: dict[str, Hint] = {}
+    line, end = 1, 0
+    for match in FIELD.finditer(text):
+        line, end = line + text.count("\n", end, match.start()), match.start()
+        sentence = sentences.get(match[1].strip())
+        if sentence is not None and sentence not in hints:
+            hints[sentence] = Hint(sentence, f"Line {line:,}" if in_lines else "", match[0])
+    return hints

@@ -65,9 +65,44 @@ function saved(facts) {
   preview.load();
   textPart.say(facts.automatic_text);
   setText(form.querySelector("[data-count]"), facts.count);
-  for (const hint of form.querySelectorAll("[data-hints]")) setText(hint, facts.hints[hint.dataset.hints].join(" "));
+  for (const place of form.querySelectorAll("[data-hints]")) showHints(place, facts.hints[place.dataset.hints]);
   const title = form.elements.title.value.trim();
   document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
+}
+
+// As templates/publishing/hints.html has them.
+function showHints(place, hints) {
+  const rows = hints.map((hint) => {
+    const row = document.createElement("span");
+    if (hint.place) row.append(Object.assign(document.createElement("b"), { textContent: `${hint.place}:` }), " ");
+    row.append(hint.sentence, " ");
+    if (hint.code) {
+      const show = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Show it" });
+      show.dataset.find = hint.code;
+      row.append(show, " ");
+    }
+    return row;
+  });
+  // Not put in anew while it says the same: somebody may be on its button.
+  if (place.textContent.trim() !== rows.map((row) => row.textContent).join("").trim()) place.replaceChildren(...rows);
+}
+
+// Selects the words that a hint is about, and scrolls the field to them.
+function find(button) {
+  const field = form.elements[button.closest("[data-hints]").dataset.hints];
+  const at = field.value.indexOf(button.dataset.find);
+  if (at < 0) return;
+  field.focus();
+  field.setSelectionRange(at, at + button.dataset.find.length);
+  if (field.type !== "textarea") return;
+  // As tall as the words before it: a copy of the field that holds these alone.
+  const above = field.cloneNode();
+  above.removeAttribute("name");
+  above.value = field.value.slice(0, at);
+  Object.assign(above.style, { position: "absolute", visibility: "hidden", width: `${field.offsetWidth}px`, height: "0", minHeight: "0" });
+  field.after(above);
+  field.scrollTop = above.scrollHeight - field.clientHeight / 2;
+  above.remove();
 }
 
 // A copy of one of the notes that stand ready in the page; it stays as long as it is so.
@@ -146,6 +181,10 @@ const DO = {
 };
 
 note.addEventListener("click", (event) => DO[event.target.dataset.do]?.());
+
+form.addEventListener("click", (event) => {
+  if (event.target.dataset.find) find(event.target);
+});
 
 form.addEventListener("input", (event) => {
   if (event.target.id === "automatic") return;

@@ -449,3 +449,23 @@ def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writin
     expect(letter(writing)).to_have_value(
         r"Two ![](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
     )
+
+
+def test_an_unknown_field_is_shown_where_it_stands(writing):
+    letter(writing).fill("One.\n\n" * 200 + "Dear {{ nmae }}.")
+    hint = writing.locator("#letter_hints")
+    expect(hint).to_contain_text("Line 401: There is no merge field “{{ nmae }}”")
+
+    for _ in ("while writing", "as it was saved"):
+        hint.get_by_role("button", name="Show it").click()
+        expect(letter(writing)).to_be_focused()
+        selected = letter(writing).evaluate(
+            "field => [field.value.slice(field.selectionStart, field.selectionEnd),"
+            " field.scrollTop + field.clientHeight > field.scrollHeight - 40]"
+        )
+        assert selected == ["{{ nmae }}", True]
+        writing.reload()
+        is_ready(writing)
+
+    letter(writing).fill("Dear {{ name }}.")
+    expect(hint).to_have_text("")

@@ -440,3 +440,20 @@ class TestThePages:
         for address in (ISSUES, f"{DRAFTS}{draft.pk}/delete/"):
             assert len(window.get(address).html) < 100_000
         assert window.get(f"{DRAFTS}{draft.pk}/").form_with("title").fields["title"] == draft.title
+
+
+def test_an_unknown_field_is_named_with_its_line(window):
+    letter = "Dear {{ name }},\n\nfar from {{ city }}.\n{{ nmae|you }} and {{ city }}\n"
+    fields = {"title": "For {{ who }}", "letter": letter, "idempotency_key": "k"}
+    saved = window.client.post(
+        "/admin/newsletters/drafts/", fields, secure=True, headers={"Accept": "application/json"}
+    ).json()
+
+    assert [(one["place"], one["code"]) for one in saved["hints"]["letter"]] == [
+        ("Line 3", "{{ city }}"),
+        ("Line 4", "{{ nmae|you }}"),
+    ]
+    assert [(one["place"], one["code"]) for one in saved["hints"]["title"]] == [("", "{{ who }}")]
+    page = window.get(saved["address"])
+    assert "Line 3: There is no merge field “{{ city }}”" in page.words
+    assert 'data-find="{{ nmae|you }}"' in page.html
