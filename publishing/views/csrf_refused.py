@@ -2,7 +2,7 @@
 When a form comes without the token that belongs to its session, most often after signing in anew.
 
 Nothing was done, and the words of an author or a reader stand on the page in a form that can be
-posted.
+posted, or are kept for an author who is signed out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ OLDER = (
 )
 
 
+KEEP_WORDS = {"desk:publish", "desk:test", "desk:drafts", "desk:draft"}
 OLDER_TEST = (
     "This form was older than your present session, and nothing was sent. "
     "Your words are here, word for word; press again."
@@ -33,6 +34,11 @@ OLDER_TEST = (
 
 def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF_FAILURE_VIEW."""
+    match = request.resolver_match
+    if match and match.view_name in KEEP_WORDS and not request.user.is_authenticated:
+        # These views keep the words for whoever the signed note names, and lead to the login page.
+        kept: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        return kept
     if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):
         return form_again(request, notice="csrf", status=403)
     may_write = any(map(request.user.has_perm, MAY_WRITE))

@@ -259,3 +259,19 @@ def test_a_kept_letter_goes_once_its_draft_is_saved(window):
 
     assert not KeptForm.objects.exists()
     assert Draft.objects.get().letter == LETTER["html_content"]
+
+
+@pytest.mark.parametrize("page", ["", "write/"])
+def test_a_form_older_than_the_session_is_kept_signed_out(author, page):
+    window = WindowOf(author, Client(enforce_csrf_checks=True))
+    form = window.get(FORM + page).form_with("title")
+    window.client.logout()
+    words = dict.fromkeys(("title", "letter", "html_content"), "They have gone.")
+    fields = {**form.fields, **{name: words[name] for name in words if name in form.fields}}
+
+    answer = window.post(form.action, **{**fields, "csrfmiddlewaretoken": "x" * 64})
+
+    draft = Draft.objects.get()
+    assert (draft.title, draft.letter) == ("They have gone.", "They have gone.")
+    assert answer.status == 302
+    assert f"{FORM}drafts/{draft.pk}/" in unquote(answer.answer["Location"])
