@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("publishing", "0009_since_when_a_picture_is_unused")]
+    dependencies = [("publishing", "0011_drafts_for_the_unreached_or_nobody")]
 
     operations = [
         migrations.AddField(

@@ -16,12 +16,7 @@ from publishing.actions import ACTIONS, CannotDoThatError, cannot, perform
 from publishing.issue_list import plain_title
 from publishing.listing import choose_listing
 from publishing.status import status_of
-from publishing.views.desk import (
-    NO_OPERATOR,
-    author_of,
-    desk_page,
-    may_operate,
-)
+from publishing.views.desk import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate
 from publishing.views.naming import named_edition
 from subscribers.views.see_other import see_other
 

@@ -350,7 +350,7 @@ def _is_of_a_draft(request: HttpRequest, form: PublishForm, key: str) -> bool:
         draft,
         form.content,
         issue=form.named_issue,
-        goes_to=form.whom,
+        goes_to=form.whom or default_goes_to(form.named_issue),
         unlisted=form.to_be_unlisted,
     )
 

@@ -98,7 +98,7 @@ def test_the_rest_is_reached_after_cancel(window, author, three_readers):
     check = window.get(at(draft, "check")).words
     assert "Readers 2 confirmed readers whom no version has reached" in check
     assert "Earlier versions 1 confirmed and sent one; 2 confirmed and not reached" in check
-    press(window, draft, sheet(window, draft))
+    window.post(FORM, **sheet(window, draft))
     second = Delivery.objects.filter(version=2)
     assert {copy.name for copy in second} == {"Bram", "Cleo"}
 
