@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from html import escape
+from itertools import islice
 
 BODY_FIELDS = ("name", "email", "unsubscribe_url", "archive_url")
 TITLE_FIELDS = ("name", "email")
@@ -19,6 +20,8 @@ TITLE_FIELDS = ("name", "email")
 # be tried in every division.
 FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 LONGEST_SHOWN = 40
+# Whoever has more of them in one text has another program's text.
+MOST_UNKNOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,10 @@ class UnknownField:
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
-    """Every field of `text` that is not among `allowed`, each once, in order."""
+    """The first `MOST_UNKNOWN` fields of `text` that are not among `allowed`, each once."""
     names = (match[1].strip() for match in FIELD.finditer(text))
-    found = dict.fromkeys(name for name in names if name not in allowed)
+    unknown = dict.fromkeys(name for name in names if name not in allowed)
+    found = islice(unknown, MOST_UNKNOWN)
     return [
         UnknownField(
             name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None), allowed

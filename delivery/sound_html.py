@@ -3,16 +3,25 @@ HTML that every parser reads alike, with every word of it. Pure, and linear in i
 
 What authors paste has tags that are cut off, quotes that never end, elements that nest without
 bound. A parser of HTML drops the rest of the letter over the first two and crashes or crawls over
-the last. Here a tag that never ends becomes the words it is made of, and what would stand deeper
-than any letter needs loses its tags and keeps its words.
+the last. Here a tag that never ends becomes the words it is made of. Tags beyond a bound that no
+letter needs are left out, and their words stay.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
+from html import unescape
 
 # Letters made of tables in tables in tables come to some fifty.
 DEEPEST = 200
+# Every block begins the formatting anew that was left open before it.
+DEEPEST_FORMATTING = 10
+# What takes as many tags has a million characters; Gmail cuts a mail off at a tenth of that.
+MOST_TAGS = 75_000
+# A parser compares each attribute of a tag with all the others.
+MOST_ATTRIBUTES = 50
 
 VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
@@ -32,9 +41,10 @@ _ENDED_BY_THE_NEXT = {
     "thead": _TABLE_PARTS,
     "tfoot": _TABLE_PARTS,
 }
-_FORMATTING = frozenset(
-    "a b big code em font i nobr s small strike strong tt u span".split()  # noqa: SIM905
+_BEGUN_ANEW = frozenset(
+    "a b big code em font i nobr s small strike strong tt u".split()  # noqa: SIM905
 )
+_FORMATTING = _BEGUN_ANEW | {"span"}
 # Their content is not words.
 _DROPPED_WHOLE = {"script", "title"}
 # Their content is words to us and something else to a parser: only the words are kept.
@@ -43,20 +53,57 @@ _TAGS_DROPPED = {
     "plaintext", "template", "select", "option", "optgroup", "frameset", "frame",
 } | _DROPPED_WHOLE  # fmt: skip
 
+_BEGINNING = re.compile(r"<(?=[!?]|/?[a-zA-Z])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
 # As far as the next tag; a `<` within quotes is rarer than a quote that never ends.
 _REST = re.compile(r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>""")
 _REST_WITH_LESS = re.compile(r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
 _LONGEST_WITH_LESS = 400
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?+""")
-_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern})*+\s*+")
+_ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MOST_ATTRIBUTES}}}+\s*+")
+# A tag or a comment of HTML that is sound.
+_PIECE = re.compile(
+    r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
+)
+# Without its semicolon it may as well be the next parameter of an address.
+_ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
 # How far up an end tag looks for its beginning.
 _FARTHEST = 30
 
 
+# The check sheet makes several things of one letter.
+@lru_cache(maxsize=1)
 def sound(html: str) -> str:
     """The fragment, with nothing in it that ends the reading of what stands around it."""
     return _Reading(html).sound()
+
+
+def pieces(html: str) -> Iterator[tuple[str, str, str]]:
+    """
+    Cut sound HTML at its tags: words, the name of the tag after them, the rest of that tag.
+
+    The name of an end tag begins with a slash. The last words have no tag after them.
+    """
+    position = 0
+    for found in _PIECE.finditer(html):
+        words = html[position : found.start()]
+        yield (
+            unescape(words) if "&" in words else words,
+            f"{found[1]}{found[2] or ''}",
+            found[3] or "",
+        )
+        position = found.end()
+    yield unescape(html[position:]), "", ""
+
+
+def attributes(rest: str) -> dict[str, str]:
+    """The attributes of a tag by name, empty where one has no value; the first of two counts."""
+    return {
+        name.lower(): _ENTITY.sub(
+            lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
+        )
+        for name, value in reversed(_ATTRIBUTE.findall(rest))
+    }
 
 
 class _Reading:
@@ -66,22 +113,24 @@ class _Reading:
         # The elements that are open, each with whether its tag was kept.
         self._open: list[tuple[str, bool]] = []
         self._kept = 0
+        self._formatting = 0
+        self._tags = 0
         self._never: set[str] = set()
 
     def sound(self) -> str:
         html, position = self._html, 0
-        while (start := html.find("<", position)) >= 0:
-            self._made.append(html[position:start])
-            position = self._markup(start)
-        self._made.append(html[position:])
+        while begin := _BEGINNING.search(html, position):
+            self._made.append(html[position : begin.start()].replace("<", "&lt;"))
+            position = self._markup(begin.start())
+        self._made.append(html[position:].replace("<", "&lt;"))
         return "".join(self._made)
 
     def _markup(self, start: int) -> int:
         """Take what begins with the `<` at `start`; where it ends."""
         html = self._html
-        if html.startswith("<!--", start):
-            return self._comment(start)
         if html.startswith(("<!", "<?"), start):
+            if html.startswith("<!--", start):
+                return self._comment(start)
             end = self._find(">", start)
             if end < 0 or html.find("<", start + 1, end) >= 0:
                 return self._word(start)
@@ -127,10 +176,14 @@ class _Reading:
     def _tag(self, name: str, rest: str, end: int, ends: str) -> int:
         if name == "style" or name in _DROPPED_WHOLE:
             return self._not_words(name, rest, end, ends)
+        # An end without its beginning makes a paragraph too.
+        self._tags += not ends or name == "p"
         if name in _TAGS_DROPPED:
             self._made.append(" ")
         elif ends:
             self._end(name)
+        elif (name in VOID or name == "p") and self._tags > MOST_TAGS:
+            self._made.append(" ")
         elif name in VOID or name == "p":
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
         else:
@@ -159,15 +212,25 @@ class _Reading:
     def _begin(self, name: str, rest: str) -> None:
         ended = _ENDED_BY_THE_NEXT.get(name, frozenset())
         while self._open and self._open[-1][0] in ended:
-            self._kept -= self._open.pop()[1]
-        kept = self._kept < DEEPEST
+            self._count([self._open.pop()], -1)
+        kept = (
+            self._kept < DEEPEST
+            and self._tags <= MOST_TAGS
+            and (name not in _BEGUN_ANEW or self._formatting < DEEPEST_FORMATTING)
+        )
         if kept:
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
         if rest.endswith("/") and any(one in ("svg", "math") for one, _ in self._open[-5:]):
             self._made.append(f"</{name}>" if kept else "")
             return
         self._open.append((name, kept))
-        self._kept += kept
+        self._count([(name, kept)], 1)
+
+    def _count(self, elements: list[tuple[str, bool]], by: int) -> None:
+        for name, kept in elements:
+            if kept:
+                self._kept += by
+                self._formatting += by * (name in _BEGUN_ANEW)
 
     def _end(self, name: str) -> None:
         """
@@ -176,7 +239,7 @@ class _Reading:
         What formats words outlives the block it began in. An end that ends nothing is left out.
         """
         if name == "p":
-            self._made.append("</p>")
+            self._made.append("</p>" if self._tags <= MOST_TAGS else " ")
             return
         lasting: list[tuple[str, bool]] = []
         for back in range(1, min(len(self._open), _FARTHEST) + 1):
@@ -184,9 +247,9 @@ class _Reading:
             if found == name:
                 gone = self._open[-back:]
                 del self._open[-back:]
-                self._kept -= sum(was_kept for _, was_kept in gone)
+                self._count(gone, -1)
                 self._open += reversed(lasting)
-                self._kept += sum(was_kept for _, was_kept in lasting)
+                self._count(lasting, 1)
                 if kept:
                     self._made.append(f"</{name}>")
                 return
@@ -201,7 +264,7 @@ def _sound_attributes(rest: str) -> str:
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()
-    found = _ATTRIBUTE.findall(rest)
+    found = _ATTRIBUTE.findall(rest)[:MOST_ATTRIBUTES]
     return "".join(
         f" {name}={value if value[0] in QUOTES else QUOTES[0] + value + QUOTES[0]}"
         if value

@@ -42,5 +42,4 @@ class StandIns:
         """`text` with its fields in place again, each as `write` has it written there."""
         if not self._fields:
             return text
-        written = [write(field) for field in self._fields]
-        return self._stand_ins.sub(lambda stand_in: written[int(stand_in[1])], text)
+        return self._stand_ins.sub(lambda stand_in: write(self._fields[int(stand_in[1])]), text)

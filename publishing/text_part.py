@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import unescape
-from html.parser import HTMLParser
 
 import nh3
 
-from delivery.sound_html import VOID, sound
+from delivery.sound_html import VOID, attributes, pieces, sound
 from delivery.stand_ins import StandIns
 
 # Wider tables would be broken by the window, and columns with them.
@@ -64,8 +63,8 @@ def text_of(html: str) -> str:
         link_rel=None,
     )
     writer = _Writer(stand_ins)
-    writer.feed(clean)
-    writer.close()
+    for words, tag, rest in pieces(clean):
+        writer.take(words, tag, rest)
     return stand_ins.put_back(writer.text(), _in_text)
 
 
@@ -146,11 +145,10 @@ class _List:
     begun: bool = False
 
 
-class _Writer(HTMLParser):
+class _Writer:
     """Goes over well-formed HTML once."""
 
     def __init__(self, stand_ins: StandIns) -> None:
-        super().__init__(convert_charrefs=True)
         self._stand_ins = stand_ins
         self._pages = [_Page()]
         self._words: list[list[str]] = [[]]
@@ -167,12 +165,20 @@ class _Writer(HTMLParser):
 
     # --- words ----------------------------------------------------------------------------------
 
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self._words[-1].append(data)
+    def take(self, words: str, tag: str, rest: str) -> None:
+        """Some words, and the tag after them."""
+        if words and not self._hidden:
+            self._words[-1].append(words)
+        if tag.startswith("/"):
+            self._tag_ends(tag[1:])
+        elif tag:
+            self._tag_begins(tag, attributes(rest) if rest else {})
 
     def _block_ends(self) -> None:
         """What was read since the last block is a paragraph of its own, if it is anything."""
+        if self._words == [[]]:
+            self._blocks += 1
+            return
         raw = ["".join(words) for words in self._words]
         self._words = [[]]
         self._blocks += 1
@@ -186,8 +192,7 @@ class _Writer(HTMLParser):
 
     # --- tags -----------------------------------------------------------------------------------
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        facts = {name: value or "" for name, value in attrs}
+    def _tag_begins(self, tag: str, facts: dict[str, str]) -> None:
         if self._hidden or "hidden" in facts or _HIDDEN.search(facts.get("style", "")):
             self._hidden += tag not in VOID
             return
@@ -199,7 +204,7 @@ class _Writer(HTMLParser):
         elif tag in _MARKS:
             self._words[-1].append(_MARKS[tag][0])
 
-    def handle_endtag(self, tag: str) -> None:
+    def _tag_ends(self, tag: str) -> None:
         if self._hidden:
             self._hidden -= tag not in VOID
             return

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from publishing.content import Content
 from publishing.looking_outside.domain_records import DomainRecords, domain_of
 from publishing.looking_outside.link_answer import LinkAnswer
+from publishing.preflight.reading_a_letter import Letter
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,14 @@ class Facts:
     """
     The words, the mail that is made of them, and the world that it goes out into.
 
+    `letter` is what was found in the HTML of `content`, read once for all checks.
     `own_text` says that the text part is the author's own and not made from the letter;
     `is_named`, that the newsletter has a name of its own. `domain` is None, and a link is not in
     `links`, as long as nobody looked.
     """
 
     content: Content
+    letter: Letter
     is_markdown: bool
     own_text: bool
     html_mail: str

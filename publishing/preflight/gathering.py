@@ -31,6 +31,7 @@ from publishing.preflight.how_long_it_takes import Went, takes
 from publishing.preflight.of_the_links import to_be_opened
 from publishing.preflight.of_the_words import needs_names
 from publishing.preflight.readers_since import Since, change_of_readers
+from publishing.preflight.reading_a_letter import Letter, read_letter
 from publishing.versions import EVERYONE, NOBODY, Place, place_of
 from publishing.written import content_of
 from subscribers.audience import confirmed
@@ -91,10 +92,10 @@ class Checked:
         return not self.findings.stops
 
 
-def outside_of(content: Content) -> tuple[str, list[str]]:
+def outside_of(letter: Letter) -> tuple[str, list[str]]:
     """What there is outside to look at: the sender's domain, or none, and the links."""
     domain = domain_of(settings.FROM_EMAIL)
-    links = to_be_opened(content.html, settings.SITE_URL)
+    links = to_be_opened(letter, settings.SITE_URL)
     return ("" if is_for_examples(domain) else domain), links
 
 
@@ -110,8 +111,9 @@ def check(draft: Draft, publisher: uuid.UUID) -> Checked:
     everyone = place.everyone if place else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone
     readers = place.readers_of(draft.goes_to) if place else to_all
-    outside = outside_of(content)
-    facts = _facts(draft, content, place, readers, keeping.fresh(*outside))
+    letter = read_letter(content.html)
+    outside = outside_of(letter)
+    facts = _facts(draft, content, letter, place, readers, keeping.fresh(*outside))
     found = findings_of(facts)
     stops = (*found.stops, *_rules(draft, content, place, publisher))
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
@@ -152,7 +154,12 @@ def _rules(
 
 
 def _facts(
-    draft: Draft, content: Content, place: Place | None, readers: int, outside: Looked
+    draft: Draft,
+    content: Content,
+    letter: Letter,
+    place: Place | None,
+    readers: int,
+    outside: Looked,
 ) -> Facts:
     newsletter = Newsletter.objects.the_one()
     mail = compose(
@@ -167,6 +174,7 @@ def _facts(
     bare = needs_names(content.title, content.preheader, content.html, content.text)
     return Facts(
         content=content,
+        letter=letter,
         is_markdown=draft.format == Draft.Format.MARKDOWN,
         own_text=bool(draft.text.strip()),
         html_mail=mail.html,

@@ -13,24 +13,24 @@ from publishing.preflight.address_in_a_letter import (
 )
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, not_known
-from publishing.preflight.reading_a_letter import Link, read_letter
+from publishing.preflight.reading_a_letter import Letter, Link
 from publishing.words_for_numbers import so_many
 
 _DIALLED = ("tel:", "sms:")
 _LONGEST_OPENED = 2000
 
 
-def links_of(html: str, site_url: str) -> list[str]:
+def links_of(letter: Letter, site_url: str) -> list[str]:
     """The addresses of the web that a letter leads to, whole, each once, in order."""
-    wholes = (_whole(link.address, site_url) for link in read_letter(html).links)
+    wholes = (_whole(link.address, site_url) for link in letter.links)
     return list(dict.fromkeys(whole for whole in wholes if _is_of_the_web(whole)))
 
 
-def to_be_opened(html: str, site_url: str) -> list[str]:
+def to_be_opened(letter: Letter, site_url: str) -> list[str]:
     """Those of them that it makes sense to open: from outside, and the same for every reader."""
     return [
         address
-        for address in links_of(html, site_url)
+        for address in links_of(letter, site_url)
         if is_from_outside(address)
         and "{{" not in unquote(address)
         and len(address.encode()) <= _LONGEST_OPENED
@@ -40,7 +40,7 @@ def to_be_opened(html: str, site_url: str) -> list[str]:
 
 def of_the_links(facts: Facts) -> Iterator[Finding]:
     """Everything about links; nothing where there are none."""
-    links = [link for link in read_letter(facts.content.html).links if not _is_a_field(link)]
+    links = [link for link in facts.letter.links if not _is_a_field(link)]
     if links:
         yield from _as_they_are_written(links, facts)
     yield from _as_they_answer(facts)
@@ -107,7 +107,7 @@ def _as_they_are_written(links: list[Link], facts: Facts) -> Iterator[Finding]:
 
 
 def _as_they_answer(facts: Facts) -> Iterator[Finding]:
-    wanted = to_be_opened(facts.content.html, facts.site_url)
+    wanted = to_be_opened(facts.letter, facts.site_url)
     if not wanted:
         return
     looked = {address: facts.links[address] for address in wanted if address in facts.links}

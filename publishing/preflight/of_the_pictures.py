@@ -8,13 +8,13 @@ from urllib.parse import urljoin
 from publishing.preflight.address_in_a_letter import is_encrypted, is_from_outside, is_whole
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
-from publishing.preflight.reading_a_letter import Picture, read_letter
+from publishing.preflight.reading_a_letter import Picture
 from publishing.words_for_numbers import so_many
 
 
 def of_the_pictures(facts: Facts) -> Iterator[Finding]:
     """Everything about pictures; nothing where there are none."""
-    pictures = read_letter(facts.content.html).pictures
+    pictures = facts.letter.pictures
     if not pictures:
         return
     silent = [picture for picture in pictures if _is_silent(picture, facts)]
@@ -44,9 +44,14 @@ def _that_nobody_can_load(pictures: tuple[Picture, ...], facts: Facts) -> Iterat
     if not is_from_outside(site):
         # That the site cannot be reached is said of the site: the letter is as it should be.
         pictures = tuple(picture for picture in pictures if not _is_ours(picture, site))
-    out_of_reach = [
-        picture for picture in pictures if not _can_be_loaded(_where_it_is(picture, site))
-    ]
+    out_of_reach: list[Picture] = []
+    open_ones: list[Picture] = []
+    for picture in pictures:
+        address = _where_it_is(picture, site)
+        if not _can_be_loaded(address):
+            out_of_reach.append(picture)
+        elif not is_encrypted(address):
+            open_ones.append(picture)
     if out_of_reach:
         yield advice(
             f"{so_many(len(out_of_reach), 'picture')} cannot be loaded by readers",
@@ -55,11 +60,6 @@ def _that_nobody_can_load(pictures: tuple[Picture, ...], facts: Facts) -> Iterat
             Where.PICTURES,
             examples=_addresses(out_of_reach, site),
         )
-    open_ones = [
-        picture
-        for picture in pictures
-        if picture not in out_of_reach and not is_encrypted(_where_it_is(picture, site))
-    ]
     if open_ones:
         yield advice(
             f"{so_many(len(open_ones), 'picture')} {_comes(open_ones)} over http",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from delivery import merge_fields
 from publishing.content import flaws_of
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order, stop
-from publishing.preflight.reading_a_letter import Passage, read_letter, read_text
+from publishing.preflight.reading_a_letter import Passage, read_text
 from publishing.words_for_numbers import enumerated, so_many
 
 _PLACES = {
@@ -28,6 +29,8 @@ _SUBJECTS = {
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
 _ELSEWHERE = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
+# Three braces are Postmark's own.
+_POSTMARKS_OWN = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _MOST_SHOWN = 5
 # Characters of a subject that a phone has room for; the narrowest show about 40.
 SHOWN_ON_A_PHONE = 50
@@ -36,8 +39,9 @@ SHOWN_ON_A_PHONE = 50
 def of_the_words(facts: Facts) -> Iterator[Finding]:
     """Everything about the words themselves."""
     yield from _flaws(facts)
-    yield from _braces(facts)
-    yield from _notes(facts)
+    passages = _passages(facts)
+    yield from _braces(passages)
+    yield from _notes(passages)
     yield from _long_subject(facts)
     yield from _scripts(facts)
     yield from _fields_without_a_value(facts)
@@ -49,6 +53,7 @@ def _flaws(facts: Facts) -> Iterator[Finding]:
         for field, part, allowed in _parts(facts)
         for found in merge_fields.unknown_fields(part, allowed)
     }
+    places = _places_of(facts) if unknown else {}
     named: set[str] = set()
     for flaw in flaws_of(facts.content):
         found = unknown.get((flaw.field, flaw.sentence))
@@ -61,7 +66,7 @@ def _flaws(facts: Facts) -> Iterator[Finding]:
         if (flaw.field + found.name) in named:
             continue
         named.add(flaw.field + found.name)
-        place = _place_of(found.name, flaw.field, facts)
+        place = places.get((flaw.field, _folded(found.name)), "")
         meant = f"Was “{{{{ {found.meant} }}}}” meant? " if found.meant else ""
         yield stop(
             f"{_SUBJECTS[flaw.field]} a field that does not exist:",
@@ -80,51 +85,56 @@ def _parts(facts: Facts) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     yield "text_content", content.text, merge_fields.BODY_FIELDS
 
 
-def _place_of(name: str, field: str, facts: Facts) -> str:
-    if field == "html_content":
-        letter = read_letter(facts.content.html)
-        for passage in letter.passages:
-            if _uses(passage.words, name):
-                return passage.place
-        if any(_uses(link.address, name) for link in letter.links):
-            return "in the address of a link"
-    if field == "text_content":
-        for passage in read_text(facts.content.text):
-            if _uses(passage.words, name):
-                return passage.place
-    return ""
+def _places_of(facts: Facts) -> dict[tuple[str, str], str]:
+    """Where each field stands first, by the part of the letter and its name on one line."""
+    letter = facts.letter
+    found: dict[tuple[str, str], str] = {}
+    for part, place, words in (
+        *(("html_content", passage.place, passage.words) for passage in letter.passages),
+        *(("html_content", "in the address of a link", link.address) for link in letter.links),
+        *(
+            ("text_content", passage.place, passage.words)
+            for passage in read_text(facts.content.text)
+        ),
+    ):
+        for field in merge_fields.fields_of(words):
+            found.setdefault((part, _folded(field.name)), place)
+    return found
 
 
-def _uses(words: str, name: str) -> bool:
+def _folded(name: str) -> str:
     # A passage has its blanks folded.
-    wanted = " ".join(name.split())
-    return any(" ".join(found.name.split()) == wanted for found in merge_fields.fields_of(words))
+    return " ".join(name.split())
 
 
 def _passages(facts: Facts) -> list[Passage]:
     """All that is read, the title first; a text part only where it is the author's own."""
     passages = [Passage("in the title", facts.content.title)]
     passages.append(Passage("in the preheader", facts.content.preheader))
-    passages.extend(read_letter(facts.content.html).passages)
+    passages.extend(facts.letter.passages)
     if facts.own_text or not facts.content.html.strip():
         passages.extend(read_text(facts.content.text))
     return passages
 
 
-def _braces(facts: Facts) -> Iterator[Finding]:
-    for passage in _passages(facts):
-        # Three braces are Postmark's own.
-        rest = re.sub(r"\{\{\{.*?\}\}\}", "", merge_fields.without_fields(passage.words))
-        if "{{" in rest or "}}" in rest:
-            half, other = ("{{", "}}") if "{{" in rest else ("}}", "{{")
-            yield advice(
-                f"A “{half}” stands without its “{other}” {passage.place}",
-                "Readers see it as it is written; a merge field has both.",
-                _where(passage),
-            )
+def _braces(passages: list[Passage]) -> Iterator[Finding]:
+    halves = (found for passage in passages if (found := _half_of(passage)))
+    for half, other, passage in islice(halves, _MOST_SHOWN):
+        yield advice(
+            f"A “{half}” stands without its “{other}” {passage.place}",
+            "Readers see it as it is written; a merge field has both.",
+            _where(passage),
+        )
 
 
-def _notes(facts: Facts) -> Iterator[Finding]:
+def _half_of(passage: Passage) -> tuple[str, str, Passage] | None:
+    rest = _POSTMARKS_OWN.sub("", merge_fields.without_fields(passage.words))
+    if "{{" in rest:
+        return "{{", "}}", passage
+    return ("}}", "{{", passage) if "}}" in rest else None
+
+
+def _notes(passages: list[Passage]) -> Iterator[Finding]:
     for pattern, sentence, detail in (
         (_NOTE, "looks like a note that was forgotten", "Readers see it as it is written."),
         (
@@ -134,9 +144,9 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         ),
     ):
         seen: dict[str, Passage] = {}
-        for passage in _passages(facts):
+        for passage in passages:
             for found in pattern.finditer(passage.words):
-                seen.setdefault(found[0], passage)
+                seen.setdefault(found[0][: merge_fields.LONGEST_SHOWN], passage)
         for word, passage in list(seen.items())[:_MOST_SHOWN]:
             yield advice(f"“{word}” {passage.place} {sentence}", detail, _where(passage))
 

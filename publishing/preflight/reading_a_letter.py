@@ -1,15 +1,17 @@
 """
 What stands in a letter: its passages, its links, its pictures. Pure.
 
-It reads HTML as forgivingly as a mail program does; nothing that an author writes makes it fail.
+It reads HTML as the mail has it (delivery/sound_html.py). Nothing that an author writes makes it
+fail.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from html.parser import HTMLParser
 
+from delivery.sound_html import attributes, pieces, sound
+from delivery.stand_ins import StandIns
 from publishing.words_for_numbers import ordinal
 
 _BLOCKS = {
@@ -19,7 +21,6 @@ _BLOCKS = {
     "p": "paragraph",
     "blockquote": "quotation",
 }
-_SILENT = {"script", "style", "title", "head"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,11 @@ class Letter:
 
 
 def read_letter(html: str) -> Letter:
-    """Read the HTML of a letter."""
-    reader = _Reader()
-    reader.feed(html)
-    reader.close()
+    """Read the HTML of a letter, as it is made sound for the mail. Linear in its length."""
+    stand_ins = StandIns(html)
+    reader = _Reader(stand_ins)
+    for words, tag, rest in pieces(sound(stand_ins.text)):
+        reader.take(words, tag, rest)
     reader.end_passage()
     return Letter(tuple(reader.passages), tuple(reader.links), tuple(reader.pictures))
 
@@ -73,60 +75,59 @@ def read_text(text: str) -> tuple[Passage, ...]:
     )
 
 
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+class _Reader:
+    def __init__(self, stand_ins: StandIns) -> None:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.pictures: list[Picture] = []
+        self._stand_ins = stand_ins
         self._paragraphs = 0
         self._kind = ""
         self._said: list[str] = []
         self._link: tuple[str, list[str]] | None = None
-        self._silent = 0
+        self._silent = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: (value or "").strip() for name, value in reversed(attrs)}
-        if tag in _SILENT:
-            self._silent += 1
-        elif tag == "body":
-            self._silent = 0  # whatever was left open before it
-        elif tag in _BLOCKS:
+    def take(self, words: str, tag: str, rest: str) -> None:
+        """Some words, and the tag after them."""
+        if words and not self._silent:
+            self._say(words)
+        self._silent = tag == "style"
+        name = tag.removeprefix("/")
+        if name in _BLOCKS:
             self.end_passage()
-            self._kind = _BLOCKS[tag]
-        elif tag == "a" and "href" in given:
-            self._end_link()
-            self._link = (given["href"], [])
+            self._kind = _BLOCKS.get(tag, "")
+        elif name == "a":
+            self._anchor(tag, rest)
         elif tag == "img":
-            self.pictures.append(Picture(given.get("src", ""), given.get("alt")))
-            if self._link:
-                self._link[1].append(given.get("alt") or "")
+            self._picture(rest)
         elif tag == "br":
             self._said.append(" ")
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in _SILENT:
-            self.handle_starttag(tag, attrs)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _SILENT:
-            self._silent = max(0, self._silent - 1)
-        elif tag == "a":
-            self._end_link()
-        elif tag in _BLOCKS:
-            self.end_passage()
-
-    def handle_data(self, data: str) -> None:
-        if self._silent:
-            return
-        self._said.append(data)
+    def _say(self, words: str) -> None:
+        self._said.append(words)
         if self._link:
-            self._link[1].append(data)
+            self._link[1].append(words)
+
+    def _anchor(self, tag: str, rest: str) -> None:
+        given = attributes(rest)
+        if tag == "/a" or "href" in given:
+            self._end_link()
+        if "href" in given:
+            self._link = (given["href"].strip(), [])
+
+    def _picture(self, rest: str) -> None:
+        given = attributes(rest)
+        address, alt = given.get("src", "").strip(), given.get("alt")
+        if alt is not None:
+            alt = self._as_written(alt.strip())
+        self.pictures.append(Picture(self._as_written(address), alt))
+        if self._link:
+            self._link[1].append(alt or "")
 
     def end_passage(self) -> None:
         """What was said so far stands together."""
         self._end_link()
-        words, kind = " ".join("".join(self._said).split()), self._kind
+        words, kind = self._one_line(self._said), self._kind
         self._said, self._kind = [], ""
         if not words:
             return
@@ -140,5 +141,11 @@ class _Reader(HTMLParser):
     def _end_link(self) -> None:
         if self._link:
             address, words = self._link
-            self.links.append(Link(address, " ".join("".join(words).split())))
+            self.links.append(Link(self._as_written(address), self._one_line(words)))
             self._link = None
+
+    def _one_line(self, words: list[str]) -> str:
+        return " ".join(self._as_written("".join(words)).split())
+
+    def _as_written(self, text: str) -> str:
+        return self._stand_ins.put_back(text)

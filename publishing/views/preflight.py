@@ -19,6 +19,7 @@ from publishing.looking_outside.looking import as_it_runs, look
 from publishing.models import Draft
 from publishing.preflight.gathering import Checked, check, outside_of
 from publishing.preflight.of_the_mail import kilobytes
+from publishing.preflight.reading_a_letter import read_letter
 from publishing.views.accepted import notes_of
 from publishing.views.approving import approval_facts
 from publishing.views.composer import wants_json
@@ -46,7 +47,8 @@ def look_outside(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = draft_at(draft)
     if found.edition is not None:
         return see_other(progress_of(found.edition))
-    look(*outside_of(content_of(drafts.written_of(found))), *as_it_runs())
+    letter = read_letter(content_of(drafts.written_of(found)).html)
+    look(*outside_of(letter), *as_it_runs())
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
     checked = check(found, author_of(request))

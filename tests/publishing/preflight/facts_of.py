@@ -10,6 +10,7 @@ from publishing.content import Content
 from publishing.looking_outside.domain_records import DomainRecords, Records, Said
 from publishing.preflight.facts import Facts, TestSent
 from publishing.preflight.findings import Findings, findings_of
+from publishing.preflight.reading_a_letter import read_letter
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
 LETTER = "<p>They came on the 30th of April.</p><p>Dear {{ name|reader }}, they have gone.</p>"
@@ -35,6 +36,7 @@ def facts(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -
     preheader = otherwise.pop("preheader", "Where they are now")
     well: dict[str, Any] = {
         "content": Content.written(title, letter, text, preheader),
+        "letter": read_letter(letter),
         "is_markdown": False,
         "own_text": False,
         "html_mail": f"<html>{letter}</html>",
