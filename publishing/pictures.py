@@ -7,6 +7,7 @@ They stand in the database, so that every web process and every backup has them.
 from __future__ import annotations
 
 import hashlib
+import threading
 import uuid
 from datetime import timedelta
 from html import escape
@@ -19,11 +20,13 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from publishing.models import Picture
-from publishing.small_picture import small_picture
+from publishing.small_picture import SmallPicture, small_picture
 from publishing.words_for_numbers import counted
 from publishing.xml_characters import only_xml_characters
 
 LONGEST_NAME = 200
+LONGEST_WAIT_S = 10.0
+MEMORY = threading.Lock()
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
 
@@ -31,17 +34,21 @@ class TooManyPicturesError(Exception):
     """The author has uploaded as many pictures as an hour may have; one sentence says so."""
 
 
+class PicturesBusyError(Exception):
+    """Other pictures are being made smaller for longer than one may wait; one sentence says so."""
+
+
 def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
     """
     The picture in this file, made fit for mail; the same file again is the same picture.
 
-    Raises `UnusablePictureError` and `TooManyPicturesError`.
+    Raises `UnusablePictureError`, `TooManyPicturesError` and `PicturesBusyError`.
     """
     sha256 = hashlib.sha256(file).digest()
     there = _wanted_again(sha256)
     if there is not None:
         return there
-    small = small_picture(file)
+    small = _one_at_a_time(file)
     with transaction.atomic():
         _keep_to_the_limit(by)
         # Of two that come at once with the same file, one is kept.
@@ -62,6 +69,19 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
             ignore_conflicts=True,
         )
         return Picture.objects.defer("content").get(sha256=sha256)
+
+
+def _one_at_a_time(file: bytes) -> SmallPicture:
+    """Make it small once no other picture is: each takes up to 150 MB of this process."""
+    if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
+        raise PicturesBusyError(
+            "Other pictures are being made smaller at the moment; "
+            "wait a minute and choose this one again."
+        )
+    try:
+        return small_picture(file)
+    finally:
+        MEMORY.release()
 
 
 def _keep_to_the_limit(author: uuid.UUID) -> None:

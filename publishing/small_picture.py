@@ -9,6 +9,7 @@ mail programs show none.
 from __future__ import annotations
 
 import io
+import math
 import struct
 import warnings
 from collections.abc import Iterator
@@ -16,13 +17,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from PIL import Image, ImageCms, UnidentifiedImageError
+from PIL.JpegImagePlugin import JpegImageFile
 
 from publishing.gif_remarks import without_remarks
 from publishing.models.picture import LARGEST_PICTURE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
+# Of a JPEG that can be read at half, a quarter or an eighth of its size, line by line.
 MOST_PIXELS = 50_000_000
+# Of what is unpacked: four bytes each, twice.
+MOST_UNPACKED = 15_000_000
+# Its decoder keeps two canvases of its own.
+MOST_OF_WEBP = 8_000_000
+# Once it is not too wide. Four screens of a telephone.
+TALLEST = 8_000
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP")
 # A JPEG with a small or a brighter one of the same moment behind it, as telephones write them. It
 # does not move: the first is the photograph.
@@ -37,6 +46,9 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_QUARTER_TURNS = frozenset({_TURNS[held] for held in (5, 6, 7, 8)})
+# Markers of a JPEG (ITU T.81, table B.1).
+_BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
 
@@ -65,7 +77,7 @@ def small_picture(file: bytes) -> SmallPicture:
             # down wrongly concerns nobody.
             warnings.simplefilter("ignore")
             picture = Image.open(io.BytesIO(file), formats=_KINDS)
-            _refuse_bombs(picture)
+            _refuse_bombs(picture, file)
             if picture.format == _PHOTOGRAPH_AND_MORE:
                 picture.load()
                 return _encoded(_upright(picture), opaque_as="JPEG")
@@ -78,7 +90,9 @@ def small_picture(file: bytes) -> SmallPicture:
             "This is no picture that mail can show; a PNG, JPEG, GIF or WebP file is expected."
         ) from None
     except Image.DecompressionBombError:
-        raise UnusablePictureError(_too_many_pixels()) from None
+        raise UnusablePictureError(
+            "This picture has far too many pixels; save it smaller and choose it again."
+        ) from None
     except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error):
         raise UnusablePictureError(
             "This picture is damaged or cut off; save it anew and choose it again."
@@ -93,16 +107,47 @@ def too_large() -> str:
     )
 
 
-def _too_many_pixels() -> str:
+def _too_many_pixels(pixels: int, most: int) -> str:
     return (
-        f"This picture has more than {MOST_PIXELS // 1_000_000} megapixels; "
-        "save it smaller and choose it again."
+        f"This picture has {math.ceil(pixels / 100_000) / 10} megapixels; "
+        f"at most {most // 1_000_000} are possible. Save it smaller and choose it again."
     )
 
 
-def _refuse_bombs(picture: Image.Image) -> None:
-    if picture.width * picture.height > MOST_PIXELS:
-        raise UnusablePictureError(_too_many_pixels())
+def _refuse_bombs(picture: Image.Image, file: bytes) -> None:
+    """Refuse by its header what would take too much memory, and have a JPEG read smaller."""
+    width, height = picture.size
+    by_lines = isinstance(picture, JpegImageFile) and _is_one_scan(file)
+    most = MOST_PIXELS if by_lines else MOST_UNPACKED
+    if picture.format == "WEBP":
+        most = MOST_OF_WEBP
+    if width * height > most:
+        raise UnusablePictureError(_too_many_pixels(width * height, most))
+    if _turn_noted_in(picture) in _QUARTER_TURNS:
+        width, height = height, width
+    shown = round(height * min(1, WIDEST / width))
+    if shown > TALLEST:
+        raise UnusablePictureError(
+            f"This picture is {shown:,} pixels tall at a width of {min(width, WIDEST):,}; "
+            f"at most {TALLEST:,} are possible. Cut it into several and choose them one by one."
+        )
+    if isinstance(picture, JpegImageFile):
+        # The shorter side as well: a turned one is as wide as it is high in the file.
+        picture.draft(picture.mode, (WIDEST, WIDEST))
+    if picture.width * picture.height > MOST_UNPACKED:
+        raise UnusablePictureError(_too_many_pixels(width * height, MOST_UNPACKED))
+
+
+def _is_one_scan(jpeg: bytes) -> bool:
+    """Whether all of each line stands together; otherwise all is unpacked before the first line."""
+    at, components = 2, 0
+    while jpeg[at] == 0xFF and jpeg[at + 1] != _SCAN:
+        if jpeg[at + 1] == _PROGRESSIVE:
+            return False
+        if jpeg[at + 1] in _BASELINE:
+            components = jpeg[at + 9]
+        at += 2 + int.from_bytes(jpeg[at + 2 : at + 4])
+    return jpeg[at] == 0xFF and jpeg[at + 4] == components
 
 
 def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
@@ -123,21 +168,28 @@ def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
 def _upright(picture: Image.Image) -> Image.Image:
     """As it is meant to be looked at: turned, in the colours of screens, not too wide."""
     turn = _turn_noted_in(picture)
-    upright = picture.transpose(turn) if turn is not None else picture
-    if upright.mode.startswith("I;16") or upright.mode == "I":
-        upright = upright.point(lambda value: value / 256).convert("L")
-    has_holes = upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info
-    profile = upright.info.get("icc_profile")
-    if profile and upright.mode in ("RGB", "CMYK", "L"):
-        upright = _in_screen_colours(upright, profile)
+    if picture.mode.startswith("I;16") or picture.mode == "I":
+        picture = picture.point(lambda value: value / 256).convert("L")
+    has_holes = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
+    profile = picture.info.get("icc_profile")
     mode = "RGBA" if has_holes else "RGB"
-    # Of 50 megapixels no copy is made that is not needed.
-    if upright.mode != mode:
-        upright = upright.convert(mode)
-    if upright.width > WIDEST:
-        height = max(1, round(upright.height * WIDEST / upright.width))
-        upright = upright.resize((WIDEST, height), Image.Resampling.LANCZOS)
-    return upright
+    if picture.mode not in ("RGB", "CMYK", "L", mode):
+        picture = picture.convert(mode)
+    # Before all else that makes a copy of it.
+    picture = _not_too_wide(picture, turned=turn in _QUARTER_TURNS)
+    if turn is not None:
+        picture = picture.transpose(turn)
+    if profile and picture.mode in ("RGB", "CMYK", "L"):
+        picture = _in_screen_colours(picture, profile)
+    return picture if picture.mode == mode else picture.convert(mode)
+
+
+def _not_too_wide(picture: Image.Image, *, turned: bool) -> Image.Image:
+    width = picture.height if turned else picture.width
+    if width <= WIDEST:
+        return picture
+    size = (max(1, round(side * WIDEST / width)) for side in picture.size)
+    return picture.resize(tuple(size), Image.Resampling.LANCZOS)
 
 
 def _turn_noted_in(picture: Image.Image) -> Image.Transpose | None:
@@ -185,9 +237,8 @@ def _as_png(picture: Image.Image) -> Iterator[tuple[bytes, str]]:
 
 
 def _saved(picture: Image.Image, kind: str, **how: Any) -> tuple[bytes, str]:
-    # A new picture from the pixels alone: nothing that the file noted down comes along.
-    bare = picture.copy()
-    bare.info = {key: value for key, value in bare.info.items() if key == "transparency"}
+    # Nothing that the file noted down comes along.
+    picture.info = {key: value for key, value in picture.info.items() if key == "transparency"}
     file = io.BytesIO()
-    bare.save(file, kind, **how)
+    picture.save(file, kind, **how)
     return file.getvalue(), f"image/{kind.lower()}"

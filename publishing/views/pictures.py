@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from publishing.models import Picture
 from publishing.pictures import (
     EXTENSIONS,
+    PicturesBusyError,
     TooManyPicturesError,
     address_of,
     in_html,
@@ -58,6 +59,8 @@ def _pictures(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return _refused(request, str(error))
     except TooManyPicturesError as error:
         return _refused(request, str(error), status=429)
+    except PicturesBusyError as error:
+        return _refused(request, str(error), status=503)
     alt = request.POST.get("alt", "")
     if not wants_json(request):
         query = HttpRequest().GET.copy()

@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 from PIL import Image, ImageOps, PngImagePlugin
 
+from publishing import pictures
 from publishing.models import Picture
 from publishing.models.picture import LARGEST_PICTURE
 from publishing.small_picture import UnusablePictureError, small_picture
@@ -164,12 +165,24 @@ class TestMadeFitForMail:
         with pytest.raises(UnusablePictureError, match=r"at most 1200 pixels wide .* has 1,300"):
             small_picture(file.getvalue())
 
-    def test_more_than_fifty_megapixels_are_refused_before_they_are_unpacked(self):
-        file = io.BytesIO()
-        Image.new("1", (10_000, 5_001)).save(file, "PNG")
+    @pytest.mark.parametrize(
+        ("kind", "size", "how", "refusal"),
+        [
+            ("PNG", (5_000, 3_001), {}, "15.1 megapixels; at most 15"),
+            ("WEBP", (4_000, 2_001), {}, "8.1 megapixels; at most 8"),
+            ("JPEG", (10_000, 5_001), {}, "50.1 megapixels; at most 50"),
+            ("JPEG", (5_000, 3_001), {"progressive": True}, "15.1 megapixels; at most 15"),
+            ("JPEG", (2_300, 7_000), {}, "16.1 megapixels; at most 15"),
+            ("PNG", (100, 8_001), {}, "8,001 pixels tall at a width of 100; at most 8,000"),
+        ],
+    )
+    def test_too_many_pixels_are_refused_before_decoding(self, kind, size, how, refusal):
+        file = picture(kind, size, "RGB", **how)
+        if kind != "WEBP":
+            file = file[:-100]  # decoded, it would be called damaged
 
-        with pytest.raises(UnusablePictureError, match="more than 50 megapixels"):
-            small_picture(file.getvalue())
+        with pytest.raises(UnusablePictureError, match=refusal):
+            small_picture(file)
 
     def test_what_is_no_picture_is_refused_in_a_sentence(self):
         universe = bytearray(picture())
@@ -261,6 +274,15 @@ class TestKeptAndShown:
         assert upload(other, picture(size=(42, 30))).status_code == 200
         Picture.objects.update(uploaded_at=F("uploaded_at") - timedelta(hours=1))
         assert upload(window, picture(size=(43, 30))).status_code == 200
+
+    def test_a_picture_waits_only_so_long_for_others(self, window, monkeypatch):
+        monkeypatch.setattr(pictures, "LONGEST_WAIT_S", 0.01)
+        with pictures.MEMORY:
+            answer = upload(window, picture())
+
+        assert answer.status_code == 503
+        assert "choose this one again" in json.loads(answer.content)["sentence"]
+        assert upload(window, picture()).status_code == 200
 
     def test_of_two_in_one_upload_neither_is_kept(self, new_author, transactional_db):
         window = WindowOf(new_author("wanda", "write_draft"))
