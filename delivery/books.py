@@ -20,8 +20,8 @@ WORDS_FOR = {
     "nobody": "nobody (archive only)",
 }
 
-# What every page says of an edition that goes to nobody.
-ARCHIVE_ONLY = "Not in the mail: archive only."
+# The sentence on every page for an edition that goes to nobody.
+ARCHIVE_ONLY = "Not mailed: archive only."
 
 # How the reason begins of an edition that was called back, and not only cancelled.
 CALLED_BACK = "Called back"
@@ -43,8 +43,8 @@ class Books:
     there after that. `goes_to` is everyone confirmed (`everyone`), those of them who were sent an
     earlier version (`reached`) or whom none has reached (`unreached`), or `nobody`.
     `copies_dropped_at` is since when its copies are not kept any more: then these counts are all
-    that is known of them. Of the waiting copies `being_sent` are in a call, or in the hands of a
-    worker that may start one; of the unknown `left_to_a_person` wait for a decision.
+    that is known of them. `being_sent` counts the waiting copies that are in a call, or whose
+    worker may start one. `awaiting_decision` counts the unknown copies that wait for a decision.
     """
 
     edition: int
@@ -85,7 +85,7 @@ class Books:
     goes_to: str = "everyone"
     copies_dropped_at: datetime | None = None
     being_sent: int = 0
-    left_to_a_person: int = 0
+    awaiting_decision: int = 0
 
     @property
     def queued(self) -> int:

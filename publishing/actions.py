@@ -125,7 +125,7 @@ def _is(status: Status) -> str:
 
 
 def _at_least(books: Books, done: str) -> str:
-    """What is done to how many copies for certain, and how many may still go."""
+    """Say what happens to how many copies for certain, and how many may still go."""
     if not books.being_sent:
         return f"{counted_copies(books.queued)} {done}."
     return (
@@ -141,8 +141,8 @@ def _may_still_go(books: Books) -> str:
     return f"; {sent}." if books.being_sent else "."
 
 
-def _can_tell(books: Books) -> bool:
-    """Whether no worker can change how many copies wait before the button is pressed."""
+def _count_is_certain(books: Books) -> bool:
+    """Whether the number of waiting copies cannot change until the author decides."""
     return books.waiting > 0 and not books.being_sent
 
 
@@ -196,7 +196,8 @@ def _ask_pause(status: Status) -> str:
 
 
 def _words_of_pause(status: Status) -> str:
-    return f"Pause {counted_copies(status.books.queued)}" if _can_tell(status.books) else "Pause"
+    books = status.books
+    return f"Pause {counted_copies(books.queued)}" if _count_is_certain(books) else "Pause"
 
 
 def _pause(edition: Edition) -> str | None:
@@ -256,7 +257,7 @@ def _cannot_send_now(status: Status) -> str:
     return f"its hold is over; {_is(status)}."
 
 
-COPIES_LEAVE = "The hold is over; the first copies leave now."
+COPIES_LEAVE = "The hold has ended; the first copies leave now."
 
 
 def _ask_send_now(status: Status) -> str:
@@ -349,7 +350,7 @@ def reschedule(
     record: Callable[[Moment], None],
 ) -> str:
     """
-    Give a scheduled edition another time; the sentence that says when it goes out.
+    Give a scheduled edition another time; return when it goes out, as a sentence.
 
     `before` is the time that somebody saw when they chose; None for a program, which saw none.
     `record` is given the old time and writes the audit trail, in the same transaction. Asking again
@@ -373,7 +374,7 @@ def reschedule(
             record(old)
             return done
     if moment_stored(Edition.objects.get(pk=edition.pk)) == at:
-        return done  # the same press, in another tab
+        return done  # the same request, from another tab
     raise CannotDoThatError(
         f"“{edition.title}” moved on in the meantime and nothing was changed; look again."
     )
@@ -416,7 +417,9 @@ def _words_of_cancel(status: Status) -> str:
     if _is_scheduled(status):
         return f"Cancel for {_readers_now(status)}"
     books = status.books
-    return f"Cancel for {counted_readers(books.queued)}" if _can_tell(books) else "Cancel the rest"
+    if _count_is_certain(books):
+        return f"Cancel for {counted_readers(books.queued)}"
+    return "Cancel the rest"
 
 
 def _cancel(edition: Edition) -> str | None:
@@ -508,13 +511,13 @@ def _cannot_ask_again(status: Status) -> str:
 
 def _ask_ask_again(status: Status) -> str:
     return (
-        f"Postmark is asked once more about {counted_copies(status.books.left_to_a_person)} in "
-        "doubt. Nothing is sent by it."
+        f"This asks Postmark once more about {counted_copies(status.books.awaiting_decision)} in "
+        "doubt. It sends nothing."
     )
 
 
 def _words_of_ask_again(status: Status) -> str:
-    return f"Ask about {counted_copies(status.books.left_to_a_person)}"
+    return f"Ask about {counted_copies(status.books.awaiting_decision)}"
 
 
 def _ask_again(edition: Edition) -> str | None:
@@ -532,14 +535,14 @@ def _cannot_send_doubtful(status: Status) -> str:
 
 def _ask_send_doubtful(status: Status) -> str:
     return (
-        f"Up to {counted_copies(status.books.left_to_a_person)} in doubt will be sent again: all "
-        "of which no proof came that Postmark accepted the first. Readers who did get it get a "
+        f"Up to {counted_copies(status.books.awaiting_decision)} in doubt will be sent again: "
+        "those without proof that Postmark accepted the first one. Readers who did get it get a "
         "second one."
     )
 
 
 def _words_of_send_doubtful(status: Status) -> str:
-    return f"Send {counted_copies(status.books.left_to_a_person)} again"
+    return f"Send {counted_copies(status.books.awaiting_decision)} again"
 
 
 def _send_doubtful(edition: Edition) -> str | None:

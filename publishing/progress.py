@@ -178,7 +178,7 @@ def _no_archive(books: Books) -> str:
 
 def live_json(status: Status, zone: ZoneInfo, versions: Sequence[Status]) -> dict[str, Any]:
     """
-    The keys of `issue_status`, `rate` and `eta_s`, and under `page` what the page shows.
+    The keys of `issue_status`, `rate`, `eta_s`, and `page`: what the page shows.
 
     `versions` are all versions of the issue; the page compares them if there are several.
     """
@@ -190,7 +190,7 @@ def live_json(status: Status, zone: ZoneInfo, versions: Sequence[Status]) -> dic
 
 
 def _version(status: Status) -> dict[str, Any]:
-    """What changes in a row of the versions while copies go out."""
+    """The values of a row of the versions panel that change while copies go out."""
     counts = counts_of(status.books)
     return {
         "version": status.books.version,
@@ -207,7 +207,7 @@ def how_far(status: Status) -> str:
     if not books.has_started:
         return status.reason or "It reached nobody"
     if books.goes_to == "nobody":
-        return "Not in the mail: archive only"
+        return "Not mailed: archive only"
     return f"{books.sent:,} of {books.audience:,} sent"
 
 
@@ -289,7 +289,7 @@ def _still(reason: str) -> str:
 
 _WENT_TO_NOBODY = {
     "everyone": "This issue went to nobody: there was no confirmed reader.",
-    "reached": "This version went to nobody: whoever was sent an earlier one had left.",
+    "reached": "This version went to nobody: no reader of an earlier one was still confirmed.",
     "unreached": "This version went to nobody: an earlier one had reached every confirmed reader.",
     "nobody": ARCHIVE_ONLY,
 }
@@ -333,7 +333,7 @@ def _notes(status: Status, zone: ZoneInfo) -> dict[str, str]:
         case EditionState.HELD:
             waiting = f"held until {_clock(books.held_until, zone)}"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED if books.being_sent:
-            waiting = f"{books.being_sent:,} are being sent; the others wait for you"
+            waiting = f"{books.being_sent:,} being sent; the others wait for you"
         case EditionState.NEEDS_ATTENTION | EditionState.PAUSED:
             waiting = "untouched; they wait for you"
         case EditionState.CANCELLED:

@@ -70,7 +70,7 @@ function saved(facts) {
   document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
 }
 
-// As templates/publishing/hints.html has them.
+// Renders hints as templates/publishing/hints.html does.
 function showHints(place, hints) {
   const rows = hints.map((hint) => {
     const row = document.createElement("span");
@@ -83,7 +83,7 @@ function showHints(place, hints) {
     }
     return row;
   });
-  // Not put in anew while it says the same: somebody may be on its button.
+  // Unchanged hints stay as they are, because somebody may be on a button.
   if (place.textContent.trim() !== rows.map((row) => row.textContent).join("").trim()) place.replaceChildren(...rows);
 }
 
@@ -95,7 +95,7 @@ function find(button) {
   field.focus();
   field.setSelectionRange(at, at + button.dataset.find.length);
   if (field.type !== "textarea") return;
-  // As tall as the words before it: a copy of the field that holds these alone.
+  // A hidden copy of the field measures how tall the words before the hint are.
   const above = field.cloneNode();
   above.removeAttribute("name");
   above.value = field.value.slice(0, at);

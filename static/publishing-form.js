@@ -1,4 +1,4 @@
-// A comfort for the author; that a form makes one draft, published once, is the server's doing.
+// A help for the author. The server makes sure that a form becomes one draft, published once.
 //
 // Words and key belong together. When a browser comes back to this page it may fetch a fresh form,
 // with a fresh key, and put the old words into it: pressed again, they would be another issue. So

@@ -11,7 +11,7 @@ async function read(address) {
 }
 
 // Copies leave while the dialog is open: its numbers are read again until it is closed. If they
-// cannot be read, the last ones stay, with their time; the answer to the press is exact anyway.
+// cannot be read, the last ones stay with their time. The answer of the action is exact anyway.
 async function keepTrue(dialog, address) {
   await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
   if (!dialog.open) return;

@@ -52,8 +52,9 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """
-    How an import stands, for the page and for the script that keeps it up to date. `gone`: rows
-    that say that their reader must not be mailed.
+    The state of an import, for its page and for the script that updates it.
+
+    `gone` counts the rows whose reader must not be mailed.
     """
 
     glyph: str
@@ -180,7 +181,7 @@ def _ledger(record: SubscriberImport) -> list[Line]:
             f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
         )
         if Status.UNCONFIRMED in record.statuses:
-            by_mail += "; who is not confirmed in the file as pending, asked by mail"
+            by_mail += "; readers not confirmed in the file as pending, asked by mail"
     elif record.state == State.CHECKED:
         by_mail = "asked by mail or as confirmed: you say so below"
     elif record.state == State.CHECKING:

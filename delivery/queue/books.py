@@ -31,7 +31,7 @@ def _books(of_batches: str = "") -> str:
     """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
     return f"""
     SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
-           coalesce(count.being_sent, 0), coalesce(count.left_to_a_person, 0),
+           coalesce(count.being_sent, 0), coalesce(count.awaiting_decision, 0),
            kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
            edition.id, issue_id, version, title, control, control_reason, control_at,
            unreconciled_since IS NOT NULL, published_at, held_until,
@@ -59,7 +59,7 @@ def _books(of_batches: str = "") -> str:
                sum(waiting) AS waiting, sum(missed) AS missed,
                sum(bounced) AS bounced, sum(complained) AS complained,
                sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
-               sum(unknown) FILTER (WHERE state = 'parked') AS left_to_a_person,
+               sum(unknown) FILTER (WHERE state = 'parked') AS awaiting_decision,
                count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
                count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
                count(*) FILTER (WHERE state = 'parked') AS parked,
@@ -97,9 +97,9 @@ def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
 
 def books_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
     """
-    The books of all versions of an issue, the newest first, in one reading.
+    The books of all versions of an issue, the newest first, in one query.
 
-    Mail on request has many versions that nobody compares, so of these only `version` is read.
+    Mail on request has many versions that nobody compares, so only `version` of it is read.
     """
     return _read(
         """

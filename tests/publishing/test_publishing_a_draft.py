@@ -108,17 +108,17 @@ def test_a_typo_is_corrected_in_the_archive_without_mail(window, author, three_r
     sent(first)
     draft = begun(author, issue=first.issue_id, goes_to="nobody")
 
-    assert "Not in the mail: archive only" in window.get(at(draft, "check")).words
+    assert "Not mailed: archive only" in window.get(at(draft, "check")).words
     assert "Publish in the archive only?" in window.get(at(draft, "publish")).words
     answer = press(window, draft, sheet(window, draft))
 
     words = window.get(answer.answer["Location"]).words
-    assert "The newsletter issue has been accepted. Not in the mail: archive only." in words
+    assert "The newsletter issue has been accepted. Not mailed: archive only." in words
     assert ACCEPTED not in words
     assert "Succeeded" in words
     assert not Delivery.objects.filter(version=2).exists()
     assert "they have gone" in anybody.get(f"/archive/{first.issue.slug}/").words
-    assert "Not in the mail: archive only" in window.get(f"{FORM}issues/").words
+    assert "Not mailed: archive only" in window.get(f"{FORM}issues/").words
 
 
 def test_where_publishing_takes_two_a_request_renders_the_letter_once(

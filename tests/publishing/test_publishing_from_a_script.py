@@ -124,7 +124,7 @@ def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
     told, said = script(*options, "--goes-to", "nobody")
 
     assert (told["version"], told["audience"], told["created"]) == (1, 0, True)
-    assert said == ["Not in the mail: archive only."]
+    assert said == ["Not mailed: archive only."]
     assert not Delivery.objects.exists()
 
 

@@ -281,7 +281,7 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
     page = both.get()
 
     assert (
-        "An import is under way: whoever it adds after you press does not get this." in page.words
+        "An import is under way: readers it adds after you publish do not get this." in page.words
     )
     assert f'href="{address}"' in page.html
     run_workers()
@@ -318,7 +318,7 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
     assert not Suppression.objects.exists()
     window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
     run_workers()
-    assert "who is not confirmed in the file as pending" in window.get(address).words
+    assert "readers not confirmed in the file as pending" in window.get(address).words
     assert Suppression.objects.count() == 3
     assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
         "pending.inactive@orchard.example.org"
@@ -331,7 +331,7 @@ def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
     address = upload(window, content, name).answer.headers["Location"]
     run_workers()
     page = window.get(address).words
-    assert "Nobody would be added. 2 rows of the file say who must not be mailed" in page
+    assert "Nobody would be added. The file has 2 rows with readers who must not be mailed" in page
     assert "Import and suppress" in page
     window.post(f"{address}import/", consent="ask")
     run_workers()

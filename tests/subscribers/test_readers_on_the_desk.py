@@ -110,7 +110,7 @@ def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operat
         elsewhere.close()
 
     assert page.status_code == 503
-    assert f"Nothing was found in {SEARCH_S} seconds, so the search was ended." in shown(page)
+    assert f"Nothing was found in {SEARCH_S} seconds, so the search was stopped." in shown(page)
     assert "ada@example.org" not in shown(page)
     again = operator.get(address)
     assert again.status_code == 200
