@@ -1,4 +1,4 @@
-"""The form for finished HTML in a browser: no word is lost, and nothing is published twice."""
+"""The form for finished HTML in a browser loses no word and publishes once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") 
 
 
 def press(page: Page, *, editions: int = 1) -> None:
-    """Check it and publish it; the site has accepted it, and there are so many editions."""
+    """Check and publish the form; expect that the site has this many editions then."""
     check(page)
     publish_to(page, READERS, double_click=True)
     assert Edition.objects.filter(kind="newsletter").count() == editions

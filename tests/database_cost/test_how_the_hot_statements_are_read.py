@@ -120,7 +120,7 @@ def newsroom(
 
 
 class Explained:
-    """The plans of the statements that were sent about these tables, each with the statement."""
+    """The statements that were sent about these tables, each with its plan."""
 
     def __init__(self, tables: Collection[str]) -> None:
         self._tables = tables

@@ -1,5 +1,5 @@
 """
-Who gets an issue is read without a nested loop, also if no table was ever analysed.
+Audiences are read without nested loops, also if no table was ever analysed.
 
 PostgreSQL expects few rows in such a table, as after a restored dump or the first import. A nested
 loop over readers and suppressions takes time that grows with the product of both.

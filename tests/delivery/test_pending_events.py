@@ -1,4 +1,4 @@
-"""Pending events: complaints first, then in order of arrival, and none in the way of another."""
+"""Pending events are applied complaints first, and none holds up another."""
 
 from __future__ import annotations
 

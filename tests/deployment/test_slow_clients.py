@@ -1,4 +1,4 @@
-"""Clients that send slowly hold no thread: probes and pages are answered beside them."""
+"""Slow clients hold no thread: probes and pages are answered beside them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_client_that_ends_early_is_told_so(site: ServedSite) -> None:
 
 
 def test_page_of_a_form_too_large_is_seen(site: ServedSite) -> None:
-    # A browser sends all of it before it reads the answer.
+    # A browser sends the whole form before it reads the answer.
     answer = requests.post(
         f"{site.url}/subscriptions/",
         data=b"a" * 30_000_000,

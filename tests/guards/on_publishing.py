@@ -83,7 +83,7 @@ an issue whose copies may have left stays at its address
     test_an_address_stays_once_a_copy_may_have_left[sent]
 of two who rename a called-back issue at once the second finds the first's version
     publish: in (ONE_PER_KEY, ONE_PER_VERSION«, ADDRESS_STAYS»):
-    test_two_who_rename_a_called_back_issue_at_once_publish_one_edition
+    test_renaming_a_called_back_issue_twice_publishes_once
 publishing is there whole or not at all
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
@@ -91,7 +91,7 @@ a correction goes only to whoever is confirmed now
     audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
     test_who_was_reached_and_has_left_since_gets_no_correction
-a version for the unreached goes only to whoever is confirmed now
+a version for the unreached goes only to readers confirmed now
     audience_of: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
     test_who_was_not_reached_and_has_left_since_gets_nothing
@@ -100,7 +100,7 @@ a correction for the reached goes only to whom an earlier copy was sent
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
 a correction for the unreached skips copies that were sent or are in doubt
     audience_of: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
-    test_a_correction_for_the_unreached_skips_copies_sent_or_in_doubt
+    test_unreached_leaves_out_readers_with_a_copy_or_in_doubt
 a correction for the unreached skips a copy with a time
     audience_of: «| Q(sent_at__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[sent_at]
@@ -183,5 +183,5 @@ a row that another run is deleting is left to it
     test_a_row_that_another_run_is_deleting_is_left_to_it
 a draft whose words a script publishes cannot be published again
     _is_of_a_draft: return «draft is not None → False» and is_of_these_words(
-    test_a_script_that_posts_the_words_of_a_draft_publishes_that_draft
+    test_a_script_with_the_words_of_a_draft_publishes_it
 """)

@@ -1,4 +1,4 @@
-"""Slow clients of a web server, and probes that measure how soon they are answered."""
+"""Slow clients of a web server, and probes that measure how soon it answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORM = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000
 
 @dataclass
 class Probes:
-    """What the probes found; `longest_s` is the longest wait for an answer."""
+    """The findings of the probes; `longest_s` is the longest wait for an answer."""
 
     clients: int
     answered: int = 0

@@ -211,7 +211,7 @@ def stopped_half_way(first):
     return first
 
 
-def test_a_correction_for_the_unreached_skips_copies_sent_or_in_doubt(correct, stopped_half_way):
+def test_unreached_leaves_out_readers_with_a_copy_or_in_doubt(correct, stopped_half_way):
     SubscriberFactory(name="Dirk")
 
     edition = correct(goes_to="unreached").edition
@@ -256,7 +256,7 @@ def test_after_a_called_back_edition_the_default_is_everyone(author, three_reade
     assert (again.goes_to, again.audience) == ("everyone", 3)
 
 
-def test_a_key_without_a_choice_is_answered_after_the_default_changed(correct, first):
+def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, first):
     second = correct().edition
     cancelled(first)
     cancelled(second)
@@ -315,7 +315,7 @@ def test_the_address_of_a_version_for_nobody_is_fixed(author, three_readers):
 RENAMED = letter("Herons stay")
 
 
-def test_a_called_back_issue_that_is_renamed_gets_a_new_address(author, three_readers):
+def test_a_renamed_issue_that_was_called_back_gets_another_address(author, three_readers):
     held = publish(author.pk, "held", letter(), hold_s=60).edition
     called_back(held)
 
@@ -325,7 +325,7 @@ def test_a_called_back_issue_that_is_renamed_gets_a_new_address(author, three_re
     assert again.archive_url.endswith(f"/{Issue.objects.get(pk=held.issue_id).slug}/")
 
 
-def test_a_called_back_issue_with_its_old_title_keeps_its_address(author, first):
+def test_a_called_back_issue_keeps_its_address_without_renaming(author, first):
     second = publish(author.pk, "held", letter(), hold_s=60).edition
     called_back(second)
 
@@ -359,7 +359,7 @@ def test_an_address_stays_once_a_copy_may_have_left(correct, first, becomes):
         Issue.objects.filter(pk=first.issue_id).update(slug="elsewhere")
 
 
-def test_two_who_rename_a_called_back_issue_at_once_publish_one_edition(author, three_readers):
+def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers):
     held = publish(author.pk, "held", letter(), hold_s=60).edition
     called_back(held)
 

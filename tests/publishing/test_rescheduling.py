@@ -1,4 +1,4 @@
-"""A scheduled issue is given another time; it goes out then, once, and at no other time."""
+"""A rescheduled issue goes out once, at its new time."""
 
 from __future__ import annotations
 

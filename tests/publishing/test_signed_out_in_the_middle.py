@@ -236,7 +236,7 @@ def test_a_form_posted_to_the_check_signed_out_returns_whole(window, three_reade
     assert not KeptForm.objects.exists()
 
 
-def test_a_save_of_the_composer_signed_out_keeps_no_title_alone(window):
+def test_a_signed_out_save_of_the_composer_keeps_no_form(window):
     fields = window.get(f"{FORM}write/").form_with("letter").fields
     words = {**fields, "title": "Swifts", "letter": "They have gone."}
     window.post("/admin/logout/")

@@ -175,7 +175,7 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
     ]
 
 
-def test_a_test_of_html_alone_has_the_text_part_of_its_draft(window, worker, provider):
+def test_a_test_of_html_has_a_text_part(window, worker, provider):
     html = {**window.open_form(), "text_content": " \n", "test_email": TO}
     window.post(TEST, **html)
     sheet = window.post(f"{FORM}drafts/", **html, then="check").answer["Location"]
@@ -650,7 +650,7 @@ def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window
     assert not sent_as_tests()
 
 
-def test_the_address_of_the_last_test_is_remembered_for_its_author(window, new_author):
+def test_the_form_has_the_address_of_the_last_test(window, new_author):
     window.post(TEST, **form(test_email="first@elsewhere.example"))
     window.post(TEST, **form(idempotency_key="second", test_email=TO))
     other = WindowOf(new_author("otto", "publish_edition"))
@@ -661,7 +661,7 @@ def test_the_address_of_the_last_test_is_remembered_for_its_author(window, new_a
         assert other.get(address).form_with("title").fields["test_email"] == ""
 
 
-def test_who_may_not_see_readers_is_not_shown_whose_address_it_is(new_author, worker, provider):
+def test_a_test_shows_no_reader_without_permission(new_author, worker, provider):
     SubscriberFactory(email="Ada@posthouse.example", name="Ada")
     writer = WindowOf(new_author("otto", "write_draft"))
     page = writer.post(TEST, **form(test_email="ada@posthouse.example"))

@@ -150,7 +150,7 @@ def question(window, checked):
     return window.get(f"{sheet.removesuffix('check/')}publish/?when=now").form_with("revision")
 
 
-def test_the_form_leads_to_the_check_sheet_which_publishes_its_words(window, three_readers):
+def test_finished_html_is_published_from_the_check_sheet(window, three_readers):
     fields, checked = to_the_check_sheet(window, title="TODO {{ name|there }}")
 
     assert checked.status == 303
@@ -167,7 +167,7 @@ def test_the_form_leads_to_the_check_sheet_which_publishes_its_words(window, thr
     assert Draft.objects.get().edition == Edition.objects.get()
 
 
-def test_the_form_posted_again_saves_one_draft_with_the_newest_words(window):
+def test_the_form_posted_twice_saves_one_draft(window):
     fields, first = to_the_check_sheet(window)
     for text in (LETTER["text_content"], "Better words.", "The best words."):
         again = window.post(f"{FORM}drafts/", **{**fields, "text_content": text})
@@ -214,7 +214,7 @@ def test_two_authors_who_press_for_one_draft_publish_it_once(window, new_author,
     assert "Edith Marlow published" in tomas.get(answers[1].answer["Location"]).words
 
 
-def test_a_script_that_posts_the_words_of_a_draft_publishes_that_draft(window, three_readers):
+def test_a_script_with_the_words_of_a_draft_publishes_it(window, three_readers):
     fields, _ = to_the_check_sheet(window)
 
     assert window.post(**fields).answer["Location"] == FORM

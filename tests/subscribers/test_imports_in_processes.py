@@ -60,7 +60,7 @@ def start(database_url: str) -> Iterator[StartImport]:
 
 
 def a_list_of_everything(file_of: FileOf) -> Path:
-    """Pieces: readers, doubles far from their first, bad rows, people who left here or there."""
+    """Readers, duplicates far apart, bad rows, and people who left here or elsewhere."""
     for number in (7, PIECE + 7, 2 * PIECE + 7):
         SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
         SubscriberFactory(email=f"reader{number + 1}@example.org")

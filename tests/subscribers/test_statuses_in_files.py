@@ -1,4 +1,4 @@
-"""Exports of other products: each row comes in as its status says; who left is not mailed."""
+"""Rows of other products' exports come in as their status says."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CONFIRMED = ("--confirmed",)
 
 
 def what_came() -> dict[str, str]:
-    """Address → how it came in. An address in the samples begins with what is expected."""
+    """Address → how it came in. Addresses in the samples begin with what is expected."""
     found = {email: state for email, (_, state) in the_list().items()}
     for entry in Suppression.objects.filter(origin="import", lifted_at=None):
         assert entry.address_key not in found
