@@ -37,7 +37,7 @@ def register(name: str, chore: Chore, is_due: Callable[[], bool] = lambda: False
     """
     Have every worker do `chore` every few seconds. The same name again replaces it.
 
-    While `is_due()` is true, a worker that runs until nothing is left continues.
+    A worker that drains the queue continues while `is_due()` is true.
     """
     _registered[name] = chore, is_due
 

@@ -21,7 +21,7 @@ from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
-# Of a letter that was made well-formed, so that every tag of it ends.
+# For letters that were made well-formed: every tag of theirs ends.
 _HEADING = re.compile(r"<h1\b")
 _TAG = re.compile(r"<[^>]*>")
 # An inbox shows so many characters beside the subject: what the preheader leaves of them is filled
@@ -40,9 +40,7 @@ class Mail:
 
     @property
     def size(self) -> int:
-        """
-        The bytes of the part that most mail programs show, which is what they cut a mail off by.
-        """
+        """The size in bytes of the part most mail programs show; they cut off a long one."""
         return len((self.html or self.text).encode("utf-8", "surrogatepass"))
 
 

@@ -12,26 +12,28 @@ from collections.abc import Callable
 from delivery import polling, suppression_push
 from delivery.chores import LongChore
 
-_is_on_one = threading.Event()
+_is_busy = threading.Event()
 
 
 def _work(is_stopping: Callable[[], bool]) -> bool:
-    _is_on_one.set()
+    _is_busy.set()
     try:
-        for errand in (suppression_push.push, polling.poll):
+        for task in (suppression_push.push, polling.poll):
             if not is_stopping():
-                errand(is_stopping)
+                task(is_stopping)
     finally:
-        _is_on_one.clear()
+        _is_busy.clear()
     return False
 
 
 def _is_due() -> bool:
     """
-    Whether this worker is on an errand: it finishes what it began. It waits for no other, and a
-    provider that does not answer ends an errand by the deadline of its call.
+    Whether this worker runs one of these tasks: it finishes what it began.
+
+    It does not wait for the tasks of other workers. If the provider does not answer, the deadline
+    of the call ends the task.
     """
-    return _is_on_one.is_set()
+    return _is_busy.is_set()
 
 
 ERRANDS = LongChore("errands", _work, _is_due)

@@ -24,8 +24,8 @@ _INLINER = css_inline.CSSInliner(
 )
 # A letter that is longer than this is in no inbox whole; it is not made longer still.
 LONGEST = 2_000_000
-# What an author's own style sheet may cost to inline: about a second and 20 MB. A sheet of 50 kB in
-# a letter of 2,000 tags keeps to it.
+# The most work allowed to inline an author's own style sheet: about a second and 20 MB. A sheet of
+# 50 kB in a letter of 2,000 tags stays below it.
 MOST_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
@@ -54,9 +54,9 @@ def dressed(fragment: str) -> str:
 
 def _work_of(plain: str) -> int:
     """
-    What it costs at most to inline the style sheets within a sound letter, in characters written.
+    The most that inlining the style sheets of a sound letter writes, in characters.
 
-    Each rule may be for each tag, each declaration is compared with all others of its tag, and
+    Each rule may match each tag, each declaration is compared with all others of its tag, and
     `~` tries each tag against all tags before it.
     """
     tags, longest, declarations, siblings = plain.count("<"), dict[str, int](), 0, 0

@@ -20,7 +20,7 @@ TITLE_FIELDS = ("name", "email")
 # be tried in every division.
 FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 LONGEST_SHOWN = 40
-# Whoever has more of them in one text has another program's text.
+# A text with more unknown fields than this was written for another program.
 MOST_UNKNOWN = 20
 
 
@@ -55,7 +55,7 @@ class UnknownField:
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
-    """The first `MOST_UNKNOWN` fields of `text` that are not among `allowed`, each once."""
+    """The first `MOST_UNKNOWN` fields of `text` that are not `allowed`, each once."""
     names = (match[1].strip() for match in FIELD.finditer(text))
     unknown = dict.fromkeys(name for name in names if name not in allowed)
     found = islice(unknown, MOST_UNKNOWN)

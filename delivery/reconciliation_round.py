@@ -52,9 +52,11 @@ class Settings:
 @dataclass(slots=True)
 class Report:
     """
-    What a round found. `obstacles` are by edition; one that is reconciled has none. `unknown` are
-    messages of versions that this database does not know, by version. `too_fresh` are copies that
-    are recorded as sent and not shown, so lately that a walk from `again_at` on judges them.
+    What a round found.
+
+    `obstacles` are by edition; one that is reconciled has none. `unknown` are
+    messages of versions that this database does not know, by version. `too_fresh` counts copies
+    that are recorded as sent and not shown yet; a walk from `again_at` on can judge them.
     """
 
     found: int = 0
@@ -226,7 +228,7 @@ class Round:
                     reconcile.raise_missing(walked, key, recipient)
 
     def _count_too_fresh(self, sent_at: Sequence[datetime], silence: Silence) -> None:
-        # Where the search lags, the time since the call says nothing: it gets as long from now on.
+        # While the search lags, the time since the call says nothing, so the wait begins now.
         begins = [at if at > silence.until else self._walked_at for at in sent_at]
         judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
         self.report.too_fresh += len(sent_at)

@@ -16,9 +16,9 @@ from html import unescape
 
 # Letters made of tables in tables in tables come to some fifty.
 DEEPEST = 200
-# Every block begins the formatting anew that was left open before it.
+# Every block reopens the formatting that was left open before it.
 DEEPEST_FORMATTING = 10
-# What takes as many tags has a million characters; Gmail cuts a mail off at a tenth of that.
+# A letter with this many tags has a million characters; Gmail cuts a mail off at a tenth of that.
 MOST_TAGS = 75_000
 # A parser compares each attribute of a tag with all the others.
 MOST_ATTRIBUTES = 50
@@ -41,10 +41,10 @@ _ENDED_BY_THE_NEXT = {
     "thead": _TABLE_PARTS,
     "tfoot": _TABLE_PARTS,
 }
-_BEGUN_ANEW = frozenset(
+_REOPENED = frozenset(
     "a b big code em font i nobr s small strike strong tt u".split()  # noqa: SIM905
 )
-_FORMATTING = _BEGUN_ANEW | {"span"}
+_FORMATTING = _REOPENED | {"span"}
 # Their content is not words.
 _DROPPED_WHOLE = {"script", "title"}
 # Their content is words to us and something else to a parser: only the words are kept.
@@ -71,7 +71,7 @@ _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
 _FARTHEST = 30
 
 
-# The check sheet makes several things of one letter.
+# The check sheet parses one letter several times.
 @lru_cache(maxsize=1)
 def sound(html: str) -> str:
     """The fragment, with nothing in it that ends the reading of what stands around it."""
@@ -80,7 +80,7 @@ def sound(html: str) -> str:
 
 def pieces(html: str) -> Iterator[tuple[str, str, str]]:
     """
-    Cut sound HTML at its tags: words, the name of the tag after them, the rest of that tag.
+    Cut sound HTML into words, the name of the tag after them, and its attributes.
 
     The name of an end tag begins with a slash. The last words have no tag after them.
     """
@@ -97,7 +97,7 @@ def pieces(html: str) -> Iterator[tuple[str, str, str]]:
 
 
 def attributes(rest: str) -> dict[str, str]:
-    """The attributes of a tag by name, empty where one has no value; the first of two counts."""
+    """The attributes of a tag by name, empty without a value; the first of two counts."""
     return {
         name.lower(): _ENTITY.sub(
             lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
@@ -176,7 +176,7 @@ class _Reading:
     def _tag(self, name: str, rest: str, end: int, ends: str) -> int:
         if name == "style" or name in _DROPPED_WHOLE:
             return self._not_words(name, rest, end, ends)
-        # An end without its beginning makes a paragraph too.
+        # `</p>` without `<p>` makes a paragraph too.
         self._tags += not ends or name == "p"
         if name in _TAGS_DROPPED:
             self._made.append(" ")
@@ -216,7 +216,7 @@ class _Reading:
         kept = (
             self._kept < DEEPEST
             and self._tags <= MOST_TAGS
-            and (name not in _BEGUN_ANEW or self._formatting < DEEPEST_FORMATTING)
+            and (name not in _REOPENED or self._formatting < DEEPEST_FORMATTING)
         )
         if kept:
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
@@ -230,7 +230,7 @@ class _Reading:
         for name, kept in elements:
             if kept:
                 self._kept += by
-                self._formatting += by * (name in _BEGUN_ANEW)
+                self._formatting += by * (name in _REOPENED)
 
     def _end(self, name: str) -> None:
         """

@@ -92,8 +92,9 @@ class Watch:
 
     def nothing_more_will_happen(self) -> bool:
         """
-        Whether no batch anywhere waits for its time, a worker or an answer, and no chore for a
-        worker. Shows progress.
+        Whether the queue is empty: no batch or chore waits anywhere. Shows progress.
+
+        A batch may wait for its time, a worker or an answer.
         """
         self._show_progress()
         # In this order: an import's last piece brings mail that is due from then on.

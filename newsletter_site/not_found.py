@@ -1,4 +1,4 @@
-"""The product's own 404 page in debug too, where Django shows its addresses and settings."""
+"""The product's own 404 page in debug, where Django would show its URL patterns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from django.views.defaults import page_not_found
 
 
 class OwnNotFound:
-    """Middleware in debug, behind all that the page needs: the demo runs so, before its guests."""
+    """
+    Middleware that shows our own 404 page in debug, in which the demo runs too.
+
+    It comes after the middleware that the page needs.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.DEBUG:
@@ -22,10 +26,10 @@ class OwnNotFound:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
             resolve(request.path_info)
-        except Resolver404 as nowhere:
-            return page_not_found(request, nowhere)
+        except Resolver404 as error:
+            return page_not_found(request, error)
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
-        """404 if a view found nothing; any other fault goes its way."""
+        """Return our 404 page if a view raised `Http404`; None for any other fault."""
         return page_not_found(request, fault) if isinstance(fault, Http404) else None

@@ -34,9 +34,9 @@ READERS = 3
 # A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
-# A client that does not take the next piece of its answer for so long is disconnected.
+# A client that does not take the next piece of its answer for this long is disconnected.
 TAKEN_WITHIN_S = 30.0
-# After an answer to a request that was not read, what still comes is thrown away for so long.
+# After an answer to a request that was not read, the rest of it is discarded for this long.
 # Closing at once would reset the connection, and the client might never see the answer.
 LINGER_S = 10.0
 # With this many connections, the one that has waited longest is closed for each new one. Far below
@@ -51,9 +51,9 @@ _AT_A_TIME = 64 * 1024
 
 def body_length(header: bytes) -> float:
     """
-    Return how many bytes of body follow this header; infinity if only the body says so.
+    Return how many bytes of body follow the header; infinity if only the body says.
 
-    It decides when a thread reads the request. What the request is, gunicorn's parser decides.
+    It decides when a thread reads the request. gunicorn's parser decides what the request is.
     """
     if _CHUNKED.search(header):
         return math.inf
@@ -125,7 +125,7 @@ def _reset(why: str) -> ConnectionResetError:
 
 
 class _Request(Request):
-    """Is the last request of its connection if it is answered before its body was received."""
+    """Closes its connection if it is answered before its body was received."""
 
     def should_close(self) -> bool:
         return bool(super().should_close()) or not self._is_received()
@@ -160,7 +160,7 @@ class _Connection(TConn):
         self.expect(b"")
 
     def expect(self, buffered: bytes) -> None:
-        """Begin the next request, of which these bytes are here."""
+        """Begin the next request with these bytes of it."""
         self.buffer = bytearray()
         # How long the request is in all; None until its header is here.
         self.length: float | None = None
@@ -193,13 +193,13 @@ class _Connection(TConn):
 
     @property
     def may_be_read(self) -> bool:
-        """Whether a thread could begin: it could refuse the request without reading the rest."""
+        """Whether a thread may begin: it could refuse the request without the rest."""
         return self.length is not None or self.is_full
 
 
 class BufferingWorker(ThreadWorker):
     """
-    Threads for requests that have arrived, and one event loop for those on their way.
+    Threads for requests that have arrived, and an event loop for those that arrive.
 
     The loop's thread alone changes what is kept here; `handle` runs in the threads.
     """
@@ -244,7 +244,7 @@ class BufferingWorker(ThreadWorker):
         return bool(super().handle(conn))
 
     def handle_request(self, req: Any, conn: _Connection) -> bool:
-        """Answer it, and wait no longer than allowed for a client that does not take the answer."""
+        """Answer a request; disconnect a client that does not take the answer in time."""
         conn.sock.settimeout(TAKEN_WITHIN_S)
         try:
             return bool(super().handle_request(req, conn))
@@ -317,7 +317,7 @@ class BufferingWorker(ThreadWorker):
                 self.poller.unregister(conn.sock)
 
     def _assign_readers(self) -> None:
-        """Begin requests that have not arrived, those of which most is here first."""
+        """Give threads to requests that have not arrived, the fullest buffer first."""
         while self._readers < READERS:
             only_full = self._readers == READERS - 1
             waiting = [
@@ -351,14 +351,14 @@ class BufferingWorker(ThreadWorker):
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(socket.SHUT_WR)
-            self.poller.register(conn.sock, EVENT_READ, partial(self._throw_away, conn))
+            self.poller.register(conn.sock, EVENT_READ, partial(self._discard, conn))
         except (OSError, ValueError):
             self._close(conn)
         else:
             linger_s = LINGER_S if self.alive else STOP_KEEPALIVE_LINGER
             self._lingering[conn] = time.monotonic() + linger_s
 
-    def _throw_away(self, conn: _Connection, sock: socket.socket) -> None:
+    def _discard(self, conn: _Connection, sock: socket.socket) -> None:
         if conn not in self._lingering:
             return
         try:

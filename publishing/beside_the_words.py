@@ -24,7 +24,7 @@ _IN_LINES = ("letter", "text_content")
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What is wrong with a field, in one sentence; where, and the words there, if that is known."""
+    """What is wrong with a field, and the place and its words if they are known."""
 
     sentence: str
     place: str = ""
@@ -49,7 +49,7 @@ class BesideTheWords:
 
 
 def beside(written: Written, draft: Draft | None, *, sees_readers: bool) -> BesideTheWords:
-    """What is to be said of these words, to an author who may see readers or may not."""
+    """The facts beside these words, for an author who may see readers or may not."""
     slug = draft.issue.slug if draft is not None and draft.issue is not None else ""
     content = content_of(written)
     preview = preview_of(content, sees_readers=sees_readers, slug=slug)

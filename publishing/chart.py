@@ -93,9 +93,9 @@ def scale_of(numbers: Sequence[int]) -> Scale:
 
 def change_of(points: Sequence[Point]) -> str:
     """
-    How the last number differs from the one before and from the first, as a sentence.
+    A sentence on how the last number differs from the one before and the first.
 
-    If it is the number of before, the sentence says since when. A date is named once.
+    If the number has not changed, the sentence says since when. It names each date once.
     """
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))

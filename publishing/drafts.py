@@ -82,7 +82,7 @@ def draft_of(draft: uuid.UUID) -> Draft | None:
 
 
 def draft_under(key: str) -> Draft | None:
-    """The draft with this idempotency key, open or published; None where there is none."""
+    """The draft with this idempotency key, open or published; None without one."""
     return _present(key=key)
 
 
@@ -124,7 +124,7 @@ def paste(
     author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
 ) -> Answer:
     """
-    Save the form for finished HTML under its key: one draft, however often the form is posted.
+    Save the form for finished HTML under its key, as one draft for all its posts.
 
     Other words replace those that the same form saved before, unless the draft was edited since.
     """

@@ -1,4 +1,4 @@
-"""The form for finished HTML: what may be posted, and what is wrong with it, in words."""
+"""The form for finished HTML: what may be posted, and what is wrong with it."""
 
 from __future__ import annotations
 

@@ -54,9 +54,9 @@ def writer_of(note: str) -> uuid.UUID | None:
 
 def keep(request: HttpRequest) -> None:
     """
-    Keep the posted form for finished HTML for its writer; nothing else that was posted is kept.
+    Keep the posted form for finished HTML for its writer; ignore any other form.
 
-    Of the composer's form only the title would be: its views keep it whole, as a draft.
+    Only the title of the composer's form would fit here. Its views keep it whole, as a draft.
     """
     if not is_plain(request.POST.dict()):
         return

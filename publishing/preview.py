@@ -30,9 +30,9 @@ NOBODYS_TOKEN = "preview"  # noqa: S105
 @dataclass(frozen=True, slots=True)
 class Preview:
     """
-    What stands in the inbox, and the two parts, either of which may be empty.
+    What the inbox shows, and the HTML and text parts; either may be empty.
 
-    `size` is that of the mail in bytes, before merge fields are filled, as the check sheet says it.
+    `size` is that of the mail in bytes before merge fields are filled, as on the check sheet.
     """
 
     sender: str
@@ -46,7 +46,7 @@ class Preview:
 
 def sample_reader(*, sees_readers: bool) -> Copy:
     """
-    The reader whose copy is shown: the first who is confirmed, or Ada, whom we invented.
+    The reader whose copy is shown: the first confirmed one, or an invented Ada.
 
     Ada is shown if nobody is confirmed, and to an author who may not see readers.
     """

@@ -70,7 +70,7 @@ def public_letter(
     `title` is plain. Where there is HTML it is shown, sanitised; a letter of text alone is shown
     in paragraphs, its addresses as links.
     """
-    # No reader is known here: that link leads to the page that mails one to unsubscribe.
+    # No reader is known here, so this link leads to the page that mails an unsubscribe link.
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = Template(html, html=True).fill(values)

@@ -62,8 +62,8 @@ class Asked:
     What is to be published: these words, as that version of that issue, to those readers, then.
 
     `unlisted` keeps the issue out of the archive's lists. Of a new issue that is part of what its
-    key stands for; a later version can but take the issue out. `at` is None for now, `goes_to` for
-    the default, which is chosen once: when the edition is made.
+    key stands for; a later version can only take the issue out. `at` is None for now. `goes_to` is
+    None for the default, which is chosen once, when the edition is made.
     """
 
     content: Content
@@ -281,7 +281,7 @@ def _times(at: Moment | None, hold_s: float) -> dict[str, Any]:
 
 
 def _issue_of(asked: Asked) -> Issue:
-    """The issue that was named, renamed if it still can be; or a new one. Both have an address."""
+    """The named issue, at a new address if that can still change; or a new issue."""
     title = asked.content.plain_title
     if asked.issue is None:
         issue = Issue(title=title, unlisted=asked.unlisted, published_unlisted=asked.unlisted)
@@ -295,14 +295,14 @@ def _issue_of(asked: Asked) -> Issue:
 
 
 def _address_is_fixed(issue: Issue) -> bool:
-    """Whether a copy of the issue may have left, or may still leave. A trigger asks the same."""
+    """Whether a copy of the issue may have left or may leave. A trigger checks it too."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
         return bool(cursor.fetchone()[0])
 
 
 def _addresses(issue: Issue, title: str) -> tuple[str, str]:
-    """The addresses an issue may have: the words of its title, or those and a bit of its id."""
+    """The addresses an issue may have: its title, alone or with a part of its id."""
     words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
     return words, f"{words}-{issue.pk.hex[:8]}"
 

@@ -125,7 +125,7 @@ def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
 
 def statuses_named(issue: uuid.UUID, version: int | None = None) -> tuple[Status, list[Status]]:
     """
-    The same, and the statuses of all versions of the issue, the newest first, in one query.
+    The statuses of an edition and of all versions, newest first, in one query.
 
     Raises `NoSuchEditionError`.
     """

@@ -122,7 +122,7 @@ def _keep_to_the_limit(author: uuid.UUID) -> None:
 
 def _whoever_has(address: str, author: uuid.UUID) -> tuple[str, str]:
     """
-    Address and name as a reader's copy would have them; nobody's have no name.
+    Address and name as a reader's copy has them; without a reader no name.
 
     An author who may not see readers does not learn that there is one with this address.
     """
@@ -133,7 +133,7 @@ def _whoever_has(address: str, author: uuid.UUID) -> tuple[str, str]:
 
 
 def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
-    """Where the author's last test letter went, as long as that is kept; else their own address."""
+    """The address of the author's last test letter while that is kept, or their own."""
     own: str = getattr(author, "email", "")
     last = Edition.objects.filter(issue_id=TEST_ISSUE, author_id=author.pk)
     version = last.order_by("-version").values_list("version", flat=True).first()

@@ -61,9 +61,9 @@ def audience_of(
     """
     Whom a version goes to, as rows of exactly (id, email, name), unevaluated.
 
-    Everyone confirmed now; or of these, whoever was sent an earlier version, or those who were
-    surely not: joins with the ledger, whose key begins with issue and recipient. They cost less
-    than the insertion after them.
+    Everyone confirmed now, or those of them who were sent an earlier version, or who certainly were
+    not. The latter two are joins with the ledger, whose key begins with issue and recipient. They
+    cost less than the insertion after them.
     """
     if goes_to == EVERYONE:
         return confirmed()
@@ -91,7 +91,7 @@ def enqueue_audience(edition: Edition) -> None:
 
 
 def default_goes_to(issue: uuid.UUID | None) -> str:
-    """Whom the next version goes to unless said otherwise; without an issue, a new one."""
+    """Whom the next version of an issue, or a new issue, goes to by default."""
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
@@ -146,15 +146,15 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -
 
 def why_not_unreached(issue: uuid.UUID, version: int) -> str:
     """
-    Why an earlier version may still reach readers, in one sentence; empty if none can.
+    Why an earlier version may still reach readers, as a sentence, or nothing.
 
     Somebody whose earlier copy still waits would get both. A trigger refuses the same.
     """
     for books in _books_before(issue, version):
         if books.control in {"cancelled", "closed"} and books.waiting:
             return (
-                f"{counted_copies(books.waiting)} of version {books.version} are still being sent; "
-                "wait until they are settled, then publish to those whom it did not reach."
+                f"Wait: version {books.version} still has {counted_copies(books.waiting)} being "
+                "sent. Once they are settled, publish to those whom it did not reach."
             )
         is_over = not (books.waiting or books.unknown or books.missed)
         if books.control not in {"cancelled", "closed"} and not is_over:
@@ -291,14 +291,14 @@ def choices_of(place: Place | None, everyone: int) -> list[Choice]:
     unknown = place.unknown_reached
 
     def number(readers: int) -> str:
-        return "not known any more" if unknown else counted(readers, "confirmed reader")
+        return "no longer known" if unknown else counted(readers, "confirmed reader")
 
     return [
         replace(to_everyone, hint="Also those who never had an earlier version."),
         Choice(
             REACHED,
             f"Only those who were sent an earlier version: {number(place.reached)}",
-            f"{unknown} {_LATER if place.going else ''} Who has left since gets nothing more.",
+            f"{unknown} {_LATER if place.going else ''} Readers who left since get nothing more.",
         ),
         Choice(
             UNREACHED,

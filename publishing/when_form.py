@@ -17,8 +17,8 @@ class TimeForm(forms.Form):
     A time: `at`, `zone` and, where that time comes twice, `which`.
 
     Once it is valid, `moment` is that time. `own_zone` is the newsletter's. `now` is the database's
-    time, by which a time is past; None judges no time, for a form under whose key something stands
-    already. `choices` are the two moments that a time may mean, once it was found to mean two.
+    time, which decides whether a time is past; None accepts any time, for a form whose key was used
+    before. `choices` are the two moments that a time may mean, once it was found to mean two.
     """
 
     at = forms.CharField(

@@ -1,5 +1,5 @@
 """
-Requests for the record of what is held about an address, and the mails that answer them.
+Requests for the record of an address, and the mails that answer them.
 
 Anybody can type an address, and only its owner gets the mail. The request does the same work for
 every address, so neither the answer nor its time says who is on the list. A worker looks the
@@ -49,7 +49,7 @@ class Link:
 
 def ask(address: str, network: str) -> int:
     """
-    Store a request for a worker to answer and return 0, or return the seconds to wait.
+    Store a request for a worker and return 0, or return the seconds to wait.
 
     A network has to wait if too many asked from it within the hour. Sign-ups count too. Every
     statement is the same for every address.
@@ -123,7 +123,7 @@ def link_of(token: str) -> Link | None:
 
 
 def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:
-    """Otherwise the limit of a network would be reached only with addresses of readers."""
+    """Count an unknown address too, or the limit would show who is a reader."""
     cursor.execute(
         """
         DELETE FROM consent_record

@@ -88,9 +88,9 @@ def everybody(looked: Looked) -> Iterator[Subscriber]:
 
 def matching(looked: Looked) -> QuerySet[Subscriber]:
     """
-    Whom to look at. A text is a part of an address or of a name.
+    The readers that a search finds, by a part of their address or name.
 
-    If it has an @ in it and addresses begin with it, only these are meant: an index finds them.
+    If the text has an @ and addresses begin with it, only these are found, by an index.
     """
     found = Subscriber.objects.all()
     if looked.state:

@@ -33,9 +33,9 @@ NO_LONGER_MAILABLE = """
 
 
 # Mail on request goes to whoever asked for it: for somebody who left, bounced or complained it is
-# the only way back, and for anybody the way to what is held about them. An operator's word keeps
-# it from an address; so does an import's from somebody who never asked here and would be mailed
-# only because another import named them. The provider keeps a list of its own for the stream.
+# the only way back, and for anybody the way to what is held about them. An operator's block
+# keeps it from an address. So does a suppression by an import, if the reader never asked here: only
+# another import has named them. The provider keeps a list of its own for the stream.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient

@@ -70,8 +70,9 @@ def take_in(facts: Sequence[Fact]) -> None:
 
 def reasons_told_of(reader: Subscriber) -> list[Reason]:
     """
-    Why the provider's word or an import shuts this reader out, by the ledger since their last
-    opt-in. There it stands also where the suppression list shows an operator's word in its place.
+    Why the provider or an import suppresses this reader, since their last opt-in.
+
+    The ledger knows it even if the suppression list shows an operator's block in its place.
     """
     told = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0

@@ -36,8 +36,8 @@ class Standing:
     `is_over`: every copy is settled, or a person ended it. `last_moved_at` is when the last thing
     happened to it that is on record. `is_newest`: no other issue that was published after it has
     reached anybody. `is_asked_for`: a version is scheduled that goes to those who were sent this
-    one, or who were not. `is_told_of`: the provider told something of its issue that could not be
-    applied yet.
+    one, or who were not. `is_told_of`: an event from the provider about its
+    issue could not be applied yet.
     """
 
     edition: int

@@ -40,10 +40,11 @@ def batch_size_for(edition: Edition, most: int) -> int:
 @contextmanager
 def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     """
-    Plan the statements of this block without nested loops, in the caller's transaction.
+    Plan the statements of this block without nested loops.
 
-    PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A
-    nested loop over readers and suppressions then takes minutes, and a hash join takes a second.
+    It needs the caller's transaction. PostgreSQL expects few rows in a table that was never
+    analysed, as after a restored dump. A nested loop over readers and suppressions then takes
+    minutes, and a hash join takes a second.
     """
     cursor.execute("SET LOCAL enable_nestloop = off")
     yield

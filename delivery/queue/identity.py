@@ -195,9 +195,9 @@ def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
 
 def _analyse() -> None:
     """
-    Gather the planner's statistics of tables that have none, as after a restored dump.
+    Gather planner statistics for tables that have none, as after a restored dump.
 
-    Each table is locked by itself and against vacuum alone. A table that is being vacuumed, or
+    Each table is locked on its own, and only against vacuum. A table that is being vacuumed, or
     that this role does not own, is skipped.
     """
     with connection.cursor() as cursor:

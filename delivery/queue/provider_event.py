@@ -50,13 +50,13 @@ from delivery.webhook_event import SeenAccepted, WebhookEvent
 
 logger = logging.getLogger(__name__)
 
-# A worker reads so many at a time. A complaint that comes meanwhile is next after them.
+# Events that a worker reads at a time. A complaint that arrives meanwhile is next after them.
 AT_A_TIME = 500
-# Postmark waits some ten seconds for its answer. What takes longer is left to the workers.
+# Postmark waits some ten seconds for its answer. Slower events are left to the workers.
 LONGEST_WAIT_S = 3.0
-# Once a worker has waited so long for a lock: long enough for a lock that is held as usual.
+# The limit for later locks, once a worker has waited that long for one. Most are held for less.
 SHORTEST_WAIT_S = 0.01
-# Workers leave an event so long to the process that keeps it and applies it at once.
+# Workers leave a new event alone for this long: the process that stored it applies it at once.
 LEFT_ALONE_S = 5.0
 # After so many failures that were not the database's an event is set aside.
 TRIES = 5
@@ -124,7 +124,7 @@ def try_set_aside_again() -> int:
 
 
 def work(is_stopping: Callable[[], bool]) -> bool:
-    """Apply what nobody applies at once; whether anything was applied. Every worker repeats it."""
+    """Apply pending events; return whether any was applied. Every worker repeats it."""
     return apply_pending(is_stopping, left_alone_s=LEFT_ALONE_S) > 0
 
 
@@ -142,12 +142,12 @@ def apply_pending(
     is_stopping: Callable[[], bool] = lambda: False, *, left_alone_s: float = 0.0
 ) -> int:
     """
-    Apply every event that was kept and not applied, complaints first, then in order of arrival;
-    return how many were applied. Events that came less than `left_alone_s` ago are left alone.
+    Apply pending events, complaints first, the rest as they came; return how many.
 
-    Each is tried once. One that fails, or needs a lock that somebody holds, does not keep those
-    behind it; a failing one is set aside in the end. Only one waits for long. Raises
-    `OperationalError` if the database is away.
+    Events that came less than `left_alone_s` seconds ago are left alone. Each event is tried once.
+    One that fails, or needs a lock that somebody holds, does not hold up those behind it; a failing
+    one is set aside in the end. Only the first lock is waited for long. Raises `OperationalError`
+    if the database is away.
     """
     applied, wait_s = 0, LONGEST_WAIT_S
     after = {True: 0, False: 0}

@@ -1,5 +1,5 @@
 """
-Editions that wait for their time: which are due, starting, moving and calling off one.
+Scheduled editions: which are due, how they start, move and are called off.
 
 One statement makes a scheduled edition run, guarded by that it still is one. It belongs to a
 transaction in which its audience is enqueued: who comes second finds it running, and who is killed
@@ -84,7 +84,7 @@ def _begin(
 
 def move(edition: int, at: Moment, *, before: datetime) -> bool:
     """
-    Give a scheduled edition another time; False if it does not wait for the time `before` any more.
+    Give a scheduled edition another time; return False if `before` is not its time.
 
     Both times have to lie ahead: a worker may be starting an edition that is due.
     """

@@ -49,7 +49,7 @@ class _EditionHeldError(Exception):
 
 def sweep(*, first_lookup_after_s: float) -> int:
     """
-    Bring back batches whose lease has run out, `AT_A_TIME` at most; return how many.
+    Bring back up to `AT_A_TIME` batches whose lease has run out; return how many.
 
     Claimed ones wait again: nothing left. Those in a call become unknown and are looked up
     `first_lookup_after_s` after the call's deadline. Look-ups are done again. An edition that
@@ -77,7 +77,7 @@ def sweep(*, first_lookup_after_s: float) -> int:
 
 
 def _expired(at_most: int, tried: Sequence[int], held: Sequence[int]) -> list[_Lost]:
-    """The batches that were lost first, but for those `tried` and those of editions `held`."""
+    """The batches lost first, without those `tried` and those of editions `held`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,5 +1,5 @@
 """
-A version for the unreached is refused while an earlier one may still be sent, or is not kept.
+Refuse a version for the unreached while an earlier one may go or is not kept.
 
 Otherwise a reader whose earlier copy still waits would get both.
 """

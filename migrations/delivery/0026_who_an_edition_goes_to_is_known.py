@@ -1,4 +1,4 @@
-"""The rule of 0024 holds for old editions too."""
+"""Validate the rule of 0024 for the editions that are there."""
 
 from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations

@@ -1,5 +1,5 @@
 """
-The address of an issue stays once a copy of it may have left, because mails lead to it.
+Fix an issue's address once a copy may have left, because mails link to it.
 
 It is free while every edition of the issue was called back, or cancelled before its first call.
 """

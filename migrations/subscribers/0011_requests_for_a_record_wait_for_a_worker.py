@@ -1,4 +1,4 @@
-"""A request for a record waits for a worker, so that its answer costs the same for every address."""
+"""Let a worker answer requests for a record: the page costs the same for everyone."""
 
 from django.db import migrations, models
 from django.db.models.functions import Now

@@ -1,4 +1,4 @@
-"""An import keeps how many rows say which status, and which column is what by hand."""
+"""Keep an import's count of rows by status, and its columns mapped by hand."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""Among the addresses that an import has seen, those whose row says that they are gone."""
+"""Mark the addresses of an import whose row says that their reader is gone."""
 
 from django.db import migrations, models
 

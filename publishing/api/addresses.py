@@ -12,9 +12,9 @@ from delivery.models import Edition
 from publishing.naming_editions import HIGHEST_VERSION
 from publishing.status import NoSuchEditionError, edition_of
 
-# Done is what was meant for the version that was looked at, whatever was published meanwhile.
+# An action is for the version that the caller looked at, whatever was published meanwhile.
 THE_VERSION = Query(
-    ..., ge=1, le=HIGHEST_VERSION, description="The version; what is done is done to it.", example=1
+    ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
 )
 
 
@@ -24,7 +24,7 @@ def address_of(edition: Edition) -> str:
 
 
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
-    """The edition that a call names, the newest without a version. Raises `ProblemError`."""
+    """The edition a call names; the newest without a version. Raises `ProblemError`."""
     try:
         return edition_of(issue, version)
     except NoSuchEditionError as error:

@@ -184,7 +184,7 @@ def act_on_issue(
     version: InDigits = THE_VERSION,
 ) -> HttpResponse:
     """
-    The actions of `./homing edition`, of the version that is named; answers what was done.
+    Does an action of `./homing edition` to a version; answers what was done.
     """
     edition = edition_named(issue, version)
     caller = caller_of(request)
@@ -202,7 +202,7 @@ def act_on_issue(
                 done = perform(action, edition, status_of(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(Kind.NOT_NOW, str(error)) from None
-        told = ActionDone(**status_of(edition.pk).as_json(), done=done)
-        return json_answer(told, at=address_of(edition))
+        answer = ActionDone(**status_of(edition.pk).as_json(), done=done)
+        return json_answer(answer, at=address_of(edition))
 
     return change(request, None, work)

@@ -52,9 +52,10 @@ _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
 )
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """
-    Publishes an issue as its version 1, to everyone who is confirmed or in the archive only, now or
-    at a time. The same call with the same key publishes nothing more, ever: a key stands for one
-    edition for good.
+    Publishes an issue as its version 1, now or at a time.
+
+    It goes to everyone who is confirmed, or appears in the archive only. The same call with the
+    same key never publishes again: a key belongs to one edition.
     """
     return _publish(request, content, issue=None, version=None, goes_to=content.goes_to)
 
@@ -93,8 +94,7 @@ def reschedule_issue(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewTime], version: InDigits = THE_VERSION
 ) -> HttpResponse:
     """
-    Gives a scheduled issue another time, as long as the one that it has is ahead; answers how it
-    stands after it.
+    Gives a scheduled issue another time, before it is due; answers with its status.
     """
     edition, author = edition_named(issue, version), caller_of(request).id
 

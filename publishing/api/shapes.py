@@ -110,9 +110,9 @@ class NewVersion(Words):
     version: Version
     goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = Field(
         default=None,
-        description="Everyone confirmed now; of them those who were sent an earlier version, or "
-        "those whom none has reached; or nobody: then only the archive changes. Null: everyone, "
-        "or after a cancelled version the unreached.",
+        description="everyone: all readers confirmed now. reached: those of them who were sent an "
+        "earlier version. unreached: those whom no version has reached. nobody: only the archive "
+        "changes. Null: everyone, or unreached after a cancelled version.",
         examples=["everyone"],
     )
 
@@ -145,7 +145,7 @@ class IssueStatus(Told):
 
 
 class ActionDone(IssueStatus):
-    """How an edition stands after something was done to it, and what that was."""
+    """The status of an edition after an action, and what the action did."""
 
     done: str = Field(
         examples=["Paused. 268 copies wait until you resume."],

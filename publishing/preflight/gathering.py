@@ -77,7 +77,7 @@ class Checked:
 
     @property
     def not_reached(self) -> int:
-        """Of a version that does not go to everyone: who else is confirmed."""
+        """The number of confirmed readers to whom this version does not go."""
         return self.everyone - self.readers
 
     @property

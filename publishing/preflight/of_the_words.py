@@ -86,7 +86,7 @@ def _parts(facts: Facts) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _places_of(facts: Facts) -> dict[tuple[str, str], str]:
-    """Where each field stands first, by the part of the letter and its name on one line."""
+    """The first place of each field, by part of the letter and name on one line."""
     letter = facts.letter
     found: dict[tuple[str, str], str] = {}
     for part, place, words in (
@@ -121,7 +121,7 @@ def _braces(passages: list[Passage]) -> Iterator[Finding]:
     halves = (found for passage in passages if (found := _half_of(passage)))
     for half, other, passage in islice(halves, _MOST_SHOWN):
         yield advice(
-            f"A “{half}” stands without its “{other}” {passage.place}",
+            f"A “{half}” is missing its “{other}” {passage.place}",
             "Readers see it as it is written; a merge field has both.",
             _where(passage),
         )

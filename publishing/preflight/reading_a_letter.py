@@ -57,7 +57,7 @@ class Letter:
 
 
 def read_letter(html: str) -> Letter:
-    """Read the HTML of a letter, as it is made sound for the mail. Linear in its length."""
+    """Read the HTML of a letter as the mail has it, in time linear in its length."""
     stand_ins = StandIns(html)
     reader = _Reader(stand_ins)
     for words, tag, rest in pieces(sound(stand_ins.text)):

@@ -39,7 +39,7 @@ class Note:
 
     @property
     def passes_when(self) -> str:
-        """When what it says is past: once copies have `left`, once all is `at_rest`, or never."""
+        """When its words are out of date: copies have `left`, all is `at_rest`, or never."""
         return {COPIES_LEAVE: "left", ACCEPTED: "at_rest"}.get(self.text, "")
 
 
@@ -68,7 +68,7 @@ def to_nobody(edition: Edition) -> str:
 
 
 def in_the_archive(edition: Edition) -> str:
-    """What is said of an edition that is not mailed."""
+    """The sentence about an edition that is not mailed."""
     stands = where_it_stands(unlisted=edition.issue.unlisted)
     return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {stands}"
 

@@ -33,7 +33,7 @@ PAGE = 50
 INSTEAD = 3
 # A correction should be seen within minutes; a crowd should not ask the database.
 FRESH_S = 60
-# Words of an author stand on these pages. Beside their being sanitised: only our form may act.
+# These pages show an author's words. They are sanitised, and only our own form may be sent.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"

@@ -79,9 +79,10 @@ def wants_json(request: HttpRequest) -> bool:
 
 def kept_when_signed_out(view: View[P]) -> View[P]:
     """
-    What was posted after the session had ended is kept in a draft of its own, to which the sign-in
-    leads. Only for a form shown to somebody signed in: it carries a signed note of whose it is.
-    The script is sent to the login page and keeps its words by itself.
+    Keep what was posted after the session had ended, in a draft of its own.
+
+    The sign-in leads to that draft. Only for a form shown to somebody signed in: it carries a
+    signed note of whose it is. The script is sent to the login page and keeps its words itself.
     """
 
     @wraps(view)
@@ -162,7 +163,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 def _pasted(
     request: HttpRequest, answer: drafts.Answer, wording: Wording, key: str
 ) -> HttpResponse:
-    """What came of the form for finished HTML; published words lead to what they became."""
+    """Answer the form for finished HTML; published words lead to their edition."""
     match answer:
         case Saved():
             kept_form.forget(author_of(request), key)

@@ -36,7 +36,7 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF_FAILURE_VIEW."""
     match = request.resolver_match
     if match and match.view_name in KEEP_WORDS and not request.user.is_authenticated:
-        # These views keep the words for whoever the signed note names, and lead to the login page.
+        # These views keep the words for the writer in the signed note, and lead to the login page.
         kept: HttpResponse = match.func(request, *match.args, **match.kwargs)
         return kept
     if request.path == reverse("desk:publish") and request.user.has_perm(PUBLISH):

@@ -107,7 +107,7 @@ def signed_in(view: View[P]) -> View[P]:
 
 
 def sees_readers(request: HttpRequest) -> bool:
-    """Whether the user may see readers, by whom an issue is read or in the list."""
+    """Whether the user may see readers, in the list or on the page of an issue."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))
 
 

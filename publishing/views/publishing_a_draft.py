@@ -114,7 +114,7 @@ def _published(
 
 
 def accepted(request: HttpRequest, edition: Edition) -> HttpResponse:
-    """303 to the progress of the edition, where it is said that it was accepted."""
+    """303 to the progress of the edition, which says that it was accepted."""
     say_what_was_accepted(request, edition)
     return see_other(progress_of(edition))
 
@@ -173,7 +173,11 @@ def _posted(when: WhenForm) -> list[tuple[str, str]]:
 
 
 def _words_of(checked: Checked) -> list[tuple[str, str]]:
-    """What the button posts of finished HTML: what its form holds, so that either is a replay."""
+    """
+    The fields that the button posts for finished HTML.
+
+    They are those of its form, so a post of either is a replay of the other.
+    """
     draft, content = checked.draft, checked.content
     words = {
         "title": content.title,

@@ -1,5 +1,5 @@
 """
-The form for finished HTML, and publishing what it posts: once, however often it is posted.
+The form for finished HTML, and publishing what it posts exactly once.
 
 It is for a new issue, or with `?issue=` for the next version of one that was published. Its button
 saves a draft and leads to the check sheet; the button of the question after that posts the same
@@ -81,7 +81,7 @@ LATEST = 5
 
 
 def _leads_back_to_the_sheet(view: View) -> View:
-    """After signing in again, have an author who was asked whether to publish see it again."""
+    """After sign-in, show the check sheet again to an author who answered it."""
 
     @wraps(view)
     def led_back(request: HttpRequest) -> HttpResponse:
@@ -342,7 +342,7 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
 
 
 def _is_of_a_draft(request: HttpRequest, form: PublishForm, key: str) -> bool:
-    """Whether the question about a draft was answered, or a script posts exactly its words."""
+    """Whether the post answers the question about a draft, or has exactly its words."""
     if _revision_shown(request):
         return True
     draft = drafts.draft_under(key)
@@ -376,7 +376,7 @@ def _draft_published(request: HttpRequest, form: PublishForm, key: str) -> HttpR
 
 
 def _revision_shown(request: HttpRequest) -> int:
-    """The revision of the draft that the question was about; 0 if the post answers none."""
+    """The revision that the question about the draft showed; 0 without a question."""
     return revision_posted(request.POST.dict())
 
 

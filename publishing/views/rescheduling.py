@@ -28,7 +28,7 @@ from subscribers.views.see_other import see_other
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """GET shows the time that the issue has, POST gives it another; posting twice is safe."""
+    """GET shows the time of the issue, POST changes it; posting twice is safe."""
     edition = named_edition(request, issue)
     status = status_of(edition.pk)
     moment = status.books.scheduled

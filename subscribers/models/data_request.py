@@ -10,9 +10,10 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 class DataRequest(models.Model):
     """
-    A request that waits for a worker, usually for seconds; the worker deletes it with its answer.
+    A request that waits for a worker, usually for seconds.
 
-    The row is the same whether somebody has the address or not. It counts for its network.
+    The worker deletes it in the transaction of its answer. The row is the same whether somebody has
+    the address or not. It counts for its network.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -12,8 +12,10 @@ LONGEST_STATEMENT = 300
 
 class SubscriberImport(models.Model):
     """
-    One file, known by the SHA-256 of its content and not by its name. Where columns are mapped by
-    hand or say a status, the hash also covers how they are read (`ReaderFile.import_hash`).
+    One file, known by the SHA-256 of its content and not by its name.
+
+    If columns are mapped by hand or say a status, the hash also covers how they are read
+    (`ReaderFile.import_hash`).
 
     With `confirmed` the importer states that these people gave their consent elsewhere, and with
     `statement` where and how. That is why they are mailed without having confirmed here, so it

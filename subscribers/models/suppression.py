@@ -14,7 +14,7 @@ class Suppression(models.Model):
     """
     One address that is not mailed, whoever it belongs to and whatever state they are in.
 
-    What stands here came from the mail itself, from a person at the desk or from an imported file:
+    A row comes from the mail itself, from an operator at the desk or from an imported file:
     the provider reported a hard bounce or a complaint, somebody left on the provider's own page
     without being known here, an operator shut the address out, or another product's export says
     that its owner is gone. A reader who leaves on our page is not entered;

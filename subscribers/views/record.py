@@ -35,7 +35,7 @@ LONGEST_SHOWN = 1000
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_record(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     """
-    GET shows a form for the address; POST has the link mailed, and says the same to everybody.
+    GET shows a form for the address; POST asks for the link. All answers are alike.
 
     `leaves` words the page for those who want to unsubscribe. The same link does both.
     """

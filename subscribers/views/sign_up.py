@@ -55,7 +55,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
     """
-    Where forms without a CSRF token are sent to: on other sites, and on pages that caches keep.
+    Take forms without a CSRF token: on other sites, and on pages that caches keep.
 
     From our own pages it signs up: a browser says where a form was (`Origin`), and no other site
     can forge that. Any other form changes nothing: ours is shown, filled in. So nobody is signed up

@@ -66,9 +66,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--goes-to",
             choices=list(WORDS_FOR),
-            help="everyone confirmed now (the default), of them those who were sent an earlier "
-            "version (reached) or whom none has reached (unreached: the default after a cancelled "
-            "version), or nobody: only the archive changes",
+            help="everyone: all readers confirmed now (the default). reached: those of them who "
+            "were sent an earlier version. unreached: those whom no version has reached (the "
+            "default after a cancelled version). nobody: only the archive changes",
         )
         parser.add_argument(
             "--unlisted",
