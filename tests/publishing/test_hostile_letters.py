@@ -96,8 +96,10 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "read for the check sheet": read_letter,
     "check sheet": found,
     "text part": text_of,
-    "archive": lambda letter: public_letter("x", letter, "", home_url="/", archive_url="/"),
-    "archive of text": lambda letter: public_letter("x", "", letter, home_url="/", archive_url="/"),
+    "archive": lambda letter: public_letter("x", letter, "", leave_url="/", archive_url="/"),
+    "archive of text": lambda letter: public_letter(
+        "x", "", letter, leave_url="/", archive_url="/"
+    ),
     "feed": sanitised,
     "summary": lambda letter: summary_of(letter, letter),
     "mail and preview": _mail,
