@@ -13,6 +13,7 @@ import errno
 import math
 import re
 import socket
+import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
@@ -34,18 +35,25 @@ READERS = 3
 # A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
-# A client that does not take the next piece of its answer for this long is disconnected.
+# A client may take this long to receive a piece of its answer. After that `SLOW_TAKERS` threads of a
+# process wait for their clients for longer; other slow clients are disconnected.
+TAKEN_AT_ONCE_S = 0.25
 TAKEN_WITHIN_S = 30.0
+SLOW_TAKERS = 3
 # After an answer to a request that was not read, the rest of it is discarded for this long.
 # Closing at once would reset the connection, and the client might never see the answer.
 LINGER_S = 10.0
-# With this many connections, the one that has waited longest is closed for each new one. Far below
+# With this many connections a process accepts no more; the system holds the others back. Far below
 # the usual limit of 1,024 open files.
 MOST_CONNECTIONS = 400
+# From this number on, connections that have been idle for so long are closed, the oldest first.
+MANY_CONNECTIONS = 300
+IDLE_S = 2.0
 
 _END_OF_HEADER = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,15})[ \t]*\r\n", re.IGNORECASE)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:([^\r]*)", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
+_MOST_DIGITS = 15
 _AT_A_TIME = 64 * 1024
 
 
@@ -57,8 +65,12 @@ def body_length(header: bytes) -> float:
     """
     if _CHUNKED.search(header):
         return math.inf
-    length = _LENGTH.search(header)
-    return int(length[1]) if length else 0
+    lengths = _LENGTH.findall(header)
+    if not lengths:
+        return 0
+    digits = lengths[0].strip().lstrip(b"0") or b"0"
+    is_plain = len(lengths) == 1 and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    return int(digits) if is_plain else math.inf
 
 
 def _plain_answer(status: str, sentence: str, *headers: str) -> bytes:
@@ -88,6 +100,8 @@ class _Arrival:
     def __init__(self, received: int) -> None:
         self.began_s = time.monotonic()
         self.received = received
+        # Whether a thread may wait for the rest of it.
+        self.has_reader = False
 
     def time_left_s(self, now_s: float) -> float:
         return self.began_s + self._allowed_s() - now_s
@@ -106,17 +120,43 @@ class _Unreader(SocketUnreader):
 
     def chunk(self, size_hint: int | None = None) -> bytes:
         """Return the next bytes. Raises `ConnectionResetError` if they come too slowly."""
-        left_s = self.arrival.time_left_s(time.monotonic())
-        answering_within_s = self.sock.gettimeout()
+        left_s = self.arrival.time_left_s(time.monotonic()) if self.arrival.has_reader else 0.0
         try:
-            self.sock.settimeout(max(left_s, 0.001))
+            self.sock.settimeout(max(left_s, 0.0))
             piece: bytes = super().chunk(size_hint)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:
             raise _reset("the request arrived too slowly") from error
         finally:
-            self.sock.settimeout(answering_within_s)
+            self.sock.settimeout(None)
         self.arrival.received += len(piece)
         return piece
+
+
+class _Socket(socket.socket):
+    """Sends an answer, and lets only a few threads wait for clients that take it slowly."""
+
+    slow_takers = threading.BoundedSemaphore(SLOW_TAKERS)
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        """Send everything. Raises `ConnectionResetError` if the client does not take it."""
+        rest = memoryview(data)
+        end_s = time.monotonic() + TAKEN_AT_ONCE_S
+        try:
+            while rest:
+                self.settimeout(max(end_s - time.monotonic(), 0.0))
+                rest = rest[self.send(rest, flags) :]
+        except (TimeoutError, BlockingIOError):
+            if not self.slow_takers.acquire(blocking=False):
+                raise _reset("too many clients take their answers slowly") from None
+            try:
+                self.settimeout(TAKEN_WITHIN_S)
+                super().sendall(rest, flags)
+            except TimeoutError as error:
+                raise _reset("the client did not take its answer") from error
+            finally:
+                self.slow_takers.release()
+        finally:
+            self.settimeout(None)
 
 
 def _reset(why: str) -> ConnectionResetError:
@@ -156,7 +196,6 @@ class _Connection(TConn):
         super().__init__(cfg, sock, client, server)
         self.parser = _Parser(cfg, sock, client)
         self.initialized = True
-        self.has_reader = False
         self.expect(b"")
 
     def expect(self, buffered: bytes) -> None:
@@ -206,6 +245,10 @@ class BufferingWorker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.worker_connections = MOST_CONNECTIONS
+        self.max_keepalived = MANY_CONNECTIONS // 2
+        self.cfg.set("sendfile", False)  # it would not go through `_Socket.sendall`
+        self._stops_at_s = math.inf
         # Both in the order in which they began.
         self._arriving: dict[_Connection, None] = {}
         self._lingering: dict[_Connection, float] = {}
@@ -222,11 +265,13 @@ class BufferingWorker(ThreadWorker):
         """Take a new connection, and wait for its request."""
         try:
             sock, client = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
+        except OSError as error:
+            # The client left, the network failed, or no file descriptor is free.
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._close_idle(1, idle_s=0.0)
             return
-        if self.nr_conns >= MOST_CONNECTIONS:
-            self._close_the_oldest()
         self.nr_conns += 1
+        sock = _Socket(fileno=sock.detach())
         self._wait_for(_Connection(self.cfg, sock, client, listener.getsockname()))
 
     def on_client_socket_readable(self, conn: _Connection, client: socket.socket) -> None:
@@ -243,18 +288,10 @@ class BufferingWorker(ThreadWorker):
         conn.hand_to_parser()
         return bool(super().handle(conn))
 
-    def handle_request(self, req: Any, conn: _Connection) -> bool:
-        """Answer a request; disconnect a client that does not take the answer in time."""
-        conn.sock.settimeout(TAKEN_WITHIN_S)
-        try:
-            return bool(super().handle_request(req, conn))
-        except TimeoutError as error:
-            raise _reset("the client did not take its answer") from error
-
     def finish_request(self, conn: _Connection, fs: Future[bool]) -> None:
         """Keep the connection for its next request, or close it."""
-        if conn.has_reader:
-            conn.has_reader = False
+        if conn.arrival.has_reader:
+            conn.arrival.has_reader = False
             self._readers -= 1
         if fs.cancelled() or fs.exception() or not fs.result():
             self._linger(conn)
@@ -274,10 +311,12 @@ class BufferingWorker(ThreadWorker):
             self._refuse(conn)
         for conn in [one for one, until_s in self._lingering.items() if until_s <= now_s]:
             self._close(conn)
+        self._close_idle(self.nr_conns - MANY_CONNECTIONS, idle_s=IDLE_S)
 
     def _cap_keepalive(self, deadline: float) -> None:
         """Stop waiting by then: slow clients must not make a restart slow."""
         super()._cap_keepalive(deadline)
+        self._stops_at_s = deadline
         for conn in self._arriving:
             conn.arrival.end_by(deadline)
         for conn, until_s in self._lingering.items():
@@ -285,6 +324,7 @@ class BufferingWorker(ThreadWorker):
 
     def _wait_for(self, conn: _Connection) -> None:
         conn.sock.setblocking(False)
+        conn.arrival.end_by(self._stops_at_s)
         self._arriving[conn] = None
         self.poller.register(conn.sock, EVENT_READ, partial(self._receive, conn))
 
@@ -326,7 +366,7 @@ class BufferingWorker(ThreadWorker):
             if not waiting:
                 return
             conn = max(waiting, key=lambda one: len(one.buffer))
-            conn.has_reader = True
+            conn.arrival.has_reader = True
             self._readers += 1
             self._begin(conn)
 
@@ -375,9 +415,9 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns -= 1
         conn.close()
 
-    def _close_the_oldest(self) -> None:
-        for conn in (*self._lingering, *self.keepalived_conns, *self._arriving):
-            if conn in self.keepalived_conns:
-                self.keepalived_conns.remove(conn)
+    def _close_idle(self, number: int, *, idle_s: float) -> None:
+        """Close up to `number` connections that have waited for `idle_s` or longer."""
+        before_s = time.monotonic() - idle_s
+        idle = [one for one in self._arriving if one.arrival.began_s <= before_s]
+        for conn in (*self._lingering, *idle)[: max(0, number)]:
             self._close(conn)
-            return

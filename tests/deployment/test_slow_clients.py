@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import socket
 import ssl
@@ -13,7 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from newsletter_site.web_worker import BUFFERED, READERS
+from newsletter_site.operating.places import AT_ONCE
+from newsletter_site.web_worker import BUFFERED, MOST_CONNECTIONS, READERS, SLOW_TAKERS
 from tests.deployment.conftest import Sites
 from tests.deployment.parts import free_port, proxy, takes_connections, wait_until
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ServedSite
@@ -22,6 +24,7 @@ from tests.installed_programs import program
 pytestmark = pytest.mark.django_db
 
 MANY = 100
+BURST = MOST_CONNECTIONS + 200
 ANNOUNCED = 100_000
 HOST = FROM_THE_PROXY["Host"]
 # These answer without the body: the caller shows no permission.
@@ -89,9 +92,10 @@ def slow_clients(
     connect: Connect, sent: bytes, number: int = MANY
 ) -> Iterator[list[socket.socket]]:
     with ExitStack() as open_sockets:
-        clients = [open_sockets.enter_context(connect()) for _ in range(number)]
-        for client in clients:
-            client.sendall(sent)
+        clients = []
+        for _ in range(number):
+            clients.append(open_sockets.enter_context(connect()))
+            clients[-1].sendall(sent)
         yield clients
 
 
@@ -118,6 +122,31 @@ def test_slow_forms_hold_no_thread(site: ServedSite, connect: Connect, path: str
     with slow_clients(connect, header(path) + b"a=b") as clients:
         assert_site_answers(site)
         assert answered(clients) == 0
+
+
+def test_length_with_leading_zeros_holds_no_thread(site: ServedSite, connect: Connect) -> None:
+    zeros = header("/subscriptions/", **{"Content-Length": f"{ANNOUNCED:020}"})
+    with slow_clients(connect, zeros + b"a=b") as clients:
+        assert_site_answers(site)
+        assert answered(clients) == 0
+
+
+def test_clients_that_take_no_answer_hold_no_thread(site: ServedSite, connect: Connect) -> None:
+    style_sheet = re.search(r'/static/homing[^"]*\.css', site.get("/archive/").text)
+    assert style_sheet is not None
+    asked = f"GET {style_sheet[0]} HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n\r\n"
+    # More answers than the system buffers for a client.
+    with slow_clients(connect, asked.encode() * 150, number=2 * AT_ONCE) as clients:
+        assert_site_answers(site)
+        # A few threads wait for their clients; the others have disconnected theirs.
+        assert len(clients) > SLOW_TAKERS
+
+
+def test_burst_of_visitors_is_answered(connect: Connect) -> None:
+    asked = f"GET /archive/ HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n"
+    with slow_clients(connect, f"{asked}Connection: close\r\n\r\n".encode(), BURST) as visitors:
+        answers = [everything_from(visitor).split(b" ", 2)[1] for visitor in visitors]
+    assert answers == [b"200"] * BURST
 
 
 @pytest.mark.parametrize("path", REFUSING)
