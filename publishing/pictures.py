@@ -9,14 +9,10 @@ from __future__ import annotations
 import hashlib
 import threading
 import uuid
-from datetime import timedelta
 from html import escape
-from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db import transaction
-from django.db.models.functions import Now
+from django.db import connection
 from django.urls import reverse
 
 from publishing.models import Picture
@@ -29,9 +25,19 @@ LONGEST_WAIT_S = 10.0
 MEMORY = threading.Lock()
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
+# Changes no row once the tries of the hour are used up.
+_COUNT_TRY = """
+    INSERT INTO picture_tries AS kept (author_id, since, tries) VALUES (%s, clock_timestamp(), 1)
+    ON CONFLICT (author_id) DO UPDATE SET (since, tries) = (
+        SELECT CASE WHEN is_over THEN EXCLUDED.since ELSE kept.since END,
+               CASE WHEN is_over THEN 1 ELSE kept.tries + 1 END
+          FROM (SELECT kept.since <= EXCLUDED.since - interval '1 hour') AS the_hour (is_over))
+    WHERE kept.since <= EXCLUDED.since - interval '1 hour' OR kept.tries < %s
+"""
+
 
 class TooManyPicturesError(Exception):
-    """The author has uploaded as many pictures as an hour may have; one sentence says so."""
+    """The author has used up the uploads of an hour; one sentence says so."""
 
 
 class PicturesBusyError(Exception):
@@ -48,27 +54,40 @@ def keep_picture(file: bytes, name: str, *, by: uuid.UUID) -> Picture:
     there = _wanted_again(sha256)
     if there is not None:
         return there
+    count_try(by)
     small = _one_at_a_time(file)
-    with transaction.atomic():
-        _keep_to_the_limit(by)
-        # Of two that come at once with the same file, one is kept.
-        Picture.objects.bulk_create(
-            [
-                Picture(
-                    sha256=sha256,
-                    name=" ".join(only_xml_characters(name).replace("\x00", "").split())[
-                        :LONGEST_NAME
-                    ],
-                    content_type=small.content_type,
-                    width=small.width,
-                    height=small.height,
-                    content=small.content,
-                    uploaded_by_id=by,
-                )
-            ],
-            ignore_conflicts=True,
-        )
-        return Picture.objects.defer("content").get(sha256=sha256)
+    # Of two that come at once with the same file, one is kept.
+    Picture.objects.bulk_create(
+        [
+            Picture(
+                sha256=sha256,
+                name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
+                content_type=small.content_type,
+                width=small.width,
+                height=small.height,
+                content=small.content,
+                uploaded_by_id=by,
+            )
+        ],
+        ignore_conflicts=True,
+    )
+    return Picture.objects.defer("content").get(sha256=sha256)
+
+
+def count_try(author: uuid.UUID) -> None:
+    """
+    Count an upload that costs something, before it does. Raises `TooManyPicturesError`.
+
+    Must not be called in a transaction: a try counts also if what follows fails.
+    """
+    most = settings.PICTURES_PER_HOUR
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_TRY, [author, most])
+        if not cursor.rowcount:
+            raise TooManyPicturesError(
+                f"You have reached the limit of {counted(most, 'upload')} an hour, failed ones "
+                "included (PICTURES_PER_HOUR); wait an hour and choose this one again."
+            )
 
 
 def _one_at_a_time(file: bytes) -> SmallPicture:
@@ -82,20 +101,6 @@ def _one_at_a_time(file: bytes) -> SmallPicture:
         return small_picture(file)
     finally:
         MEMORY.release()
-
-
-def _keep_to_the_limit(author: uuid.UUID) -> None:
-    """Pictures stand in the database for long, and an author's script must not fill it."""
-    # Their row is held, so that two at once do not both find room for one.
-    get_user_model().objects.select_for_update(no_key=True).get(pk=author)
-    within_the_hour = cast("Any", Now()) - timedelta(hours=1)
-    kept = Picture.objects.filter(uploaded_by=author, uploaded_at__gt=within_the_hour)
-    most = settings.PICTURES_PER_HOUR
-    if kept.count() >= most:
-        raise TooManyPicturesError(
-            f"You have uploaded {counted(most, 'picture')} within the hour, "
-            "which is as many as go (PICTURES_PER_HOUR); wait a while and choose it again."
-        )
 
 
 def picture_of(picture: uuid.UUID) -> Picture | None:

@@ -58,3 +58,20 @@ class Picture(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class PictureTries(models.Model):
+    """How many pictures an author tried to upload in the hour that began with the first of them."""
+
+    author = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    since = models.DateTimeField(help_text="The first try of the hour.")
+    tries = models.PositiveIntegerField(help_text="Tries since then, failed ones included.")
+
+    class Meta:
+        db_table = "picture_tries"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.tries} since {self.since}"

@@ -15,6 +15,7 @@ from publishing.pictures import (
     PicturesBusyError,
     TooManyPicturesError,
     address_of,
+    count_try,
     in_html,
     in_markdown,
     keep_picture,
@@ -46,14 +47,15 @@ def _pictures(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if request.method != "POST":
         return _page(request, _named(request.GET.get("picture", "")))
     files = request.FILES.getlist("picture")
-    if bounded.is_over:
-        return _refused(request, too_large())
-    if not files:
-        return _refused(request, "Choose a picture first.")
-    if len(files) > 1:
-        return _refused(request, f"{len(files)} pictures came; choose one after the other.")
-    [file] = files
     try:
+        if bounded.is_over:
+            count_try(author_of(request))
+            return _refused(request, too_large())
+        if not files:
+            return _refused(request, "Choose a picture first.")
+        if len(files) > 1:
+            return _refused(request, f"{len(files)} pictures came; choose one after the other.")
+        [file] = files
         picture = keep_picture(file.read(), file.name or "", by=author_of(request))
     except UnusablePictureError as error:
         return _refused(request, str(error))

@@ -14,7 +14,7 @@ from django.db.models import F
 from PIL import Image, ImageOps, PngImagePlugin
 
 from publishing import pictures
-from publishing.models import Picture
+from publishing.models import Picture, PictureTries
 from publishing.models.picture import LARGEST_PICTURE
 from publishing.small_picture import UnusablePictureError, small_picture
 from tests.publishing.window_of import Page, WindowOf
@@ -272,8 +272,22 @@ class TestKeptAndShown:
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))
         assert upload(other, picture(size=(42, 30))).status_code == 200
-        Picture.objects.update(uploaded_at=F("uploaded_at") - timedelta(hours=1))
+        PictureTries.objects.update(since=F("since") - timedelta(hours=1))
         assert upload(window, picture(size=(43, 30))).status_code == 200
+
+    def test_uploads_that_fail_count_for_the_hour(self, window, settings):
+        settings.PICTURES_PER_HOUR = 3
+        for file in (b"no picture", picture(size=(100, 8_001)), bytes(11 * 1024 * 1024)):
+            assert upload(window, file).status_code == 400
+
+        answer = upload(window, picture())
+
+        assert answer.status_code == 429
+        assert json.loads(answer.content)["sentence"] == (
+            "You have reached the limit of 3 uploads an hour, failed ones included "
+            "(PICTURES_PER_HOUR); wait an hour and choose this one again."
+        )
+        assert not Picture.objects.exists()
 
     def test_a_picture_waits_only_so_long_for_others(self, window, monkeypatch):
         monkeypatch.setattr(pictures, "LONGEST_WAIT_S", 0.01)
