@@ -13,10 +13,15 @@ _CONTROL, _APPLICATION = 0xF9, 0xFF
 _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
-def without_remarks(gif: bytes) -> bytes:
-    """The same animation. Raises `ValueError` or `IndexError` where it is no whole GIF."""
+def without_remarks(gif: bytes) -> tuple[bytes, int]:
+    """
+    The same animation, and how many frames it has.
+
+    Linear in its bytes. Raises `ValueError` or `IndexError` where it is no whole GIF.
+    """
     at = _SCREEN + _table(gif[10])
-    kept = [gif[:at]]
+    # One buffer: a list of millions of tiny blocks would take many times the file.
+    kept, frames = bytearray(gif[:at]), 0
     while gif[at] != _END:
         start = at
         if gif[at] == _EXTENSION:
@@ -27,11 +32,13 @@ def without_remarks(gif: bytes) -> bytes:
         elif gif[at] == _IMAGE:
             at = _after_blocks(gif, at + 10 + _table(gif[at + 9]) + 1)
             shown = True
+            frames += 1
         else:
             raise ValueError("The GIF is damaged.")
         if shown:
-            kept.append(gif[start:at])
-    return b"".join([*kept, bytes([_END])])
+            kept += gif[start:at]
+    kept.append(_END)
+    return bytes(kept), frames
 
 
 def _table(flags: int) -> int:

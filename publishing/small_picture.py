@@ -32,6 +32,8 @@ MOST_UNPACKED = 15_000_000
 MOST_OF_WEBP = 8_000_000
 # Once it is not too wide. Four screens of a telephone.
 TALLEST = 8_000
+# Of a moving GIF. Half a minute at the usual pace; every mail program decodes each of them.
+MOST_FRAMES = 500
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP")
 # A JPEG with a small or a brighter one of the same moment behind it, as telephones write them. It
 # does not move: the first is the photograph.
@@ -155,7 +157,12 @@ def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
         raise UnusablePictureError(
             "This picture moves, and mail shows moving pictures only as GIF; save it as one."
         )
-    content = without_remarks(file)
+    content, frames = without_remarks(file)
+    if frames > MOST_FRAMES:
+        raise UnusablePictureError(
+            f"This moving picture has {frames:,} frames; at most {MOST_FRAMES:,} are possible. "
+            "Save it with fewer and choose it again."
+        )
     if picture.width > WIDEST or len(content) > LARGEST_PICTURE:
         raise UnusablePictureError(
             f"A moving picture is kept as it is, so it may be at most {WIDEST} pixels wide and "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from delivery.merge_fields import MOST_UNKNOWN, Template, unknown_fields
 from delivery.models import Newsletter
 from delivery.sound_html import MOST_TAGS, sound
 from publishing.counted_words import about_words_in, words_in
+from publishing.gif_remarks import without_remarks
 from publishing.markdown import html_of
 from publishing.preflight.reading_a_letter import Link, read_letter
 from publishing.public_letter import public_letter, sanitised
@@ -108,14 +110,14 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def _seconds(parse: Callable[[str], object], letter: str) -> float:
+def _seconds(parse: Callable[[Any], object], letter: str | bytes) -> float:
     sound.cache_clear()
     begun = time.process_time()
     parse(letter)
     return time.process_time() - begun
 
 
-def _grows_too_fast(parse: Callable[[str], object], short: str, long: str) -> bool:
+def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
     """Whether it does in each of three tries; another process may disturb one."""
     return all(
         _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(3)
@@ -131,6 +133,12 @@ def test_time_grows_linearly_on_hostile_html(parser: str) -> None:
 def test_time_grows_linearly_on_hostile_markdown() -> None:
     short, long = markdown_letters(SHORT), markdown_letters(LONG)
     assert [kind for kind in long if _grows_too_fast(html_of, short[kind], long[kind])] == []
+
+
+@pytest.mark.parametrize("block", [b",~~~~~~~~\0\2\0", b"!~\0", b"!\xf9\0", b"!~\1a\1a\1a\1a\0"])
+def test_time_grows_linearly_on_hostile_animations(block: bytes) -> None:
+    short, long = (b"GIF89a" + bytes(7) + block * number + b";" for number in (100_000, 400_000))
+    assert not _grows_too_fast(without_remarks, short, long)
 
 
 def test_a_style_sheet_that_costs_too_much_is_kept_whole() -> None:

@@ -165,6 +165,16 @@ class TestMadeFitForMail:
         with pytest.raises(UnusablePictureError, match=r"at most 1200 pixels wide .* has 1,300"):
             small_picture(file.getvalue())
 
+    def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
+        screen = b"GIF89a" + bytes([10, 0, 10, 0, 0, 0, 0])
+        frame = b"," + bytes([0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 255, 0])  # no pixel in it is valid
+
+        most = small_picture(screen + frame * 500 + b";")
+
+        assert most.content == screen + frame * 500 + b";"
+        with pytest.raises(UnusablePictureError, match="has 501 frames; at most 500 are possible"):
+            small_picture(screen + frame * 501 + b";")
+
     @pytest.mark.parametrize(
         ("kind", "size", "how", "refusal"),
         [
