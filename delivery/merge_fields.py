@@ -7,25 +7,24 @@ Pure text. Triple braces are Postmark's own placeholders and are left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from html import escape
-from itertools import islice
+from typing import NamedTuple
 
 BODY_FIELDS = ("name", "email", "unsubscribe_url", "archive_url")
 TITLE_FIELDS = ("name", "email")
 
 # Blanks around a name are taken off afterwards: left to the expression, a long run of them would
-# be tried in every division.
-FIELD = re.compile(r"(?<!\{)\{\{(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
+# be tried in every division. Beginning with its braces, it is looked for by them alone.
+FIELD = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 LONGEST_SHOWN = 40
 # A text with more unknown fields than this was written for another program.
 MOST_UNKNOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One place in a text: which value goes there, and what stands there if it is empty."""
 
     name: str
@@ -56,9 +55,12 @@ class UnknownField:
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
     """The first `MOST_UNKNOWN` fields of `text` that are not `allowed`, each once."""
-    names = (match[1].strip() for match in FIELD.finditer(text))
-    unknown = dict.fromkeys(name for name in names if name not in allowed)
-    found = islice(unknown, MOST_UNKNOWN)
+    found: dict[str, None] = {}
+    for match in FIELD.finditer(text):
+        if (name := match[1].strip()) not in allowed:
+            found[name] = None
+            if len(found) == MOST_UNKNOWN:
+                break
     return [
         UnknownField(
             name, next(iter(get_close_matches(name.lower(), allowed, 1, 0.5)), None), allowed
@@ -67,9 +69,10 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
     ]
 
 
-def fields_of(text: str) -> list[Field]:
+def fields_of(text: str) -> Iterator[Field]:
     """Every field of `text`, in order, whether there is such a field or not."""
-    return [Field(match[1].strip(), (match[2] or "").strip()) for match in FIELD.finditer(text)]
+    for match in FIELD.finditer(text):
+        yield Field(match[1].strip(), (match[2] or "").strip())
 
 
 def without_fields(text: str) -> str:

@@ -53,7 +53,7 @@ def _flaws(facts: Facts) -> Iterator[Finding]:
         for field, part, allowed in _parts(facts)
         for found in merge_fields.unknown_fields(part, allowed)
     }
-    places = _places_of(facts) if unknown else {}
+    places = _places_of(facts, {(part, _folded(one.name)) for (part, _), one in unknown.items()})
     named: set[str] = set()
     for flaw in flaws_of(facts.content):
         found = unknown.get((flaw.field, flaw.sentence))
@@ -85,21 +85,26 @@ def _parts(facts: Facts) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     yield "text_content", content.text, merge_fields.BODY_FIELDS
 
 
-def _places_of(facts: Facts) -> dict[tuple[str, str], str]:
-    """The first place of each field, by part of the letter and name on one line."""
-    letter = facts.letter
+def _places_of(facts: Facts, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The first place of each wanted field, by part of the letter and name on one line."""
     found: dict[tuple[str, str], str] = {}
-    for part, place, words in (
-        *(("html_content", passage.place, passage.words) for passage in letter.passages),
-        *(("html_content", "in the address of a link", link.address) for link in letter.links),
-        *(
-            ("text_content", passage.place, passage.words)
-            for passage in read_text(facts.content.text)
-        ),
-    ):
+    for part, place, words in _places(facts):
         for field in merge_fields.fields_of(words):
-            found.setdefault((part, _folded(field.name)), place)
+            if (key := (part, _folded(field.name))) in wanted:
+                found.setdefault(key, place)
+        if len(found) == len(wanted):
+            break
     return found
+
+
+def _places(facts: Facts) -> Iterator[tuple[str, str, str]]:
+    letter = facts.letter
+    for passage in letter.passages:
+        yield "html_content", passage.place, passage.words
+    for link in letter.links:
+        yield "html_content", "in the address of a link", link.address
+    for passage in read_text(facts.content.text):
+        yield "text_content", passage.place, passage.words
 
 
 def _folded(name: str) -> str:
@@ -190,8 +195,8 @@ def needs_names(*parts: str) -> bool:
 
 def _fields_without_a_value(facts: Facts) -> Iterator[Finding]:
     content = facts.content
-    used = [field for _, part, _ in _parts(facts) for field in merge_fields.fields_of(part)]
     if not needs_names(content.title, content.preheader, content.html, content.text):
+        used = (field for _, part, _ in _parts(facts) for field in merge_fields.fields_of(part))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield in_order("Every merge field has a value for every reader.")
         return
