@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote, urljoin
 
 from publishing.preflight.address_in_a_letter import (
@@ -18,24 +19,26 @@ from publishing.words_for_numbers import so_many
 
 _DIALLED = ("tel:", "sms:")
 _LONGEST_OPENED = 2000
-
-
-def links_of(letter: Letter, site_url: str) -> list[str]:
-    """The addresses of the web that a letter leads to, whole, each once, in order."""
-    wholes = (_whole(link.address, site_url) for link in letter.links)
-    return list(dict.fromkeys(whole for whole in wholes if _is_of_the_web(whole)))
+# A look opens 40 of them, so the last are known after the fifth.
+MOST_OPENED = 200
 
 
 def to_be_opened(letter: Letter, site_url: str) -> list[str]:
-    """Those of them that it makes sense to open: from outside, and the same for every reader."""
-    return [
-        address
-        for address in links_of(letter, site_url)
-        if is_from_outside(address)
-        and "{{" not in unquote(address)
-        and len(address.encode()) <= _LONGEST_OPENED
-        and address.isprintable()
-    ]
+    """The first `MOST_OPENED` addresses that it makes sense to open, whole, each once, in order."""
+    return list(islice(_worth_opening(letter, site_url), MOST_OPENED))
+
+
+def _worth_opening(letter: Letter, site_url: str) -> Iterator[str]:
+    """Those of the web that lead outside and are the same for every reader."""
+    for address in dict.fromkeys(_whole(link.address, site_url) for link in letter.links):
+        if (
+            "{{" not in unquote(address)
+            and len(address.encode()) <= _LONGEST_OPENED
+            and address.isprintable()
+            and _is_of_the_web(address)
+            and is_from_outside(address)
+        ):
+            yield address
 
 
 def of_the_links(facts: Facts) -> Iterator[Finding]:
@@ -107,7 +110,8 @@ def _as_they_are_written(links: list[Link], facts: Facts) -> Iterator[Finding]:
 
 
 def _as_they_answer(facts: Facts) -> Iterator[Finding]:
-    wanted = to_be_opened(facts.letter, facts.site_url)
+    worth_opening = list(_worth_opening(facts.letter, facts.site_url))
+    wanted = worth_opening[:MOST_OPENED]
     if not wanted:
         return
     looked = {address: facts.links[address] for address in wanted if address in facts.links}
@@ -146,9 +150,17 @@ def _as_they_answer(facts: Facts) -> Iterator[Finding]:
             where=Where.LETTER,
             examples=tuple(left),
         )
+    beyond = len(worth_opening) - len(wanted)
+    if beyond:
+        yield not_known(
+            f"{so_many(beyond, 'link')} {'is' if beyond == 1 else 'are'} not opened",
+            f"Only the first {MOST_OPENED} links of a letter are. Open the others yourself.",
+            Where.LETTER,
+        )
     well = sum(answer.is_well for answer in looked.values())
     if well and well == len(wanted):
-        yield in_order("The link answers." if well == 1 else f"All {well} links answer.")
+        which = f"The first {well}" if beyond else f"All {well}"
+        yield in_order("The link answers." if well == 1 else f"{which} links answer.")
 
 
 def _whole(address: str, site_url: str) -> str:

@@ -12,7 +12,9 @@ from publishing.looking_outside.link_answer import LinkAnswer, Trouble
 from publishing.preflight.facts import Published
 from publishing.preflight.finding import Where
 from publishing.preflight.how_long_it_takes import Went, takes
+from publishing.preflight.of_the_links import to_be_opened
 from publishing.preflight.readers_since import Since, change_of_readers
+from publishing.preflight.reading_a_letter import read_letter
 from tests.publishing.preflight.facts_of import NOW, domain, found, records, sentences
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)
@@ -363,3 +365,14 @@ def test_a_script_in_the_letter_is_advice():
         (said,) = [one for one in advised(letter=f"<p>A.</p>{script}") if "script" in one]
         assert "does nothing in a mail" in said
     assert not any("script" in one for one in advised(letter="<p>&lt;script> scripted</p>"))
+
+
+def test_only_the_first_200_links_are_opened():
+    addresses = [f"https://almanack.org/{number}" for number in range(203)]
+    letter = "".join(LINKED.format(address) for address in addresses)
+
+    assert to_be_opened(read_letter(letter), "https://letters.almanack.org") == addresses[:200]
+    answers = {address: LinkAnswer(status=200) for address in addresses}
+    findings = found(letter, links=answers, links_looked_at=NOW)
+    assert sentences(findings.not_known) == ["Three links are not opened"]
+    assert "The first 200 links answer." in sentences(findings.in_order)
