@@ -25,6 +25,8 @@ ORDER = (
     "snapshot",
     "recovery",
     "progress",
+    "check_sheet",
+    "picture",
     "importing",
     "replay",
 )

@@ -1,0 +1,78 @@
+"""
+How much processor time does the check sheet of the longest letter take, if the letter is hostile?
+
+A letter of 1,000,000 characters repeats one piece that is known to be hard for a parser, or is a
+real letter made long. Each kind is checked in full, as the page does it: the mail is composed, the
+text part is made, and all is read. The worst kind counts. A quarter of the length is checked in
+turns with it: four times as long takes at most six times as much. What counts is the processor
+time of the process, so that others on the machine disturb it less.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone, say, shown
+from benchmarks.letter import letter
+from benchmarks.site import a_site
+from benchmarks.within import within
+
+LONGEST, SHARE = 1_000_000, 4
+# `#` is another number each time.
+KINDS = (
+    "<", "&#", '<a b="', "<!--", "<b><i></b>", "<h1>x</h1>", "<blockquote><p>x",
+    "<table><tr><td>x", '<a href="https://x.org/#">x</a>', '<img src="x#">', "{{ f# }}",
+    "<style>a{color:red}</style>",
+)  # fmt: skip
+
+
+def measure(options: Options) -> RowResult:
+    """The worst kind at full length, and how it grows."""
+    length = options.size(LONGEST, 40_000)
+    letters = [made(kind, size) for size in (length // SHARE, length) for kind in (*KINDS, "")]
+    runs = []
+    with a_site() as site, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "letters.json"
+        file.write_text(json.dumps(letters))
+        for number in range(1, options.rounds + 1):
+            runs.append(within(site, "benchmarks.sheets_checked", str(file)))
+            say(f"  round {number}: the worst kind: {shown(max(runs[-1]), 's')}")
+    kinds = len(KINDS) + 1
+    quarter, full = (
+        [
+            Measured(name, "s", tuple(run[at + part] for run in runs))
+            for at, name in enumerate(names)
+        ]
+        for part, names in ((0, ("",) * kinds), (kinds, (*KINDS, "a letter of paragraphs")))
+    )
+    worst = max(range(kinds), key=lambda at: full[at].median)
+    return RowResult(
+        f"check sheet of {length:,} characters",
+        (
+            Target(
+                f"hostile, the worst kind ({full[worst].name}): at most 2 s of CPU",
+                full[worst], 2.0, at_most=True,
+            ),
+            Target(
+                f"{SHARE} × as long: at most 6 × the time",
+                ratio("full : quarter", full[worst], quarter[worst]), 6.0, at_most=True,
+            ),
+        ),
+        (*(one for at, one in enumerate(full) if at != worst),),
+    )  # fmt: skip
+
+
+def made(kind: str, length: int) -> str:
+    """A letter of about that length; of paragraphs if no kind is named."""
+    if not kind:
+        return letter(length)
+    count = length // len(kind)
+    if "#" not in kind or kind == "&#":
+        return kind * count
+    return "".join(kind.replace("#", str(number)) for number in range(count))[:length]
+
+
+if __name__ == "__main__":
+    run_alone(measure)
