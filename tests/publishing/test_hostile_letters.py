@@ -118,9 +118,9 @@ def _seconds(parse: Callable[[Any], object], letter: str | bytes) -> float:
 
 
 def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
-    """Whether it does in each of three tries; another process may disturb one."""
+    """Whether it does in each of five tries; another process may disturb one."""
     return all(
-        _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(3)
+        _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(5)
     )
 
 
