@@ -35,8 +35,8 @@ READERS = 3
 # A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
-# A client may take this long to receive a piece of its answer. After that `SLOW_TAKERS` threads of a
-# process wait for their clients for longer; other slow clients are disconnected.
+# A client may take this long to receive a piece of its answer. After that `SLOW_TAKERS` threads
+# of a process wait for their clients for longer; other slow clients are disconnected.
 TAKEN_AT_ONCE_S = 0.25
 TAKEN_WITHIN_S = 30.0
 SLOW_TAKERS = 3

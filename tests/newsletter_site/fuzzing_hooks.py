@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import schemathesis
@@ -41,6 +42,12 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         for name, ids in PLACES.items():
             if name in case.path_parameters:
                 case.path_parameters[name] = ids[number % len(ids)]
+        if case.operation.path.endswith("/reschedule/"):
+            case.path_parameters["issue"] = PLACES["scheduled"][number % len(PLACES["scheduled"])]
+    number = _counted(case, ParameterLocation.BODY)
+    if number is not None and case.operation.path.endswith("/reschedule/"):
+        in_a_week = datetime.now(UTC) + timedelta(days=7, minutes=number)
+        case.body = {"at": f"{in_a_week:%Y-%m-%dT%H:%M}", "zone": "UTC"}
     number = _counted(case, ParameterLocation.HEADER)
     if number is not None and KEY in case.headers:
         said = f"{case.operation.label} {number}"

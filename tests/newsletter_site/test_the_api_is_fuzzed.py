@@ -25,6 +25,7 @@ from publishing.publish import publish
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter
+from tests.publishing.scheduling_desk import tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
@@ -59,6 +60,9 @@ def everybody_s_program(transactional_db: None) -> Program:
         SubscriberImportFactory(
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
         )
+    at = tomorrow("UTC")
+    for number in range(OF_EACH // 3):
+        publish(root.pk, f"a time {number}", letter(), hold_s=0, at=at)
     return Program(root)
 
 
@@ -67,6 +71,7 @@ def places() -> dict[str, list[str]]:
     issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     return {
         "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
+        "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
         "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
         "import_id": [str(record.pk) for record in SubscriberImport.objects.order_by("pk")],
     }
