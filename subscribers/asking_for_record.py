@@ -8,11 +8,12 @@ address up afterwards.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
@@ -24,9 +25,13 @@ from subscribers.models import ConsentRecord, DataRequest, Subscriber
 from subscribers.models.consent_record import Act, How
 from subscribers.requests_for_mail import NOT_MAILED, RECORD, next_number, seconds_until_turn
 
+logger = logging.getLogger(__name__)
+
 LINK_DAYS = 7
 # Requests that one call answers.
 AT_ONCE = 200
+# A request that failed this often is set aside.
+MOST_FAILURES = 5
 # Whose line it is where the address is nobody's: it counts for the network and names nobody.
 NOBODY = 0
 
@@ -62,48 +67,76 @@ def ask(address: str, network: str) -> int:
 
 
 def are_waiting() -> bool:
-    """Return whether any request waits for its answer."""
-    return DataRequest.objects.exists()
+    """Return whether any request waits for its answer; one that was set aside does not."""
+    return DataRequest.objects.filter(failures__lt=MOST_FAILURES).exists()
 
 
 def answer_waiting(at_once: int = AT_ONCE) -> int:
     """
     Answer up to `at_once` requests, the oldest first; return how many.
 
-    Any number of workers may do it at once. Each request and its mail are one transaction. Raises
-    `OperationalError` if somebody holds a reader's row for longer than `LONGEST_WAIT_S` seconds.
+    Any number of workers may do it at once. Each request and its mail are one transaction. A
+    request that fails, or whose reader's row somebody holds, is passed over until the next call.
     """
-    answered = 0
-    while answered < at_once and _answer_next():
-        answered += 1
+    answered = last = 0
+    while answered < at_once:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+            request = (
+                DataRequest.objects.select_for_update(skip_locked=True)
+                .filter(id__gt=last, failures__lt=MOST_FAILURES)
+                .order_by("id")
+                .first()
+            )
+            if request is None:
+                break
+            last = request.pk
+            answered += _try_to_answer(cursor, request)
     return answered
 
 
-def _answer_next() -> bool:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
-        cursor.execute(
-            """
-            DELETE FROM data_request WHERE id = (
-                SELECT id FROM data_request ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
-            RETURNING email_key, network, asked_at
-            """
+def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
+    """Return whether it was answered. If not, nothing of the answer is kept."""
+    try:
+        with transaction.atomic():
+            _answer(cursor, request)
+            request.delete()
+    except OperationalError as fault:
+        # A lock or the database, and not this request: that passes, and does not count.
+        logger.warning("a data request waits: %s", type(fault).__name__)
+        return False
+    except Exception as fault:
+        request.failures += 1
+        request.save(update_fields=["failures"])
+        logger.error(
+            "data request %s failed %s times and is %s",
+            request.pk,
+            request.failures,
+            "set aside" if request.failures >= MOST_FAILURES else "tried again",
+            exc_info=fault,
         )
-        request = cursor.fetchone()
-        if request is None:
-            return False
-        address, network, asked_at = request
-        reader = Subscriber.objects.select_for_update().filter(email_key=address).first()
-        if reader is None:
-            _count_for_the_network(cursor, network, asked_at)
-            return True
-        number = next_number(reader, RECORD)
-        consent.record(
-            reader.pk, Act.RECORD_ASKED, How.FORM, at=asked_at, network=network, request=number
-        )
-        if number != NOT_MAILED:
-            request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
+        return False
     return True
+
+
+def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
+    """Queue the mail of a request. Raises `OperationalError` if somebody holds the reader's row."""
+    readers = Subscriber.objects.select_for_update(nowait=True)
+    reader = readers.filter(email_key=request.email_key).first()
+    if reader is None:
+        _count_for_the_network(cursor, request.network, request.asked_at)
+        return
+    number = next_number(reader, RECORD)
+    consent.record(
+        reader.pk,
+        Act.RECORD_ASKED,
+        How.FORM,
+        at=request.asked_at,
+        network=request.network,
+        request=number,
+    )
+    if number != NOT_MAILED:
+        request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
 
 
 def link_of(token: str) -> Link | None:

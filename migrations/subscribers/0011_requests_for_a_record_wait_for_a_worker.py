@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
                 ),
                 ("network", models.CharField(blank=True, db_default="", max_length=43)),
                 ("asked_at", models.DateTimeField(db_default=Now())),
+                ("failures", models.PositiveSmallIntegerField(db_default=0)),
             ],
             options={
                 "db_table": "data_request",

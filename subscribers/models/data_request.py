@@ -13,7 +13,7 @@ class DataRequest(models.Model):
     A request that waits for a worker, usually for seconds.
 
     The worker deletes it in the transaction of its answer. The row is the same whether somebody has
-    the address or not. It counts for its network.
+    the address or not. It counts for its network. After five failures no worker tries it again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -22,6 +22,7 @@ class DataRequest(models.Model):
     )
     network = models.CharField(max_length=43, blank=True, db_default="")
     asked_at = models.DateTimeField(db_default=Now())
+    failures = models.PositiveSmallIntegerField(db_default=0)
 
     class Meta:
         db_table = "data_request"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import IntegrityError, connection
+from django.db import connection, transaction
 from django.test import Client
 
 from delivery import chores
@@ -17,12 +17,13 @@ from delivery.queue import provider_event
 from delivery.queue.mail_on_request import request_mail
 from postmark_sandbox.server import SandboxServer
 from subscribers import consent
-from subscribers.asking_for_record import NOBODY, answer_waiting
+from subscribers.asking_for_record import MOST_FAILURES, NOBODY, answer_waiting
 from subscribers.erasing import erase
-from subscribers.models import Bounce, ConsentRecord, Subscriber
+from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
 from subscribers.readers import RegisteredReaders
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
+from tests.publishing.beside import PATIENCE_S, beside
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
 from tests.subscribers.signing_up_by_hand import ADA, days_pass
@@ -123,19 +124,41 @@ def test_a_form_costs_the_same_for_every_address(page: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_request_waits_until_its_mail_is_queued() -> None:
-    reader = SubscriberFactory(email=ADA)
+def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
     request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
     post(ADA)
+    post(other.email)
+    assert answer_waiting() == 1
+    assert mails_to(other) == [1]
+    assert not ConsentRecord.objects.filter(subscriber=reader).exists()
     assert chores.something_is_due()
-    with pytest.raises(IntegrityError):
-        answer_waiting()
-    assert not ConsentRecord.objects.exists()
+    for _ in range(MOST_FAILURES - 1):
+        assert answer_waiting() == 0
+    assert not chores.something_is_due()
+    assert "failed 5 times and is set aside" in caplog.text
+    assert ADA not in caplog.text
 
-    Delivery.objects.all().delete()
+    Delivery.objects.filter(recipient=reader.pk).delete()
+    assert answer_waiting() == 0
+    DataRequest.objects.update(failures=0)
     assert answer_waiting() == 1
     assert mails_to(reader) == [1]
-    assert not chores.something_is_due()
+    assert not DataRequest.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
+    reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
+    post(ADA)
+    post(other.email)
+    with transaction.atomic():
+        Subscriber.objects.select_for_update().get(pk=reader.pk)
+        for answered in (1, *[0] * MOST_FAILURES):
+            assert beside(answer_waiting).result(PATIENCE_S) == answered
+        assert mails_to(other) == [1]
+    assert answer_waiting() == 1
+    assert mails_to(reader) == [1]
 
 
 @pytest.mark.django_db
