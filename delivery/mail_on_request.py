@@ -56,18 +56,18 @@ WORDS: Mapping[str, Words] = MappingProxyType(
             "{{ newsletter }}.",
         ),
         Edition.Kind.RECORD: Words(
-            title="What {{ newsletter }} holds about you",
+            title="Unsubscribe, or see your data: {{ newsletter }}",
             before=(
-                "Somebody, most likely you, asked what {{ newsletter }} holds about {{ email }}.",
-                "The page behind this link shows it: save it, erase it, or unsubscribe there.",
+                "Somebody, most likely you, asked {{ newsletter }} for this link for {{ email }}.",
+                "Open it to unsubscribe, or to see, download or erase your data.",
             ),
-            button="See your record",
+            button="Unsubscribe or see your data",
             after=(
-                "The link is for you alone: whoever has it can see your record.",
+                "The link is for you alone: whoever has it can see your data.",
                 "Was it not you? Then do nothing: nobody but you has the link.",
             ),
-            why="You get this one mail because your address was entered to see what "
-            "{{ newsletter }} holds about it, or to unsubscribe.",
+            why="You get this one mail because your address was entered to unsubscribe "
+            "from {{ newsletter }}, or to see what it holds about you.",
         ),
     }
 )

@@ -112,7 +112,7 @@ def in_words(record: Record, *, to_them: bool = False) -> Words:
         else "",
         provider=_provider(record),
         ledger=[_line(line, _TO_THEM if to_them else {}) for line in record.ledger],
-        copies=[_copy(copy) for copy in list(reversed(record.copies))[:COPIES_SHOWN]],
+        copies=[_copy(copy, to_them) for copy in list(reversed(record.copies))[:COPIES_SHOWN]],
         told=list(reversed(record.provider_told))[:COPIES_SHOWN],
     )
 
@@ -123,14 +123,14 @@ def _way(record: Record) -> str:
     return How.API.label if record.came_by == Subscriber.Source.API else "by a sign-up"
 
 
-def _copy(copy: CopyHeld) -> CopyInWords:
+def _copy(copy: CopyHeld, to_them: bool) -> CopyInWords:
     return CopyInWords(
         copy.title,
         copy.version,
         copy.kind == "newsletter",
         copy.published_at,
         OUTCOMES[copy.outcome],
-        copy.reason,
+        copy.reason.replace("their copy", "your copy") if to_them else copy.reason,
     )
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 
 from delivery import chores
 from delivery.models import Delivery, Edition
-from delivery.queue import provider_event
+from delivery.queue import control, provider_event
 from delivery.queue.mail_on_request import request_mail
 from postmark_sandbox.server import SandboxServer
 from subscribers import consent
@@ -26,7 +26,7 @@ from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import PATIENCE_S, beside
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
-from tests.subscribers.signing_up_by_hand import ADA, days_pass
+from tests.subscribers.signing_up_by_hand import ADA, days_pass, sign_up, the_one
 from tests.subscribers.test_erasing import an_event
 
 __all__ = ["newsroom", "provider"]
@@ -79,6 +79,7 @@ def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None
 
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
+    assert "If that address is on the list, a mail" in answers[0].content.decode()
     for state, reader in held.items():
         assert mails_to(reader) == [1]
         line = ConsentRecord.objects.get(subscriber=reader)
@@ -249,6 +250,7 @@ def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServe
     (link,) = re.findall(r"https://letter\.example\.org(/record/\S+/)", message.item["TextBody"])
 
     assert message.item["To"] == ADA
+    assert message.item["Subject"].startswith("Unsubscribe, or see your data: ")
     assert link == link_of(reader)
     assert ADA in Client().get(link).content.decode().replace("<wbr>", "")
 
@@ -348,6 +350,31 @@ def press(link: str, what: str) -> object:
     form = browser.get(before).content.decode()
     token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', form)[0]
     return browser.post(link + what, {"csrfmiddlewaretoken": token}, follow=True)
+
+
+@pytest.mark.django_db
+def test_erasing_an_unconfirmed_sign_up_removes_a_suppression() -> None:
+    SuppressionFactory(address_key=ADA)
+    sign_up(ADA)
+    press(asked(the_one()), "erase/")
+    assert tables_that_hold(ADA) == []
+
+
+@pytest.mark.django_db
+def test_the_record_offers_to_unsubscribe_before_all_data() -> None:
+    page = Client().get(asked(SubscriberFactory(email=ADA))).content.decode()
+    assert page.index("Stop sending me letters") < page.index('id="person"')
+
+
+def test_the_record_speaks_to_its_reader_about_their_copy(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    reader = SubscriberFactory(email=ADA)
+    edition = newsroom.publish()
+    control.cancel(edition.pk)
+    page = Client().get(asked(reader)).content.decode()
+    assert "The edition was cancelled before your copy." in page
+    assert "their copy" not in page
 
 
 @pytest.mark.django_db
