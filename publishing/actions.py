@@ -301,15 +301,15 @@ def _ask_call_back(status: Status) -> str:
     if _is_scheduled(status):
         return _what_calling_off_means(status)
     return (
-        f"Nothing has left. None of {counted_readers(status.books.audience)} gets it, and its "
-        "text stays for the next version."
+        f"Nothing has left. None of {counted_readers(status.books.audience)} gets it, and the "
+        "issue becomes a draft again."
     )
 
 
 def _what_calling_off_means(status: Status) -> str:
     return (
         f"Nothing has left. It does not go out {_at_its_time(status)}, and {_readers_now(status)} "
-        "confirmed now would have got it. Its text stays for the next version."
+        "confirmed now would have got it. The issue becomes a draft again."
     )
 
 

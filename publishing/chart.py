@@ -20,15 +20,25 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """So many readers at one moment, which is called `when`: a date, or “now”."""
+    """
+    So many readers at one moment, which is called `when`: a date, or “now”.
+
+    `time` tells it apart from another point of that date; else it is empty.
+    """
 
     when: str
     readers: int
+    time: str = ""
+
+    @property
+    def moment(self) -> str:
+        """The date, with the time if another point has the same date."""
+        return f"{self.when} at {self.time}" if self.time else self.when
 
     @property
     def at(self) -> str:
         """The moment within a sentence."""
-        return self.when if self.when == "now" else f"on {self.when}"
+        return self.when if self.when == "now" else f"on {self.moment}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +111,11 @@ def change_of(points: Sequence[Point]) -> str:
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
     said = (
-        f"no change since {since.when}"
+        f"no change since {since.moment}"
         if same
         else f"{_than(last.readers - before.readers)} {before.at}"
     )
-    if first.when != since.when:
+    if first.moment != since.moment:
         said += f", {_than(last.readers - first.readers)} {first.at}"
     return f"{said[0].upper()}{said[1:]}."
 

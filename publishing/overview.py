@@ -203,7 +203,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         takes_two=takes_two,
         confirmed=now_confirmed,
         chart=chart_of(points),
-        figures="; ".join(f"{point.when} {point.readers:,}" for point in points),
+        figures="; ".join(f"{point.moment} {point.readers:,}" for point in points),
         strips=strips_of(readers_over_time.not_sent_of(ended, books, zone)),
         health=_health(zone) if viewer.operates else [],
         deeds=deeds.deeds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
@@ -27,8 +28,16 @@ def newest_to_everyone() -> list[Edition]:
 
 
 def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
-    """How many were confirmed at each of them, and now."""
-    points = [Point(_day(edition, zone), edition.audience) for edition in editions]
+    """How many were confirmed at each of them, and now. Issues of one day have their time."""
+    days = Counter(_day(edition, zone) for edition in editions)
+    points = [
+        Point(
+            day := _day(edition, zone),
+            edition.audience,
+            f"{edition.published_at.astimezone(zone):%H:%M}" if days[day] > 1 else "",
+        )
+        for edition in editions
+    ]
     return [*points, Point("now", confirmed_now)] if points else []
 
 
@@ -37,16 +46,14 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
     return [
         edition
         for edition in reversed(editions)
-        if edition.audience
-        and edition.pk not in set(open_editions)
-        and edition.control != Edition.Control.CANCELLED
+        if edition.audience and edition.pk not in set(open_editions)
     ][:STRIPS]
 
 
 def not_sent_of(
     editions: Sequence[Edition], books: Mapping[int, Books], zone: ZoneInfo
 ) -> list[NotSent]:
-    """What was not sent of each of them."""
+    """What was not sent of each of them. One that was called back is a draft again: no edition."""
     return [
         NotSent(
             when=_day(edition, zone),
@@ -57,6 +64,7 @@ def not_sent_of(
             failed=books[edition.pk].failed,
         )
         for edition in editions
+        if not books[edition.pk].is_called_back
     ]
 
 

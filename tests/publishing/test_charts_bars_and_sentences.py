@@ -94,6 +94,14 @@ def test_the_change_names_no_date_twice(points: list[tuple[str, int]], change: s
     assert chart.change == change
 
 
+def test_two_issues_of_one_day_are_told_apart_by_time() -> None:
+    morning, evening = Point("1 Jul", 5, "09:00"), Point("1 Jul", 7, "18:30")
+    chart = chart_of([morning, evening, Point("now", 7)])
+    assert chart is not None
+    assert chart.change == "No change since 1 Jul at 18:30, 2 more than on 1 Jul at 09:00."
+    assert chart.labels == ("1 Jul", "", "now")
+
+
 @pytest.mark.parametrize(("points", "labels"), [(2, 2), (3, 3), (4, 4), (5, 3), (6, 2), (13, 4)])
 def test_its_dates_stand_equally_far_apart_or_only_at_the_ends(points: int, labels: int) -> None:
     chart = charted(*range(points))

@@ -71,6 +71,9 @@ def held(settings):
 @pytest.mark.parametrize("name", ["call-back", "cancel"])
 def test_from_the_page_with_a_link_to_it_and_published_as_the_next_version(window, author, name):
     edition = published_draft(window, author)
+    if name == "call-back":
+        sheet = window.get(f"/admin/newsletters/{edition.issue_id}/{name}/")
+        assert "the issue becomes a draft again" in sheet.words
 
     answer = take_back(window, edition, name)
 

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import identity, presence, scheduled
+from delivery.queue import control, identity, presence, scheduled
 from publishing.approval import approve, hash_to_approve
 from publishing.looking_outside.domain_records import Records, Said
 from publishing.looking_outside.keeping import keep_domain
@@ -385,6 +385,10 @@ def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_cal
     assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
 
 
+def strips_on(page: Page) -> str:
+    return page.html.partition("Not sent, by edition")[2].partition("</section>")[0]
+
+
 def test_what_was_not_sent_is_drawn_of_what_is_over(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
@@ -392,12 +396,34 @@ def test_what_was_not_sent_is_drawn_of_what_is_over(
     Batch.objects.filter(edition=over).update(
         state="done", waiting=0, sent=1, suppressed=1, withdrawn=1
     )
-    page = window.get(DESK)
-    strips = page.html.partition("Not sent, by edition")[2].partition("</section>")[0]
+    strips = strips_on(window.get(DESK))
     assert "suppressed 1, withdrawn 1, failed 0" in strips
     assert strips.count('<svg class="bar"') == 1
     assert "2 of 3" in strips
     assert going.title not in strips
+
+
+def test_copies_withdrawn_by_a_cancel_are_drawn_by_title(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    stopped, called_back = publish_one("Herons"), publish_one("Swifts", hold_s=60)
+    sent(stopped, "Ada")
+    control.cancel(stopped.pk)
+    control.call_back(called_back.pk)
+    strips = strips_on(window.get(DESK))
+    assert re.findall(r'<span class="of">(\w+)', strips) == ["Herons"]
+    assert "2 of 3" in strips
+    assert "All other copies of these issues were sent, once each." in strips
+
+
+def test_issues_of_one_day_are_told_apart_by_time(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    publish_one("Herons")
+    SubscriberFactory()
+    publish_one("Swifts")
+    figures = window.get(DESK).html.partition("Show the figures</summary><p>")[2]
+    assert re.match(r"\d+ \w+ at \d\d:\d\d 3; \d+ \w+ at \d\d:\d\d 4; now 4\.", figures)
 
 
 def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
