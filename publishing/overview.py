@@ -142,6 +142,7 @@ class Overview:
     chart: Chart | None
     figures: str
     strips: Sequence[Strip]
+    unconfirmed: int
     health: Sequence[Line]
     deeds: Sequence[Deed]
     has_log: bool
@@ -205,6 +206,7 @@ def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
         chart=chart_of(points),
         figures="; ".join(f"{point.moment} {point.readers:,}" for point in points),
         strips=strips_of(readers_over_time.not_sent_of(ended, books, zone)),
+        unconfirmed=sum(books[one.pk].unknown for one in ended),
         health=_health(zone) if viewer.operates else [],
         deeds=deeds.deeds,
         has_log=bool(kinds_for(viewer.user)),

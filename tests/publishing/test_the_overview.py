@@ -416,6 +416,17 @@ def test_copies_withdrawn_by_a_cancel_are_drawn_by_title(
     assert "All other copies of these issues were sent, once each." in strips
 
 
+def test_closed_doubt_does_not_count_as_sent(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    closed = publish_one("Herons")
+    in_doubt(closed, "Ada")
+    sent(closed)
+    Batch.objects.filter(edition=closed).update(state="parked")
+    Edition.objects.filter(pk=closed.pk).update(control="closed")
+    assert "sent, once each, but 1 is unconfirmed." in strips_on(window.get(DESK))
+
+
 def test_issues_of_one_day_are_told_apart_by_time(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
