@@ -61,12 +61,15 @@ an address that nobody has counts for its network
 a request costs the same for every address
     ask: if not wait«→  and Subscriber.objects.filter(email_key=address.lower()).exists()»:
     test_a_form_costs_the_same_for_every_address
-a request is deleted in the transaction that queues its mail
-    _answer_next: with «transaction.atomic(),» connection.cursor()
-    test_a_request_waits_until_its_mail_is_queued
+a request that fails is undone as a whole
+    _try_to_answer: «with transaction.atomic() → if True»:
+    test_a_request_that_fails_waits_and_holds_up_nobody
+a request that fails too often is set aside
+    are_waiting: filter(«failures__lt=MOST_FAILURES»)
+    test_a_request_that_fails_waits_and_holds_up_nobody
 a worker that ends when nothing is left answers requests first
     something_is_due: return «any(short) or»
-    test_a_request_waits_until_its_mail_is_queued
+    test_a_request_that_fails_waits_and_holds_up_nobody
 a request that waits is erased with its address
     erase: «DataRequest.objects.filter(email_key=key).delete()»
     test_a_request_that_waits_is_erased_with_its_address
