@@ -11,7 +11,7 @@ import uuid
 from dataclasses import asdict, dataclass
 
 from django.contrib.auth import get_user_model
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
@@ -86,6 +86,34 @@ def draft_under(key: str) -> Draft | None:
     return _present(key=key)
 
 
+def hold_under(author: uuid.UUID, key: str) -> Draft | None:
+    """
+    Lock the draft that an author began under a key until the transaction ends.
+
+    If there is none, nobody can begin it for this author before then.
+    """
+    begun = Draft.objects.select_for_update(of=("self",)).filter(key=key, begun_by=author)
+    draft = begun.first()
+    if draft is None:
+        _hold_key(author, key)
+        draft = begun.first()
+    return draft
+
+
+def close(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
+    """
+    Link a locked draft to the edition that its key made. Nobody can publish it again.
+
+    Edited words that the edition does not have continue in a copy for `copy_for`; None if it has
+    all. The last save of the form for finished HTML is not copied: the same form posted newer ones.
+    """
+    Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
+    if copy_for is None or draft.revision == draft.pasted_revision:
+        return
+    if content_of(written_of(draft)).sha256 != bytes(edition.content_hash):
+        copy(copy_for, fresh_key(), wording_of(draft), issue=draft.issue_id)
+
+
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
     """The draft of an issue's next version, the latest saved if there are copies."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
@@ -142,17 +170,28 @@ def paste(
 def copy(
     author: uuid.UUID, key: str, wording: Wording, *, issue: uuid.UUID | None = None
 ) -> Answer:
-    """A draft of these words under that key, beside whatever else is being written."""
+    """
+    A draft of these words under that key, beside whatever else is being written.
+
+    If the author already published under the key, the draft is `Published` with those words.
+    """
     with transaction.atomic():
+        _hold_key(author, key)
+        made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
         fresh = Draft(
-            key=key, issue_id=issue, begun_by_id=author, saved_by_id=author, **wording.columns
+            key=key,
+            issue_id=issue,
+            begun_by_id=author,
+            saved_by_id=author,
+            edition=made,
+            **(_wording_behind(made, wording.written) if made else wording).columns,
         )
         # Of two at once, on their way under one key, the second waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
         draft = _present(key=key)
         if draft is None:
             return Gone()
-        if draft.pk == fresh.pk:
+        if draft.pk == fresh.pk and made is None:
             record_draft_begun(author, draft)
             return Saved(draft, changed=True)
         return _standing(draft, wording)
@@ -247,6 +286,16 @@ def wording_for_issue(issue: uuid.UUID) -> Wording:
     return Wording(_words_behind(newest), default_goes_to(issue))
 
 
+def _wording_behind(edition: Edition, posted: Written) -> Wording:
+    """All that the form held whose post made this edition: the words posted now if they did."""
+    made_it = content_of(posted).sha256 == bytes(edition.content_hash)
+    return Wording(
+        posted if made_it else _words_behind(edition),
+        edition.goes_to,
+        edition.version == 1 and edition.issue.published_unlisted,
+    )
+
+
 def _words_behind(edition: Edition) -> Written:
     """What an author wrote to make this edition, as near as it is known."""
     draft: Draft | None = getattr(edition, "draft", None)
@@ -277,6 +326,15 @@ def throw_away(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
         record_draft_thrown_away(by, found)
         found.delete()
         return True
+
+
+def _hold_key(author: uuid.UUID, key: str) -> None:
+    """Make a first save and a publication under one key of an author wait for each other."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",
+            [f"homing: the draft of {author} under {key}"],
+        )
 
 
 def _hold(issue: uuid.UUID) -> Issue:

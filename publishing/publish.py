@@ -23,10 +23,11 @@ from delivery import log_ids
 from delivery.books import WORDS_FOR
 from delivery.composition import compose
 from delivery.models import Edition, Newsletter
+from publishing import drafts
 from publishing.approval import second_of
 from publishing.audit_trail import record_publication, record_scheduling
 from publishing.content import Content
-from publishing.models import Issue
+from publishing.models import Draft, Issue
 from publishing.scheduling import Moment, moment_stored
 from publishing.versions import (
     EVERYONE,
@@ -107,8 +108,13 @@ class KeyUsedForOtherContentError(Exception):
 
 
 def edition_under(author: uuid.UUID, key: str) -> Edition | None:
-    """The edition that an author published under a key, if any. Keys never expire here."""
-    return Edition.objects.filter(author_id=author, idempotency_key=key).first()
+    """
+    The edition under a key of an author, if any. Keys never expire here.
+
+    Anybody may have made it of the draft that the author began under that key.
+    """
+    own = Edition.objects.filter(author_id=author, idempotency_key=key).first()
+    return own or Edition.objects.filter(draft__begun_by=author, draft__key=key).first()
 
 
 def has_words(edition: Edition, content: Content) -> bool:
@@ -141,6 +147,7 @@ def publish(
     unlisted: bool = False,
     approved_by: uuid.UUID | None = None,
     at: Moment | None = None,
+    draft: Draft | None = None,
 ) -> Published:
     """
     Publish `content` as the next `version` of `issue`, or as version 1 of a new one.
@@ -155,6 +162,9 @@ def publish(
     With `at` it waits for that moment, frozen and with its key, and goes to nobody before: then a
     worker starts it, to everyone confirmed by then (starting.py). There is no hold on top of it.
 
+    `draft` is the locked draft that becomes this edition. Without it, the draft that the author
+    began under this key is closed in the same transaction, because one key makes one edition.
+
     Asking again with the same key returns the edition that exists, and so does asking for a version
     that exists, under whatever key and with whatever content: compare it with `has_words`.
     Raises `KeyUsedForOtherContentError` if the key stands for anything else,
@@ -163,6 +173,7 @@ def publish(
     """
     asked = Asked(content, issue, version, goes_to and Edition.GoesTo(goes_to).value, unlisted, at)
     with transaction.atomic():
+        closing = draft or drafts.hold_under(author, key)
         whom = asked.goes_to or default_goes_to(issue)
         refusal = why_not(issue, version, whom)
         earlier = _standing(author, key, asked)
@@ -174,6 +185,8 @@ def publish(
             try:
                 with transaction.atomic():
                     edition = _publish_new(author, key, settled, hold_s, second)
+                    if closing:
+                        drafts.close(closing, edition, copy_for=None if draft else author)
                     return Published(edition, created=True)
             except IntegrityError as error:
                 # Somebody else was in the middle of it; they have committed by now.

@@ -18,11 +18,11 @@ from publishing.drafts import wording_of, written_of
 from publishing.issue_list import plain_title
 from publishing.models import Draft
 from publishing.named import named
-from publishing.publish import KeyUsedForOtherContentError, is_for, publish
+from publishing.publish import KeyUsedForOtherContentError, edition_under, is_for, publish
 from publishing.scheduling import Moment
 from publishing.status import status_of
 from publishing.versions import VersionRefusedError
-from publishing.written import content_of
+from publishing.written import HTML, Written, content_of
 
 THROWN_AWAY = "The draft was thrown away meanwhile. Nothing was published."
 CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
@@ -57,16 +57,20 @@ class PublishedBySomebodyElseError(Exception):
         self.edition = edition
 
 
-def is_of_these_words(
-    draft: Draft, content: Content, *, issue: uuid.UUID | None, goes_to: str, unlisted: bool
-) -> bool:
-    """Whether an open draft, published as it is, would be exactly this."""
+def content_if_of(
+    draft: Draft, posted: Content, *, issue: uuid.UUID | None, goes_to: str, unlisted: bool
+) -> Content | None:
+    """
+    The content of a draft if the form for finished HTML posts exactly this draft, otherwise None.
+
+    The form may hold the text part that is made from the HTML, or none.
+    """
     wording = wording_of(draft)
-    return (
-        draft.edition_id is None
-        and (draft.issue_id, wording.goes_to, wording.unlisted) == (issue, goes_to, unlisted)
-        and content_of(wording.written).sha256 == content.sha256
-    )
+    if (draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to, unlisted):
+        return None
+    content = content_of(wording.written)
+    completed = content_of(Written(posted.title, posted.preheader, HTML, posted.html, posted.text))
+    return content if completed.sha256 == content.sha256 else None
 
 
 def publish_draft(
@@ -87,8 +91,12 @@ def publish_draft(
     held = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if held is None:
         raise ChangedMeanwhileError(THROWN_AWAY)
-    if held.edition is not None:
-        return _standing(author, held.edition, agreed)
+    made = held.edition
+    if made is None and held.begun_by_id is not None:
+        # A key was used without its draft until drafts were linked to what their key makes.
+        made = edition_under(held.begun_by_id, held.key)
+    if made is not None:
+        return _standing(author, made, agreed)
     content = content or content_of(written_of(held))
     if (held.revision, content.sha256) != (agreed.revision, agreed.content_hash):
         raise ChangedMeanwhileError(CHANGED)
@@ -105,6 +113,7 @@ def publish_draft(
             unlisted=held.unlisted,
             approved_by=approval.by if approval else None,
             at=agreed.moment,
+            draft=held,
         )
     except (NeedsApprovalError, VersionRefusedError) as error:
         raise ChangedMeanwhileError(str(error)) from None
@@ -118,8 +127,6 @@ def publish_draft(
             f"Version {edition.version} of this issue was {done} meanwhile by "
             f"{named(edition.author_id)}. Nothing was published now; look again."
         )
-    held.edition = edition
-    held.save(update_fields=["edition"])
     return edition
 
 

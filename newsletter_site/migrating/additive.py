@@ -76,6 +76,10 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("delivery.0025_who_is_unreached_is_known", "Raw SQL operation"): (
         "triggers on one table for rows that old code never adds; none is looked at while made"
     ),
+    ("publishing.0014_the_key_of_a_draft_makes_one_edition", "Raw SQL operation"): (
+        "triggers for new rows of two tables; none is looked at while made. They refuse old code a "
+        "post under the key of an open draft, which publishes nothing and succeeds in new code"
+    ),
     ("publishing.0010_an_address_stays_once_a_copy_may_have_left", "Raw SQL operation"): (
         "a trigger on a column that old code never changes; it looks at no row while it is made"
     ),

@@ -49,7 +49,7 @@ from publishing.publishing_a_draft import (
     ChangedMeanwhileError,
     PublishedBySomebodyElseError,
     PublishedOtherwiseError,
-    is_of_these_words,
+    content_if_of,
     publish_draft,
 )
 from publishing.status import status_of
@@ -316,8 +316,10 @@ def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
 )
 def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     """Publish, inside the transaction that also holds the claim and the answer."""
-    if _is_of_a_draft(request, form, key):
-        return _draft_published(request, form, key)
+    draft, revision = drafts.draft_under(key), _revision_shown(request)
+    content = _content_if_of(draft, form) if draft is not None else None
+    if content is not None or revision:
+        return _draft_published(request, form, draft, content)
     author = author_of(request)
     try:
         edition = publish(
@@ -341,12 +343,9 @@ def _posted(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
     return see_other(reverse("desk:publish"))
 
 
-def _is_of_a_draft(request: HttpRequest, form: PublishForm, key: str) -> bool:
-    """Whether the post answers the question about a draft, or has exactly its words."""
-    if _revision_shown(request):
-        return True
-    draft = drafts.draft_under(key)
-    return draft is not None and is_of_these_words(
+def _content_if_of(draft: Draft, form: PublishForm) -> Content | None:
+    """The content of the draft if the form posts exactly its words, readers and place."""
+    return content_if_of(
         draft,
         form.content,
         issue=form.named_issue,
@@ -355,17 +354,27 @@ def _is_of_a_draft(request: HttpRequest, form: PublishForm, key: str) -> bool:
     )
 
 
-def _draft_published(request: HttpRequest, form: PublishForm, key: str) -> HttpResponse:
-    """Publish the draft under this key, if it still is what the author saw or posts."""
-    draft, revision = drafts.draft_under(key), _revision_shown(request)
+def _draft_published(
+    request: HttpRequest, form: PublishForm, draft: Draft | None, content: Content | None
+) -> HttpResponse:
+    """Publish the draft under the key if the post is exactly of it: then `content` is given."""
+    revision = _revision_shown(request)
     if draft is None:
         raise ChangedMeanwhileError(THROWN_AWAY)
+    # No draft has an empty hash: a post with other fields than the draft's publishes nothing.
     agreed = Agreed(
-        revision or draft.revision, form.content.sha256, form.named_version or 1, moment=None
+        revision or draft.revision,
+        content.sha256 if content else b"",
+        form.named_version or 1,
+        moment=None,
     )
     try:
         edition = publish_draft(
-            author_of(request), draft.pk, agreed, hold_s=settings.PUBLISH_HOLD_S
+            author_of(request),
+            draft.pk,
+            agreed,
+            hold_s=settings.PUBLISH_HOLD_S,
+            content=content if draft.revision == agreed.revision else None,
         )
     except PublishedOtherwiseError:
         raise OtherContentError from None

@@ -31,7 +31,7 @@ only what is done together joins a transaction
 
 # --- Drafts ---
 a draft is published once, whoever presses
-    publish_draft: if «held.edition is not None → False»:
+    publish_draft: if «made is not None → False»:
     test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
 an issue that may have reached a reader is no draft again
     draft_again: if «not reached_nobody(edition.pk) → False»:
@@ -182,6 +182,31 @@ a row that another run is deleting is left to it
     _delete_a_piece: created_at LIMIT %s FOR UPDATE «SKIP LOCKED → NOWAIT»)
     test_a_row_that_another_run_is_deleting_is_left_to_it
 a draft whose words a script publishes cannot be published again
-    _is_of_a_draft: return «draft is not None → False» and is_of_these_words(
-    test_a_script_with_the_words_of_a_draft_publishes_it
+    _posted: if «content is not None → False» or revision:
+    test_draft_published_by_a_script_stays_published
+the words of a script are its draft's without the automatic text part
+    content_if_of: «completed → posted».sha256 == content.sha256
+    test_draft_published_by_a_script_stays_published
+the question's fields are the draft's
+    content_if_of: if «(draft.issue_id, wording.goes_to, wording.unlisted) != (issue, goes_to,
+        unlisted) → False»:
+    test_question_answered_with_other_fields_publishes_nothing[goes to]
+an edition under the key of a draft closes the draft
+    publish: «drafts.close(closing, edition, copy_for=None if draft else author) → pass»
+    test_other_words_under_a_drafts_key_close_it
+a draft is locked while its key publishes
+    hold_under: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
+    test_script_waits_for_a_colleague_and_publishes_nothing
+a first save and a publication under one key wait for each other
+    hold_under: if draft is None: «_hold_key(author, key)»
+    test_first_save_waits_for_a_script_under_its_key
+a draft begun under a used key is published already
+    copy: edition=«made → None»,
+    test_form_saved_after_its_script_leads_to_the_edition
+the database itself holds: a new draft is linked to the edition of its key
+    sql: DROP TRIGGER the_key_of_a_draft_makes_one_edition ON draft
+    test_database_links_a_drafts_key_to_one_edition
+the database itself holds: a new edition is linked to the draft of its key
+    sql: DROP TRIGGER the_key_of_a_draft_makes_one_edition ON edition
+    test_database_links_a_drafts_key_to_one_edition
 """)

@@ -264,8 +264,7 @@ class TestThePages:
     def test_a_draft_that_is_an_issue_by_now_leads_to_it(self, window, author, done):
         draft = begun(author)
         at = tomorrow() if done == "scheduled" else None
-        edition = publish(author.pk, draft.key, letter(), hold_s=0, at=at).edition
-        Draft.objects.update(edition=edition)
+        edition = publish(author.pk, draft.key, letter(), hold_s=0, at=at, draft=draft).edition
         address = f"{DRAFTS}{draft.pk}/"
 
         assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
@@ -350,7 +349,7 @@ class TestThePages:
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
         draft = drafts.begin(author.pk, key, wording()).draft
-        Draft.objects.update(edition=publish(author.pk, key, letter(), hold_s=0).edition)
+        publish(author.pk, key, letter(), hold_s=0, draft=draft)
         window.client.logout()
 
         answer = window.post(form.action, **{**form.fields, "letter": "Since then."}).answer

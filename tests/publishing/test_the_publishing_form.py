@@ -6,14 +6,21 @@ import re
 from dataclasses import replace
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from delivery.models import Edition, Newsletter
+from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing import drafts
 from publishing.drafts import Wording, written_of
 from publishing.models import Draft
+from publishing.publish import publish
+from publishing.publishing_a_draft import Agreed, publish_draft
+from publishing.written import content_of
 from subscribers.models import Subscriber
+from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.ledger import written
+from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 
@@ -220,6 +227,128 @@ def test_a_script_with_the_words_of_a_draft_publishes_it(window, three_readers):
     assert window.post(**fields).answer["Location"] == FORM
 
     assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_draft_published_by_a_script_stays_published(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window, text_content="")
+    tomas = WindowOf(new_author("tomas"))
+    asked, theirs = question(window, checked), question(tomas, checked)
+
+    for _ in range(2):
+        assert window.post(**fields).answer["Location"] == FORM
+        PostedForm.objects.all().delete()  # as after their expiry
+    edition = Edition.objects.get()
+    assert Draft.objects.get().edition == edition
+
+    assert window.post(FORM, **asked.fields).status == 303
+    for form in (theirs.fields, fields):
+        met = tomas.post(FORM, **form)
+        assert "Edith Marlow published" in tomas.get(met.answer["Location"]).words
+    assert Edition.objects.get() == edition
+
+
+def test_other_words_under_a_drafts_key_close_it(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    theirs = question(tomas, checked)
+
+    assert window.post(**{**fields, "text_content": "Better words."}).status == 303
+    met = tomas.post(FORM, **theirs.fields)
+
+    assert "Edith Marlow published" in tomas.get(met.answer["Location"]).words
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_edited_words_survive_the_script_that_closes_their_draft(window, three_readers):
+    fields, _ = to_the_check_sheet(window)
+    draft = Draft.objects.get()
+    edited = Wording(replace(written_of(draft), text="From the composer."))
+    drafts.save(draft.pk, draft.revision, edited, by=window.author.pk)
+
+    assert window.post(**fields).status == 303
+
+    assert Draft.objects.get(pk=draft.pk).edition == Edition.objects.get()
+    assert Draft.objects.get(edition=None).text == "From the composer."
+
+
+def test_script_finds_the_edition_a_colleague_made_of_its_draft(window, new_author, three_readers):
+    fields, checked = to_the_check_sheet(window)
+    tomas = WindowOf(new_author("tomas"))
+    assert tomas.post(FORM, **question(tomas, checked).fields).status == 303
+
+    page = window.post(**{**fields, "text_content": "Better words."})
+
+    assert page.status == 422
+    assert "tomas published from this form" in page.words
+    assert Edition.objects.get().author == tomas.author
+
+
+def test_form_saved_after_its_script_leads_to_the_edition(window, three_readers):
+    fields = {**window.open_form(), "then": "check"}
+    assert window.post(**fields).status == 303
+
+    same = window.post(f"{FORM}drafts/", **fields)
+    other = window.post(f"{FORM}drafts/", **{**fields, "text_content": "Better words."})
+
+    assert same.answer["Location"] == f"{FORM}{written().get().pk}/?version=1"
+    assert other.status == 409
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+@pytest.mark.parametrize("text", ["", "Better words."])
+def test_script_waits_for_a_colleague_and_publishes_nothing(
+    window, new_author, three_readers, text
+):
+    fields, _ = to_the_check_sheet(window, text_content="")
+    tomas, draft = new_author("tomas"), Draft.objects.get()
+    agreed = Agreed(draft.revision, content_of(written_of(draft)).sha256, 1, moment=None)
+    with transaction.atomic():
+        publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
+        script = beside(lambda: window.post(**{**fields, "text_content": text}))
+        wait_until_somebody_waits()
+
+    assert script.result(PATIENCE_S).status == (422 if text else 303)
+    assert Edition.objects.get().author == tomas
+
+
+def test_first_save_waits_for_a_script_under_its_key(window, author, three_readers):
+    key = fresh_key()
+    with transaction.atomic():
+        publish(author.pk, key, letter(), hold_s=0)
+        saved = beside(lambda: window.post(f"{FORM}drafts/", **LETTER, idempotency_key=key))
+        wait_until_somebody_waits()
+
+    assert saved.result(PATIENCE_S).status in {303, 409}
+    assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_database_links_a_drafts_key_to_one_edition(window, three_readers):
+    window.publish()
+    edition = Edition.objects.get()
+    with pytest.raises(IntegrityError, match="one edition"):
+        Draft.objects.create(key=edition.idempotency_key, begun_by=edition.author)
+    draft = Draft.objects.create(begun_by=edition.author)
+    edition.pk, edition.version, edition.idempotency_key = None, 2, draft.key
+    with pytest.raises(IntegrityError, match="one edition"):
+        edition.save(force_insert=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"goes_to": "nobody"}, {"unlisted": "on"}, {"issue": "theirs", "version": "2"}],
+    ids=["goes to", "unlisted", "issue"],
+)
+def test_question_answered_with_other_fields_publishes_nothing(window, three_readers, other):
+    if "issue" in other:
+        assert window.publish().status == 303
+        other = {**other, "issue": str(written().get().pk)}
+    before = Edition.objects.count()
+    _, checked = to_the_check_sheet(window, title="Second")
+
+    page = window.post(FORM, **{**question(window, checked).fields, **other})
+
+    assert "The draft was changed after you looked at it" in page.words
+    assert Edition.objects.count() == before
 
 
 def test_finished_html_goes_out_after_a_second_person_approved_it(
