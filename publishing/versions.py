@@ -20,6 +20,7 @@ from delivery.models.delivery import Outcome
 from delivery.queue.books import all_books
 from delivery.queue.dropping import dropped_versions
 from delivery.queue.enqueue import enqueue
+from delivery.queue.reconcile import unreconciled_versions
 from publishing.dropped_words import since_when
 from publishing.scheduling import moment_stored
 from publishing.status import BODIES
@@ -134,14 +135,15 @@ def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -
             f"Version {newest.version} of “{newest.title}” waits for its time, "
             f"{moment.words if moment else 'later'}; call it back before you publish another."
         )
+    unknown = why_not_reached(issue, version) if goes_to in (REACHED, UNREACHED) else ""
+    if unknown:
+        return unknown
     if goes_to == REACHED and not reached_someone(issue):
         return (
             f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
             "publish it to everyone."
         )
-    if goes_to == UNREACHED:
-        return why_not_unreached(issue, version) or why_not_reached(issue, version)
-    return why_not_reached(issue, version) if goes_to == REACHED else ""
+    return why_not_unreached(issue, version) if goes_to == UNREACHED else ""
 
 
 def why_not_unreached(issue: uuid.UUID, version: int) -> str:
@@ -170,8 +172,14 @@ def why_not_reached(issue: uuid.UUID, version: int) -> str:
     Why it is not known who was sent a version before this one; empty if it is known.
 
     In a transaction it stays so until that ends. To write to some of them and leave out the others
-    in silence is what nobody wants of a correction.
+    in silence is what nobody wants of a correction. A trigger refuses the same.
     """
+    unreconciled = unreconciled_versions(issue, version)
+    if unreconciled:
+        return (
+            f"Run `./homing reconcile {issue}` first: after the restore it is not known who was "
+            f"sent version {unreconciled[0]}."
+        )
     dropped = dropped_versions(issue, version)
     if not dropped:
         return ""
@@ -229,6 +237,11 @@ class Place:
         """Whether an earlier version reached someone."""
         return self.went_out > 0
 
+    @property
+    def offers_reached(self) -> bool:
+        """Whether an earlier version reached someone, or may have."""
+        return self.is_correction or self.unreached < self.everyone
+
     def readers_of(self, goes_to: str) -> int:
         """How many readers a choice goes to now."""
         otherwise = {
@@ -251,8 +264,7 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
     everyone = confirmed().count()
 
     def count(goes_to: str) -> int:
-        known = went_out and not unknown_reached
-        return audience_of(issue, version, goes_to).count() if known else 0
+        return 0 if unknown_reached else audience_of(issue, version, goes_to).count()
 
     return Place(
         newest=newest,
@@ -262,7 +274,7 @@ def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
         went_out=went_out,
         everyone=everyone,
         reached=count(REACHED),
-        unreached=count(UNREACHED) if went_out else everyone,
+        unreached=count(UNREACHED),
         going=still_going(issue, version, EVERYONE),
         unknown_reached=unknown_reached,
     )
@@ -286,12 +298,12 @@ def choices_of(place: Place | None, everyone: int) -> list[Choice]:
     to_nobody = Choice(
         NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
     )
-    if place is None or not place.is_correction:
+    if place is None or not place.offers_reached:
         return [to_everyone, to_nobody]
     unknown = place.unknown_reached
 
     def number(readers: int) -> str:
-        return "no longer known" if unknown else counted(readers, "confirmed reader")
+        return "not available" if unknown else counted(readers, "confirmed reader")
 
     return [
         replace(to_everyone, hint="Also those who never had an earlier version."),
@@ -303,7 +315,7 @@ def choices_of(place: Place | None, everyone: int) -> list[Choice]:
         Choice(
             UNREACHED,
             f"Only those whom no version has reached: {number(place.unreached)}",
-            "Readers with a copy, or whose copy is in doubt, get nothing more.",
+            unknown or "Readers with a copy, or whose copy is in doubt, get nothing more.",
         ),
         to_nobody,
     ]

@@ -14,6 +14,7 @@ from delivery import books
 from delivery.queue import withdraw
 from delivery.queue.batch_numbers import NEXT_BATCH_ID
 from delivery.queue.enqueue import SERVED_NOW
+from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.not_over import NOT_OVER
 from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
@@ -221,10 +222,11 @@ def call_back(edition: int) -> int | None:
             lock_edition(cursor, edition)
             # A restored database does not know what has left since its backup.
             cursor.execute(
-                """
+                f"""
                 SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
+                       AND {IS_THE_KNOWN_DATABASE}
                 FROM edition WHERE id = %s
-                """,
+                """,  # noqa: S608 -- a constant
                 [edition],
             )
             if cursor.fetchone() != (True,):
@@ -265,12 +267,15 @@ def cancel(edition: int) -> int | None:
 
 
 def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -> int | None:
+    # Whoever notices a restore later passes over what was cancelled by then.
     cursor.execute(
-        """
+        f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
-               control_at = clock_timestamp()
+               control_at = clock_timestamp(),
+               unreconciled_since = CASE WHEN {IS_THE_KNOWN_DATABASE} THEN unreconciled_since
+                                         ELSE clock_timestamp() END
         WHERE id = %s AND control IN ('running', 'paused', 'stopped')
-        """,
+        """,  # noqa: S608 -- a constant
         [reason, edition],
     )
     if cursor.rowcount == 0:

@@ -18,6 +18,7 @@ from delivery import readers
 from delivery.polled_streams import errands_by_stream
 from delivery.queue.control import stop
 from delivery.queue.errand import make_due
+from delivery.queue.known_database import DIFFERS
 from delivery.queue.not_over import NOT_OVER
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.split import lock_edition
@@ -29,19 +30,6 @@ logger = logging.getLogger(__name__)
 # Batches of before the restore were claimed under epochs that this database may give out again. No
 # batch is claimed so many times between a backup and its restore.
 EPOCHS_APART = 1_000_000
-
-# What a server does not tell is empty, and says nothing either way.
-_DIFFERS = """(
-    stored.database <> this.database
-    OR (stored.system_identifier <> this.system_identifier
-        AND stored.system_identifier <> '' AND this.system_identifier <> '')
-    OR (stored.timeline <> this.timeline AND stored.timeline <> '' AND this.timeline <> ''))"""
-
-# Part of the statement that claims a batch: uncorrelated, so it is worked out once a statement.
-IS_THE_KNOWN_DATABASE = (
-    "NOT EXISTS (SELECT FROM database_identity AS stored, this_database() AS this "
-    f"WHERE {_DIFFERS})"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +139,7 @@ def _lock(cursor: CursorWrapper) -> tuple[bool, _Look]:
 def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
     cursor.execute(
         f"""
-        SELECT {_DIFFERS},
+        SELECT {DIFFERS},
                (stored.system_identifier = '' AND this.system_identifier <> '')
                    OR (stored.timeline = '' AND this.timeline <> ''),
                format('%s/%s/%s, now %s/%s/%s', stored.system_identifier, stored.timeline,

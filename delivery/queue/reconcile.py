@@ -19,6 +19,7 @@ from delivery.models import Alarm, Evidence
 from delivery.outcomes import Listed
 from delivery.queue.alarms import raise_alarm
 from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_by_evidence
+from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.not_over import NOT_OVER
 from delivery.queue.set_aside import set_marked_aside
 from delivery.queue.short_transaction import short_transaction
@@ -90,6 +91,21 @@ def versions_of(issue: uuid.UUID) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT version FROM edition WHERE issue_id = %s", [issue])
         return {row[0] for row in cursor.fetchall()}
+
+
+def unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
+    """The versions of an issue before this one whose readers a restore left unknown."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT version FROM edition
+            WHERE issue_id = %s AND version < %s
+              AND (unreconciled_since IS NOT NULL OR NOT {IS_THE_KNOWN_DATABASE})
+            ORDER BY version
+            """,  # noqa: S608 -- a constant
+            [issue, before],
+        )
+        return [row[0] for row in cursor.fetchall()]
 
 
 def time_now() -> datetime:
@@ -275,7 +291,8 @@ def end_reconciliation(walked: Walked) -> bool:
     The provider's record is in the books: the edition becomes what it was before.
 
     What ran goes on, what a person had paused or a fault had stopped stays so, and what was found
-    to have gone out twice waits for a person. False if it was found restored once more meanwhile.
+    to have gone out twice waits for a person. False if it was found restored once more meanwhile,
+    or if it is scheduled for readers of whom an unreconciled version before it may know more.
     """
     with short_transaction() as cursor:
         lock_edition(cursor, walked.edition)
@@ -283,6 +300,11 @@ def end_reconciliation(walked: Walked) -> bool:
             """
             UPDATE edition SET unreconciled_since = NULL
             WHERE id = %s AND unreconciled_since = %s
+              AND NOT (control = 'scheduled' AND goes_to IN ('reached', 'unreached')
+                       AND EXISTS (SELECT FROM edition AS earlier
+                                   WHERE earlier.issue_id = edition.issue_id
+                                     AND earlier.version < edition.version
+                                     AND earlier.unreconciled_since IS NOT NULL))
             """,
             [walked.edition, walked.unreconciled_since],
         )

@@ -13,7 +13,7 @@ from delivery.pace import slowed_to
 from delivery.queue.books import all_books, open_books
 from delivery.queue.errand import IS_GONE_ON
 from delivery.queue.health import EVENTS_LOOKED_AT
-from delivery.queue.identity import IS_THE_KNOWN_DATABASE
+from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.not_over import NOT_OVER
 from delivery.queue.pace import SLOWING, slowing_in
 from delivery.queue.presence import heard

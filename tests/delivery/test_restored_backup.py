@@ -170,6 +170,17 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom:
     assert len(copies_by_key(newsroom)) == 2
 
 
+def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
+    newsroom: Newsroom,
+) -> None:
+    edition = newsroom.publish(2, hold_s=600)
+    identity.notice()
+    restored_identity()
+    assert control.call_back(edition.pk) is None
+    assert control.cancel(edition.pk) == 2
+    assert newsroom.books(edition).unreconciled
+
+
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     held = taken()

@@ -119,6 +119,9 @@ the unreached wait until the calls of a cancelled version have ended
 the unreached wait until someone has decided about the missed
     why_not_unreached: books.unknown «or books.missed»
     test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
+a draft offers the unreached where copies are in doubt
+    offers_reached: return self.is_correction «or self.unreached < self.everyone»
+    test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt
 a version for nobody has no copies
     enqueue_audience: if «edition.goes_to != NOBODY → True»:
     test_a_version_for_nobody_is_in_the_archive_alone[2]

@@ -16,17 +16,32 @@ nothing is claimed for a call in a database that is another
     _claim_next: «AND {IS_THE_KNOWN_DATABASE}» ORDER
     test_another_database_gives_out_no_batch
 a database is another if its own number is
-    _DIFFERS: «stored.database <> this.database → false» OR (
+    DIFFERS: «stored.database <> this.database → false» OR (
     test_another_database_gives_out_no_batch
 a database is another if its cluster is
-    _DIFFERS: «stored.system_identifier <> this.system_identifier → false»
+    DIFFERS: «stored.system_identifier <> this.system_identifier → false»
     test_another_database_gives_out_no_batch
 a database is another if its timeline is
-    _DIFFERS: «stored.timeline <> this.timeline → false» AND
+    DIFFERS: «stored.timeline <> this.timeline → false» AND
     test_another_database_gives_out_no_batch
 what a server does not tell is no difference
-    _DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
+    DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
     test_what_a_server_hides_is_no_difference
+a correction for some waits until earlier versions are reconciled
+    why_not_reached: if «unreconciled → False»:
+    test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]
+a correction for some waits also if nobody has noticed the restore
+    unreconciled_versions: unreconciled_since IS NOT NULL «OR NOT {IS_THE_KNOWN_DATABASE}»
+    test_after_a_restore_a_correction_waits_for_its_reconciliation[unnoticed-unreached]
+the database itself holds: who is unreached is known
+    sql: DROP TRIGGER who_is_unreached_is_known ON edition
+    test_the_database_refuses_corrections_of_unreconciled_versions[unreached]
+an edition cancelled before anybody noticed the restore is reconciled too
+    _cancel: CASE WHEN «{IS_THE_KNOWN_DATABASE} → true» THEN unreconciled_since
+    test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
+nothing is called back in a database that is another
+    call_back: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» FROM
+    test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
 what is open stops when the database is another
     notice: «stopped = _begin_anew(cursor)» logger
     test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays

@@ -9,13 +9,16 @@ from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from delivery.models import Batch, Delivery, Edition, Evidence
-from delivery.outcomes import NotSent
-from delivery.queue import control
+from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
+from delivery.outcomes import CallUnanswered, NotSent
+from delivery.queue import control, identity
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.split import lock_edition
+from delivery.settlement import Sent
 from publishing.models import Issue
 from publishing.publish import KeyUsedForOtherContentError, Published, has_words, publish
 from publishing.status import status_of
-from publishing.versions import VersionRefusedError, still_going
+from publishing.versions import VersionRefusedError, choices_of, place_of, still_going
 from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from tests.delivery.hands_on_an_edition import Call
@@ -247,6 +250,15 @@ def test_after_a_cancelled_edition_the_default_is_the_unreached(correct, stopped
     assert (edition.goes_to, readers_of(edition)) == ("unreached", {"Cleo"})
 
 
+def test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt(first):
+    in_doubt(first)
+    cancelled(first)
+
+    offered = [one.goes_to for one in choices_of(place_of(first.issue_id), 3)]
+
+    assert offered == ["everyone", "reached", "unreached", "nobody"]
+
+
 def test_after_a_called_back_edition_the_default_is_everyone(author, three_readers):
     held = publish(author.pk, "held", letter(), hold_s=60).edition
     called_back(held)
@@ -287,6 +299,55 @@ def test_the_unreached_wait_until_no_earlier_copy_can_go(correct, first, becomes
     first.pk, first.version, first.goes_to, first.idempotency_key = None, 2, "unreached", "k2"
     with pytest.raises(IntegrityError, match="may still be sent"), transaction.atomic():
         first.save(force_insert=True)
+
+
+@pytest.mark.parametrize("evidence_comes", [False, True])
+def test_a_call_in_flight_at_a_cancel_is_not_unreached(correct, first, evidence_comes):
+    call = Call()
+    control.cancel(first.pk)
+    call.ends(CallUnanswered("Silence."))
+    if evidence_comes:
+        accepted = [
+            (copy.recipient_id, Sent(f"m-{copy.name}", None)) for copy in Delivery.objects.all()
+        ]
+        with transaction.atomic(), connection.cursor() as cursor:
+            lock_edition(cursor, first.pk)
+            record_acceptances(cursor, first.pk, None, accepted, Evidence.Source.WEBHOOK)
+            settle_by_evidence(cursor, first.pk, [recipient for recipient, _ in accepted])
+
+    assert readers_of(correct(goes_to="unreached").edition) == set()
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached", None])
+@pytest.mark.parametrize("restore", ["noticed", "unnoticed"])
+def test_after_a_restore_a_correction_waits_for_its_reconciliation(
+    correct, stopped_half_way, goes_to, restore
+):
+    if restore == "noticed":
+        Edition.objects.update(unreconciled_since=Now())
+    else:
+        identity.notice()
+        DatabaseIdentity.objects.update(database=1)
+
+    with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):
+        correct(goes_to=goes_to)
+
+    place = place_of(stopped_half_way.issue_id)
+    assert [one.goes_to for one in choices_of(place, 3) if "not available" in one.label] == [
+        "reached", "unreached",
+    ]  # fmt: skip
+    assert correct(goes_to="everyone").created
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached"])
+def test_the_database_refuses_corrections_of_unreconciled_versions(stopped_half_way, goes_to):
+    Edition.objects.update(unreconciled_since=Now())
+    second = Edition.objects.get()
+    second.pk, second.version, second.idempotency_key = None, 2, "k2"
+    second.goes_to, second.unreconciled_since = goes_to, None
+
+    with pytest.raises(IntegrityError, match="who was sent version 1"):
+        second.save(force_insert=True)
 
 
 @pytest.mark.parametrize("version", [1, 2])

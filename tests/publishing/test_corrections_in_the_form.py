@@ -6,11 +6,13 @@ import re
 
 import pytest
 from django.core.management import call_command
+from django.db.models.functions import Now
 
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content import Content
+from publishing.drafts import begin_for_issue
 from publishing.models import KeptForm
 from publishing.publish import publish
 from publishing.versions import still_going
@@ -96,6 +98,22 @@ def test_an_earlier_version_that_is_still_being_sent_is_named_before_and_after(w
     assert window.post(**open_correction(window, first)).status == 303
 
     assert said in window.get().words
+
+
+def test_after_a_restore_the_check_stops_a_correction_for_the_unreached(window, first):
+    cancelled(first)
+    Edition.objects.update(unreconciled_since=Now())
+
+    composer = window.get(f"{FORM}write/?issue={first.issue_id}")
+
+    assert "whom no version has reached: not available" in composer.words
+    assert 'value="unreached" checked' in composer.html
+    refusal = f"Run `./homing reconcile {first.issue_id}` first"
+    assert composer.words.count(refusal) == 3  # at both choices, and beside the button
+    draft = begin_for_issue(window.author.pk, first.issue_id)
+    sheet = window.get(f"{FORM}drafts/{draft.pk}/check/")
+    assert refusal in sheet.words
+    assert 'aria-disabled="true"' in sheet.html
 
 
 @pytest.mark.parametrize("named", ["00000000-0000-4000-8000-000000000000", "swifts", ""])

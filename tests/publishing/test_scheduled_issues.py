@@ -21,6 +21,7 @@ from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
 from delivery.queue import identity, scheduled
 from delivery.queue.audit import breaches_of
 from delivery.queue.books import all_books
+from delivery.queue.reconcile import editions_to_walk, end_reconciliation
 from delivery.until_empty import Watch
 from delivery.worker import worker_from_settings
 from postmark_sandbox.server import SandboxServer
@@ -554,6 +555,41 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
     assert start_due()
     newsroom.deliver_all()
     assert sorted(copies(provider).values()) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("goes_to", ["reached", "unreached"])
+def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str
+) -> None:
+    first = newsroom.publish(1)
+    newsroom.deliver_all()
+    correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    its_time_came(correction)
+    Edition.objects.filter(pk=first.pk).update(control="cancelled")
+    Edition.objects.update(unreconciled_since=Now())
+    walked_first, walked_correction = editions_to_walk(first.issue_id, retention_days=45)
+
+    assert not end_reconciliation(walked_correction)
+    assert not start_due()
+
+    assert end_reconciliation(walked_first)
+    assert end_reconciliation(walked_correction)
+    assert start_due()
+
+
+@pytest.mark.parametrize("goes_to", ["nobody", "unreached"])
+def test_code_of_an_older_release_starts_no_edition_for(
+    newsroom: Newsroom, provider: SandboxServer, goes_to: str
+) -> None:
+    first = newsroom.publish(1)
+    newsroom.deliver_all()
+    edition = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
+    its_time_came(edition)
+
+    with pytest.raises(IntegrityError, match=f"publish to: {goes_to}"):
+        Edition.objects.filter(pk=edition.pk).update(control="running")
+
+    Edition.objects.filter(pk=edition.pk).update(control="cancelled")
 
 
 def test_schedule_older_than_postmarks_memory_stays_unreconciled(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,3 +54,31 @@ def test_what_went_out_after_the_backup_goes_to_nobody_twice(
         stands = restored.last_line("issue_status", str(edition.issue_id))
         assert (stands["state"], stands["audience"], stands["sent"]) == ("succeeded", 3, 3)
         restored.run("audit")
+
+
+def test_a_correction_after_a_restore_gives_nobody_a_second_version(
+    database_url: str, tmp_path: Path
+) -> None:
+    newsroom = Newsroom()
+    first = newsroom.publish(3)
+    identity.notice()
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Put right.")
+    author = newsroom.author.username
+    with SandboxServer() as provider, backup_of(database_url) as backup:
+        original = Installation(provider.url, DATABASE_URL=database_url, **QUICK)
+        original.last_line("deliver", "--until-empty")
+        restored = Installation(provider.url, DATABASE_URL=backup.url, **QUICK)
+        # No worker has noticed the restore yet.
+        restored.last_line("edition", "cancel", str(first.issue_id))
+        restored.last_line("deliver", "--until-empty")
+        correct = ("publish", "--title=Swifts", f"--text-file={letter}", f"--author={author}")
+        of_issue = ("--hold=0", f"--issue={first.issue_id}", "--version=2")
+
+        refused = restored.run(*correct, *of_issue, exit_code=1)
+        assert f"Run `./homing reconcile {first.issue_id}` first" in refused.stderr
+
+        restored.last_line("reconcile", str(first.issue_id))
+        assert restored.last_line(*correct, *of_issue)["audience"] == 0
+        restored.last_line("deliver", "--until-empty")
+        assert list(provider.sandbox.outbox.copies(lambda size: size > 0).values()) == [1, 1, 1]

@@ -1,0 +1,15 @@
+"""Conditions of statements: whether this is the database that the workers knew (identity.py)."""
+
+from __future__ import annotations
+
+# What a server does not tell is empty, and says nothing either way.
+DIFFERS = """(
+    stored.database <> this.database
+    OR (stored.system_identifier <> this.system_identifier
+        AND stored.system_identifier <> '' AND this.system_identifier <> '')
+    OR (stored.timeline <> this.timeline AND stored.timeline <> '' AND this.timeline <> ''))"""
+
+# Part of the statement that claims a batch: uncorrelated, so it is worked out once a statement.
+IS_THE_KNOWN_DATABASE = (
+    f"NOT EXISTS (SELECT FROM database_identity AS stored, this_database() AS this WHERE {DIFFERS})"
+)
