@@ -143,7 +143,7 @@ TAKE_OUT_WHO_LEFT_ELSEWHERE = """
     INSERT INTO import_skipped
     SELECT line, email, CASE WHEN stays THEN 'stays' ELSE 'file: ' || status END FROM gone
 """
-# What a status leads to. Who was blocked elsewhere said nothing: their state stays.
+# The effect of each status. A reader blocked elsewhere keeps their state.
 EFFECT = """
     (VALUES ('unsubscribed', 'unsubscribe', 'unsubscribed', 'left'),
             ('bounced', 'bounce', 'bounced', 'bounced'),
@@ -151,7 +151,7 @@ EFFECT = """
             ('blocked', 'manual', NULL, 'shut out')
     ) AS effect (status, reason, state, act)
 """
-# Of two reasons the graver stays. One that was lifted counts no longer.
+# The graver of two reasons stays. A lifted one no longer counts.
 SUPPRESS_WHO_LEFT = f"""
     INSERT INTO suppression AS held (address_key, reason, origin, at)
     SELECT email_key, reason, 'import', at
@@ -165,7 +165,7 @@ SUPPRESS_WHO_LEFT = f"""
        OR gravity_of_suppression(excluded.reason, excluded.origin)
           > gravity_of_suppression(held.reason, held.origin)
 """  # noqa: S608 -- a constant, like the next two
-# Who is pending stays so: nobody mails them, and pressing the button is their own fresh word.
+# A pending reader stays pending and is not mailed; their own confirmation lifts the suppression.
 CHANGE_WHO_LEFT = f"""
     UPDATE subscriber
        SET state = CASE WHEN gravity_of_state(effect.state) > gravity_of_state(subscriber.state)

@@ -1,5 +1,5 @@
 """
-Which columns hold the address, the name and the status: the only place that guesses.
+Find the columns of address, name and status.
 
 A header says it in many languages and spellings. Where it names several columns of addresses, or
 there is none, the sample decides: the column with the most addresses. Without a header a column of
@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from subscribers.importing import header_words
+from subscribers.importing import header_words, status
 from subscribers.importing.header_words import key
 from subscribers.importing.no_list import UnreadableFileError
-from subscribers.importing.status import StatusRule, rule_of
+from subscribers.importing.status import SILENT, StatusRule, rule_by_values, rule_of
 
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
@@ -106,7 +106,7 @@ def layout_of(
     header = records[at][1] if at is not None else []
     sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
     width = _width_of_rows(header, sample)
-    mapped = _columns_of(mapping, header, width)
+    mapped = _columns_of(mapping, header or _unknown_header(records), width)
     by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
     # What is mapped is not guessed: it has no header, and no addresses.
@@ -117,27 +117,45 @@ def layout_of(
         address = _address_column(words, width, sample, taken)
     if address is None:
         return None
+    readers = _Sample([row for row in sample.rows if _has_address(row, address)])
+    saying = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
     if NAME in by_hand:
         names = tuple(by_hand[NAME])
     elif header:
         names = _named(words, address, sample)
     else:
-        names = _words(width, sample, taken | {address})
+        names = _words(width, sample, taken | saying | {address})
     statuses = by_hand.get(STATUS, [])
+    others = (taken - set(statuses)) | {address, *names}
+    rule = rule_of(header, sample.values, filename, statuses, others)
+    if rule is None and saying - others:
+        rule = rule_by_values({at: _called(header, at) for at in sorted(saying - others)})
+    elif rule is None and (
+        saying & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
+    ):
+        rule = SILENT
     return Layout(
         records[at][0] if at is not None else 0,
         header,
         width,
         address,
         names,
-        rule_of(
-            header,
-            sample.values,
-            filename,
-            statuses,
-            (taken - set(statuses)) | {address, *names},
-        ),
+        rule,
     )
+
+
+def _has_address(row: Sequence[str], column: int) -> bool:
+    return column < len(row) and looks_like_address(row[column])
+
+
+def _called(header: Sequence[str], column: int) -> str:
+    return header[column].strip() if column < len(header) else f"column {column + 1}"
+
+
+def _unknown_header(records: Sequence[Record]) -> list[str]:
+    """The first row, if there are no addresses in it: a header in words that are not known."""
+    fields = records[0][1] if records else []
+    return [] if any(map(looks_like_address, fields)) else fields
 
 
 def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
@@ -161,23 +179,34 @@ def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tup
 
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     """
-    Which of the rows is the header: the one with the most known words. Above it there is no @-sign
-    and, unless it is the first row, it names a column of addresses for sure. A row with all columns
-    of the mapping goes first.
+    Which of the rows is the header: the one with the most known words. Above it there is no
+    address, except in a title of one field. Unless it is the first row, it names a column of
+    addresses or statuses for sure. A row with all columns of the mapping goes first.
     """
     named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, bool, int]] = []
     for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
         if named and named <= set(map(key, fields)):
             return at
     for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
-        if any("@" in field for field in fields):
+        if any(map(looks_like_address, fields)):
+            if _is_title(fields):
+                continue
             break
         keys = [key(field) for field in fields]
-        known = sum(map(header_words.is_known, keys))
-        if known and (at == 0 or not header_words.ADDRESS.isdisjoint(keys)):
-            found.append((known, -at))
-    return -max(found)[1] if found else None
+        said = [word for word in keys if status.is_known(word)]
+        known = len(said) + sum(map(header_words.is_known, set(keys) - set(said)))
+        names_address = not header_words.ADDRESS.isdisjoint(keys)
+        is_plain_first = at == 0 and not any("@" in field for field in fields)
+        if known and (is_plain_first or names_address or said):
+            found.append((known, names_address, -at))
+    return -max(found)[2] if found else None
+
+
+def _is_title(fields: Sequence[str]) -> bool:
+    """Such as: Exported by Ada <ada@example.org>."""
+    words = [field.strip() for field in fields if field.strip()]
+    return len(words) == 1 and " " in words[0]
 
 
 def _width(row: Sequence[str]) -> int:

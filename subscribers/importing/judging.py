@@ -42,6 +42,8 @@ def judge(row: Row | BadRow) -> Candidate | LeftOut:
         return LeftOut.rejected(row.line, excerpt(row.email), address.reason)
     if address.email.endswith(_DELETED):
         return LeftOut.rejected(row.line, address.email, "Substack deleted this reader's data.")
+    if row.stated is not None and row.stated.status.is_gone:
+        return Candidate(row.line, address.email, "", row.stated)
     name = read_name(called)
     if isinstance(name, Refusal):
         return LeftOut.rejected(row.line, address.email, name.reason)

@@ -150,7 +150,11 @@ class ReaderFile:
             count = len(fields)
             email = fields[address] if address < count else ""
             if count > width and any(map(str.strip, fields[width:])):
-                yield BadRow(line, excerpt(email), self._too_many(count))
+                stated = status.of(fields) if status else None
+                if isinstance(stated, Stated) and stated.status.is_gone:
+                    yield Row(line, email, "", stated)
+                else:
+                    yield BadRow(line, excerpt(email), self._too_many(count))
             elif email.strip() or any(map(str.strip, fields)):
                 if name_column is None:
                     name = layout.name_in(fields)

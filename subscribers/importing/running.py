@@ -84,8 +84,8 @@ def _run(
         if file.import_hash != bytes(record.content_hash):
             if file.content_hash == bytes(record.content_hash):
                 raise UnreadableFileError(
-                    "An earlier release of Homing took this file in, which did not read who is "
-                    "subscribed; import it again."
+                    "An earlier release of Homing received this file and did not read its "
+                    "statuses. Import it again."
                 )
             raise UnreadableFileError("What was kept of the file is not all of it; bring it again.")
         rows = file.rows()

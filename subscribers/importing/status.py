@@ -1,5 +1,5 @@
 """
-What a file says about each reader's status: still subscribed, unconfirmed, or gone. Pure.
+The status of each reader in a file: subscribed, unconfirmed or gone. Pure.
 
 Seven products are recognised by their header. In other files a column is recognised by its name.
 Of several statuses in one row the gravest counts. Silence is not consent: a row of such a file
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,7 +43,11 @@ Words = Mapping[str, Verdict]
 
 
 class Stated(NamedTuple):
-    """A row's status. `left_at`: when the reader left, in UTC, if the file says so."""
+    """
+    A row's status. `left_at`: when the reader left, in UTC, if the file has a date.
+
+    A date that cannot be read is later than any confirmation.
+    """
 
     status: Status
     left_at: datetime | None = None
@@ -56,7 +59,8 @@ def _words(**statuses: str) -> dict[str, Verdict]:
     }
 
 
-_YES, _NO = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+_YES = ("true", "t", "yes", "y", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero")
+_NO = ("false", "f", "no", "n", "0", "falsch", "nein", "faux", "non", "falso")
 
 
 def _flag(yes: Verdict, no: Verdict) -> dict[str, Verdict]:
@@ -64,10 +68,12 @@ def _flag(yes: Verdict, no: Verdict) -> dict[str, Verdict]:
 
 
 _KNOWN: Words = _words(
-    subscribed="subscribed,active,confirmed,opted in,opt in,double opt in,soft bounced",
+    subscribed="subscribed,active,confirmed,opted in,opt in,double opt in,soft bounced,"
+    "abonné,inscrit,angemeldet",
     unconfirmed="unconfirmed,not confirmed,pending,unactivated,validating,needs approval,"
     "needs attention,enabled",
-    unsubscribed="unsubscribed,cancelled,canceled,opted out,opt out",
+    unsubscribed="unsubscribed,cancelled,canceled,opted out,opt out,"
+    "désabonné,désinscrit,abgemeldet",
     bounced="bounced,hard bounced,cleaned,undeliverable,invalid",
     complained="complained,complaint,spam,marked as spam,junk,abuse",
     blocked="blocked,blocklisted,blacklisted,disabled,suppressed,banned",
@@ -133,11 +139,29 @@ _RENAMED = Refusal(
     "not begin as Mailchimp names it, such as “subscribed_”."
 )
 
+_EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
+    (_SUBSTACK, keys("active_subscription, email_disabled")),
+    (_SUBSTACK, keys("stripe_connected_customer_id, email_disabled")),
+    (_DASHBOARD, keys("stripe plan, emails received (6mo)")),
+    (_GHOST, keys("subscribed_to_emails")),
+    (_BUTTONDOWN_FILE, keys("subscriber_type")),
+    (_BUTTONDOWN_FILE, keys("email_address, type, creation_date")),
+    (_BEEHIIV, keys("api_subscription_id")),
+    (_BEEHIIV, keys("status, tier, unsubscribed_at")),
+    (_BEEHIIV, keys("first name, status, created_at, unsubscribed_at")),
+    (_LISTMONK, keys("uuid, attributes, status")),
+    (_KIT, keys("first_name, status, created_at")),
+    (_KIT, keys("first_name, state, created_at")),
+    (_KIT, keys("email_address, state")),
+)
+_MARKS = keys("member_rating, leid, euid").union(*(marks for _, marks in _EXPORTS))
+_ANY_PRODUCT = frozenset(_KNOWN) | frozenset(_KIT.words)
+
 # What columns are called, as `header_words.key` has it.
 _STATUS = keys("""
     status, state, subscription status, subscription state, subscriber status, email status
     contact status, member status, opt in status, marketing status, email marketing status
-    list status, subscriber type
+    list status, subscriber type, statut
 """)
 _FLAGS: Mapping[str, Words] = {
     **dict.fromkeys(
@@ -169,7 +193,15 @@ _DATES: Mapping[str, tuple[Words, Status]] = {
 _CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
 # Beside one of these, “state” is a part of a country.
 _PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
+_DATE = re.compile(
+    r"(?:(\d{4})[-/.](\d\d?)[-/.](\d\d?)|(\d\d?)([-/.])(\d\d?)[-/.](\d{4}|\d\d))(?!\d)"
+)
+_TIME = re.compile(
+    r"(?:[T ,]+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(?:([AP])M)?)?"
+    r"\s*(?:([+-]\d\d):?(\d\d)?)?\s*(?:Z|UTC|GMT)?",
+    re.IGNORECASE,
+)
+_UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
 _NO_DATE = re.compile(r"000[01]-.*|-|null|none", re.I)
 _SHOWN = 60  # characters of an unknown value
 
@@ -188,7 +220,7 @@ class _Signal:
         value = value.strip()
         if not value:
             return None if self.may_be_empty else Refusal(f"The status in “{self.name}” is empty.")
-        word = key(value)
+        word = key(value.removesuffix(".0"))  # as spreadsheets write a number
         if word in self.words:
             return self.words[word]
         if self.dated is not None:
@@ -227,15 +259,19 @@ class StatusRule:
         """The status of a row, or why it cannot be imported."""
         found: Status | None = None
         refusal: Refusal | None = None
+        gone: list[tuple[Status, str]] = []
         for signal in self.signals:
             value = fields[signal.column] if signal.column < len(fields) else ""
             verdict = signal.read(value)
             if isinstance(verdict, Refusal):
                 refusal = refusal or verdict
-            elif verdict is not None and (found is None or _GRAVITY[verdict] > _GRAVITY[found]):
-                found = verdict
-        if found is not None and found.is_gone:
-            return Stated(found, self._left_at(fields))
+            elif verdict is not None:
+                if verdict in _GONE:
+                    gone.append((verdict, value))
+                if found is None or _GRAVITY[verdict] > _GRAVITY[found]:
+                    found = verdict
+        if found is not None and gone:
+            return Stated(found, _left_at(found, gone))
         if refusal is not None:
             return refusal
         if found is not None:
@@ -243,14 +279,66 @@ class StatusRule:
         assert self.silence is not None  # noqa: S101 -- every rule has a word for silence
         return self.silence if isinstance(self.silence, Refusal) else Stated(self.silence)
 
-    def _left_at(self, fields: Sequence[str]) -> datetime | None:
-        for signal in self.signals:
-            if signal.dated and signal.column < len(fields):
-                # Products that name no zone mean UTC, as far as is known.
-                with suppress(ValueError):
-                    at = datetime.fromisoformat(fields[signal.column].strip()[:19])
-                    return at.replace(tzinfo=UTC)
+
+# The status of a file whose column of statuses the importer ignores.
+SILENT = StatusRule("", (), Status.UNCONFIRMED)
+
+
+def _left_at(found: Status, gone: Sequence[tuple[Status, str]]) -> datetime | None:
+    """The date beside the status that decided, or else beside another that says gone."""
+    dates = [(status is found, at) for status, value in gone if (at := _date_in(value)) is not None]
+    return max(dates)[1] if dates else None
+
+
+def _date_in(value: str) -> datetime | None:
+    """The date that a value begins with. Without a zone it is in UTC; of two readings the later."""
+    value = value.strip()
+    date = _DATE.match(value)
+    if date is None:
         return None
+    time = _TIME.fullmatch(value, date.end())
+    year, month, day, first, separator, second, short_year = date.groups()
+    readings = [(year, month, day)]
+    if not year:
+        year = f"20{short_year}" if len(short_year) == 2 else short_year
+        readings = [(year, second, first)]
+        if separator != ".":
+            readings.append((year, first, second))
+    found = [at for reading in readings if time and (at := _moment(reading, time)) is not None]
+    return max(found, default=_UNREADABLE_DATE)
+
+
+def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
+    hour, minute, second, half, offset_hours, offset_minutes = time.groups()
+    hours = int(hour or 0)
+    if half:
+        hours = hours % 12 + (12 if half in "Pp" else 0)
+    offset = timedelta(hours=abs(int(offset_hours or 0)), minutes=int(offset_minutes or 0))
+    zone = -offset if offset_hours and offset_hours[0] == "-" else offset
+    year, month, day = map(int, date)
+    try:
+        at = datetime(
+            year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=timezone(zone)
+        )
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_known(word: str) -> bool:
+    """Whether this key names a column of statuses, or marks the export of a product."""
+    return word in _STATUS or word in _FLAGS or word in _DATES or word in _MARKS
+
+
+def are_statuses(values: Collection[str]) -> bool:
+    """Whether there are values and each of them is the word for a status."""
+    return bool(values) and all(key(value) in _ANY_PRODUCT for value in values)
+
+
+def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
+    """How columns say the status whose values alone show what they are; number → name."""
+    signals = (_Signal(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
+    return StatusRule("", tuple(signals), Status.UNCONFIRMED)
 
 
 def rule_of(
@@ -268,6 +356,9 @@ def rule_of(
     """
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
+    if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):
+        types = {key(value) for value in values(named.index("type"))}
+        product = _BUTTONDOWN_FILE if types and types <= set(_BUTTONDOWN) else product
     signals = []
     for column in range(max([len(named), *(at + 1 for at in mapped)])):
         if column not in taken:
@@ -295,20 +386,12 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="A Mailchimp file says its status by its name, and this one was renamed.",
         )
-    for product, marks in (
-        (_SUBSTACK, {"activesubscription", "emaildisabled"}),
-        (_SUBSTACK, {"stripeconnectedcustomerid", "emaildisabled"}),
-        (_DASHBOARD, {"stripeplan", "emailsreceived6mo"}),
-        (_GHOST, {"subscribedtoemails"}),
-        (_BUTTONDOWN_FILE, {"subscribertype"}),
-        (_BEEHIIV, {"apisubscriptionid"}),
-        (_BEEHIIV, {"status", "tier", "unsubscribedat"}),
-        (_LISTMONK, {"uuid", "attributes", "status"}),
-        (_KIT, {"firstname", "status", "createdat"}),
-        (_KIT, {"firstname", "state", "createdat"}),
-        (_KIT, {"emailaddress", "state"}),
-    ):
-        if marks <= named and not (product is _KIT and ("lastname" in named or named & _PLACES)):
+    # Other lists have first names, too: then it must not have what Kit lacks.
+    may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
+        "lastname" in named or named & _PLACES
+    )
+    for product, marks in _EXPORTS:
+        if marks <= named and (product is not _KIT or may_be_kit):
             return product
     return _NO_PRODUCT
 
@@ -325,16 +408,16 @@ def _signal(
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
         return None  # readers who came back keep an old one
-    if word in _STATUS:
-        is_place = word == "state" and not _PLACES.isdisjoint(named)
-        if is_place and not any(key(value) in product.words for value in values(column)):
-            return None
-        return _Signal(column, name, product.words)
-    if word in _FLAGS:
-        # “Subscribed” may also say since when.
+    if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
         found = values(column)
-        is_date = bool(found) and all(map(_DATE.match, found))
-        return None if is_date else _Signal(column, name, _FLAGS[word])
+        is_place = word == "state" and not _PLACES.isdisjoint(named)
+        if is_place and found and not any(key(value) in _ANY_PRODUCT for value in found):
+            return None
+        return _Signal(column, name, product.words, may_be_empty=is_place and not found)
+    if word in _FLAGS:
+        # “Subscribed” may also say since when. Then an empty field says nothing.
+        has_dates = any(map(_DATE.match, values(column)))
+        return _Signal(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _DATES:
         return _Signal(column, name, *_DATES[word], may_be_empty=True)
     return None

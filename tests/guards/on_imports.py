@@ -123,11 +123,29 @@ a status that nobody knows stops its row
         yield Row(line, email, name)»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
 of several statuses of a row the gravest counts
-    StatusRule.of: (found is None or «_GRAVITY[verdict] > _GRAVITY[found] → False»)
+    StatusRule.of: if found is None or «_GRAVITY[verdict] > _GRAVITY[found] → False»:
     test_columns_of_any_product_are_recognised_by_name
 a row without a word of its status is no consent
     _Product: silence: Verdict = Status.«UNCONFIRMED → SUBSCRIBED»
     test_columns_of_any_product_are_recognised_by_name
+status words and a product's marks are known words of a header
+    _header_at: said = [word for word in keys if «status.is_known(word) → False»]
+    test_an_unusual_header_hides_nobody_who_left
+a column of statuses is read without its name
+    layout_of: if «rule is None and saying - others → False»:
+    test_a_column_of_statuses_needs_no_header
+a status that the importer ignores is no consent
+    layout_of: rule = «SILENT → None»
+    test_an_ignored_status_is_no_consent
+a reader who is gone needs no valid name
+    judge: if «row.stated is not None and row.stated.status.is_gone → False»:
+    test_a_row_that_says_gone_needs_nothing_but_an_address
+a row with too many columns still says gone
+    ReaderFile.rows: if «isinstance(stated, Stated) and stated.status.is_gone → False»:
+    test_a_row_that_says_gone_needs_nothing_but_an_address
+a date that cannot be read is no reason to stay
+    _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
+    test_a_date_is_read_in_many_forms
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
     test_a_renamed_mailchimp_file_is_no_consent

@@ -127,7 +127,7 @@ def test_a_file_of_an_earlier_release_is_refused(file_of: FileOf) -> None:
     SubscriberImport.objects.update(content_hash=hashlib.sha256(content).digest())
     run_workers()
     record.refresh_from_db()
-    assert record.refusal.startswith("An earlier release of Homing took this file in")
+    assert record.refusal.startswith("An earlier release of Homing received this file")
     assert the_list() == {}
 
 
@@ -251,7 +251,7 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
         ("email,state", "a@x.org,junk", "complained"),
         ("email,subscribed", "a@x.org,yes", "subscribed"),
         ("email,subscribed", "a@x.org,0", "unsubscribed"),
-        ("email,subscribed", "a@x.org,2024-05-01", None),  # since when
+        ("email,subscribed", "a@x.org,2024-05-01", "subscribed"),  # since when
         ("email,unsubscribed", "a@x.org,no", "subscribed"),
         ("email,unsubscribed_at", "a@x.org,", "unconfirmed"),  # silence is not consent
         ("email,unsubscribed_at", "a@x.org,0001-01-01 00:00:00 +0000 UTC", "unconfirmed"),
