@@ -1,8 +1,8 @@
 """
 Shutting an address out, and letting it in again: the only place where an operator does either.
 
-What an operator shut out, its owner's own opt-in does not let in. What the provider told of an
-address no operator undoes, before the shutting out or after it: letting in takes the operator's
+What an operator shut out, its owner's own opt-in does not let in. What the provider or an import
+told of an address no operator undoes, before the shutting out or after it: letting in takes the operator's
 word back, and nothing else.
 """
 
@@ -17,10 +17,11 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.told import reasons_told_of
 
-OPERATOR, PROVIDER = Suppression.Origin.OPERATOR, Suppression.Origin.PROVIDER
+Origin = Suppression.Origin
+OPERATOR = Origin.OPERATOR
 Reason = Suppression.Reason
 MANUAL = Reason.MANUAL
-_BY_GRAVITY = (Reason.BOUNCE, Reason.UNSUBSCRIBE, Reason.COMPLAINT)
+_BY_GRAVITY = (Reason.MANUAL, Reason.BOUNCE, Reason.UNSUBSCRIBE, Reason.COMPLAINT)
 
 
 def is_shut_out(address_key: str) -> bool:
@@ -58,14 +59,15 @@ def let_in(subscriber_id: int) -> bool:
         entry.update(lifted_at=Now(), lifted_by=None)
         why = _why_it_stays_shut(reader, standing)
         if why is not None:
-            entry.update(lifted_at=None, origin=PROVIDER, reason=why)
+            origin = Origin.IMPORT if why == MANUAL else Origin.PROVIDER
+            entry.update(lifted_at=None, origin=origin, reason=why)
         elif reader.state == Subscriber.State.CONFIRMED:
             ask_provider(reader.email, "reactivate")
         return True
 
 
 def _why_it_stays_shut(reader: Subscriber, standing: Suppression) -> Reason | None:
-    """The gravest that the provider told of the address since its owner's last opt-in, if any."""
+    """The gravest reason from the provider or an import since the owner's last opt-in, if any."""
     told = reasons_told_of(reader)
     is_over = reader.opt_in is not None and reader.opt_in.at >= standing.at
     if standing.reason != MANUAL and not is_over:

@@ -78,7 +78,10 @@ def reasons_told_of(reader: Subscriber) -> list[Reason]:
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
     acts = set(told.values_list("act", flat=True))
-    return [effect.reason for effect in _EFFECTS.values() if effect.act in acts]
+    reasons = [effect.reason for effect in _EFFECTS.values() if effect.act in acts]
+    if told.filter(act=Act.SHUT_OUT, how=How.IMPORT).exists():
+        reasons.append(Reason.MANUAL)
+    return reasons
 
 
 def _take_in(cursor: CursorWrapper, fact: Bounced | Suppressed) -> None:

@@ -179,7 +179,7 @@ CHANGE_WHO_LEFT = f"""
        AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
             OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Each act once since their last opt-in.
+# Each act once since their last opt-in. An operator's block is not the file's.
 RECORD_WHO_LEFT = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, import_left.at, 'The file says: ' || status || '.'
@@ -188,6 +188,7 @@ RECORD_WHO_LEFT = f"""
      WHERE NOT EXISTS (
                SELECT FROM consent_record AS earlier
                 WHERE earlier.subscriber_id = subscriber.id AND earlier.act = effect.act
+                  AND (earlier.act <> 'shut out' OR earlier.how = 'import')
                   AND earlier.id > coalesce(subscriber.opt_in_id, 0))
      ORDER BY line
 """  # noqa: S608

@@ -193,6 +193,9 @@ their own opt-in lifts what a file said
 what an operator lets in stays suppressed by a file
     reasons_told_of: how__in=(How.PROVIDER, «How.IMPORT»)
     test_only_their_own_opt_in_brings_them_back
+what an operator lets in stays blocked by a file
+    reasons_told_of: if «told.filter(act=Act.SHUT_OUT, how=How.IMPORT).exists() → False»:
+    test_an_operator_does_not_undo_a_block_from_elsewhere
 another mapping is another import
     ReaderFile.import_hash: if «not self.mapping and status is None → True»:
     test_another_mapping_is_a_new_import

@@ -209,6 +209,24 @@ class TestWhoIsKnown:
         assert not confirmed().exists()
         assert "another product blocked it" in import_rows(f"{ADA},Ada").text
 
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_an_operator_does_not_undo_a_block_from_elsewhere(
+        self, import_rows: ImportRows, is_first: bool
+    ) -> None:
+        reader = SubscriberFactory(email=ADA)
+        if not is_first:
+            shut_out(reader.pk)
+        import_rows(f"{ADA},blocked,", header=self.HEADER)
+        if is_first:
+            shut_out(reader.pk)
+        let_in(reader.pk)
+        entry = Suppression.objects.get()
+        assert (entry.origin, entry.reason, entry.lifted_at) == ("import", "manual", None)
+        assert not confirmed().exists()
+        sign_up(ADA)
+        press(reader)
+        assert confirmed().exists()
+
     def test_an_erased_address_is_not_written_down(self, import_rows: ImportRows) -> None:
         assert erase(SubscriberFactory(email=ADA).pk)
         printed = import_rows(*self.ROW, header=self.HEADER)
