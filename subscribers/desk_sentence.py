@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from subscribers.models.subscriber import Subscriber
-from subscribers.models.suppression import Suppression
+from subscribers.models.suppression import Suppression, why_suppressed
 from subscribers.record import Record
 from subscribers.record_words import GLYPHS, TONES
 
@@ -47,7 +47,7 @@ def standing_of(record: Record) -> Standing:
         return Standing(f"{before}{SHUT_OUT}", "suppressed", "fault")
     if record.state == State.CONFIRMED:
         if shut:
-            why = Suppression.Reason(shut.reason).label
+            why = why_suppressed(shut.reason, shut.origin)
             return Standing(
                 f"Confirmed, and yet no letter goes there: {why}.", "suppressed", "fault"
             )

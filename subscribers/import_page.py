@@ -11,8 +11,9 @@ from django.db.models.functions import Now
 from delivery.models import Worker
 from subscribers.importing.applying import ERASED, STAYS, WHY_SKIPPED
 from subscribers.importing.consent_elsewhere import importer_of
-from subscribers.importing.report import Progress, statuses_in_words
+from subscribers.importing.report import ADDED_PENDING, Progress, statuses_in_words
 from subscribers.importing.status import Status
+from subscribers.importing.wording import NONE_SUBSCRIBED
 from subscribers.models import Subscriber, SubscriberImport, Suppression
 
 State = SubscriberImport.State
@@ -54,7 +55,8 @@ class Standing:
     """
     The state of an import, for its page and for the script that updates it.
 
-    `gone` counts the rows whose reader must not be mailed.
+    `gone` counts the rows whose reader must not be mailed. Of the readers who are added `pending`
+    stay pending also if their consent is stated; `ready` do not.
     """
 
     glyph: str
@@ -67,6 +69,8 @@ class Standing:
     rows: int
     statuses: str
     gone: int
+    ready: int
+    pending: int
 
     def as_json(self) -> Mapping[str, object]:
         """What the script writes into the page."""
@@ -87,6 +91,7 @@ class Standing:
 def standing_of(record: SubscriberImport) -> Standing:
     """How an import stands now."""
     is_under_way = record.state in UNDER_WAY
+    pending = record.statuses.get(ADDED_PENDING, 0)
     glyph, tone = _looks(record)
     return Standing(
         glyph=glyph,
@@ -99,6 +104,8 @@ def standing_of(record: SubscriberImport) -> Standing:
         rows=record.rows,
         statuses=statuses_in_words(record.statuses),
         gone=sum(record.statuses.get(status, 0) for status in Status if status.is_gone),
+        ready=record.added - pending,
+        pending=pending,
     )
 
 
@@ -180,17 +187,21 @@ def _ledger(record: SubscriberImport) -> list[Line]:
         by_mail = (
             f"as confirmed, because consent was given elsewhere, says {importer_of(record)}{how}"
         )
-        if Status.UNCONFIRMED in record.statuses:
-            by_mail += "; readers not confirmed in the file as pending, asked by mail"
+        if pending := record.statuses.get(ADDED_PENDING, 0):
+            ready = record.added - pending
+            because = by_mail if ready else f"as confirmed, {NONE_SUBSCRIBED}"
+            by_mail = f"{ready:,} {because}; {pending:,} as pending, asked by mail"
     elif record.state == State.CHECKED:
         by_mail = "asked by mail or as confirmed: you say so below"
     elif record.state == State.CHECKING:
         by_mail = ""
-    because = [
+    skipped_because = [
         f"{count:,} {SKIPPED_IN_SHORT.get(reason, reason)}"
         for reason, count in sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
     ]
-    skipped = f"{', '.join(because)}; an import cannot bring them back" if because else ""
+    skipped = (
+        f"{', '.join(skipped_because)}; an import cannot bring them back" if skipped_because else ""
+    )
     return [
         Line(
             "added", "sent", "sent", record.added, "" if has_ended and not record.added else by_mail

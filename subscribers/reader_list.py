@@ -16,7 +16,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q, QuerySet
 from psycopg.errors import QueryCanceled
 
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Suppression
 
 PAGE = 50
 CHUNK = 2000
@@ -84,6 +84,14 @@ def everybody(looked: Looked) -> Iterator[Subscriber]:
     while chunk := list(found.filter(id__gt=last)[:CHUNK]):
         yield from chunk
         last = chunk[-1].pk
+
+
+def suppressed_elsewhere(looked: Looked) -> Suppression | None:
+    """The suppression of the address that is looked for, if no reader on the list has it."""
+    key = looked.text.lower()
+    if Subscriber.objects.filter(email_key=key).exists():
+        return None
+    return Suppression.objects.filter(address_key=key, lifted_at=None).first()
 
 
 def matching(looked: Looked) -> QuerySet[Subscriber]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
-from subscribers.models.suppression import Suppression
+from subscribers.models.suppression import why_suppressed
 from subscribers.record import CopyHeld, Line, Record, Told
 
 STATES: Mapping[str, str] = MappingProxyType(
@@ -107,7 +107,7 @@ def in_words(record: Record, *, to_them: bool = False) -> Words:
     return Words(
         state=STATES[record.state],
         came_by=_way(record),
-        shut_out=f"The address may not be mailed: {Suppression.Reason(shut.reason).label}."
+        shut_out=f"The address may not be mailed: {why_suppressed(shut.reason, shut.origin)}."
         if shut and not shut.lifted_at
         else "",
         provider=_provider(record),

@@ -2,8 +2,8 @@
 Shutting an address out, and letting it in again: the only place where an operator does either.
 
 What an operator shut out, its owner's own opt-in does not let in. What the provider or an import
-told of an address no operator undoes, before the shutting out or after it: letting in takes the operator's
-word back, and nothing else.
+told of an address no operator undoes, before the shutting out or after it: letting in takes the
+operator's word back, and nothing else.
 """
 
 from __future__ import annotations

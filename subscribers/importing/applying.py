@@ -18,6 +18,7 @@ freezes in the middle of that the server would wait for good, and everybody for 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ from delivery.models import Edition
 from delivery.queue.mail_on_request import request_mail
 from subscribers.erasure_hash import erased_among
 from subscribers.importing.judging import Candidate
-from subscribers.importing.report import Counts, LeftOut
+from subscribers.importing.report import ADDED_PENDING, Counts, LeftOut
 from subscribers.importing.status import Status
 from subscribers.models import Subscriber, Suppression
 
@@ -224,7 +225,7 @@ ADD = """
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 
 COUNT_WHO_WOULD_BE_ADDED = """
-    SELECT count(*)
+    SELECT count(*), count(*) FILTER (WHERE status = 'unconfirmed')
       FROM import_candidate
      WHERE NOT EXISTS (SELECT FROM subscriber
                         WHERE subscriber.email_key = import_candidate.email_key)
@@ -284,11 +285,14 @@ def look_away() -> None:
         cursor.execute(LOOK_AWAY)
 
 
-def apply(terms: Terms, judged: Sequence[Candidate | LeftOut]) -> tuple[Counts, list[LeftOut]]:
+def apply(
+    terms: Terms, judged: Sequence[Candidate | LeftOut]
+) -> tuple[Counts, list[LeftOut], Counter[str]]:
     """
     Take one piece in, in the caller's transaction.
 
-    Says what became of its rows, and which were rejected or skipped and why, in their order.
+    Says what became of its rows, which were rejected or skipped and why, in their order, and how
+    many rows say which status. `ADDED_PENDING` counts readers who are added, but not as confirmed.
     """
     rejected = [row for row in judged if isinstance(row, LeftOut)]
     candidates = [row for row in judged if isinstance(row, Candidate)]
@@ -302,7 +306,7 @@ def apply(terms: Terms, judged: Sequence[Candidate | LeftOut]) -> tuple[Counts, 
         cursor.execute(TAKE_OUT_DUPLICATES, [terms.import_id])
         duplicates = cursor.rowcount
         skipped = _take_out_who_stays_away(cursor, terms, candidates)
-        added = _add(cursor, terms)
+        added, pending = _add(cursor, terms)
     counts = Counts(
         added=added,
         known=len(candidates) - duplicates - len(skipped) - added,
@@ -310,7 +314,9 @@ def apply(terms: Terms, judged: Sequence[Candidate | LeftOut]) -> tuple[Counts, 
         skipped=len(skipped),
         rejected=len(rejected),
     )
-    return counts, sorted(rejected + skipped, key=lambda row: row.line)
+    said = Counter(status for status in statuses if status)
+    said[ADDED_PENDING] = pending
+    return counts, sorted(rejected + skipped, key=lambda row: row.line), said
 
 
 def keep_left_out(import_id: int, left_out: Sequence[LeftOut]) -> None:
@@ -340,10 +346,12 @@ def _take_out_who_stays_away(
     ]
 
 
-def _add(cursor: CursorWrapper, terms: Terms) -> int:
+def _add(cursor: CursorWrapper, terms: Terms) -> tuple[int, int]:
+    """How many are added, and how many of them cannot be confirmed by a statement."""
     if terms.is_check:
         cursor.execute(COUNT_WHO_WOULD_BE_ADDED)
-        return int(cursor.fetchone()[0])
+        added, pending = cursor.fetchone()
+        return added, pending
     cursor.execute(
         ADD,
         {
@@ -355,7 +363,7 @@ def _add(cursor: CursorWrapper, terms: Terms) -> int:
     added = int(cursor.rowcount)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)
-    return added
+    return added, len(asked) if terms.confirmed else 0
 
 
 def _columns(rows: Sequence[Candidate | LeftOut], names: Sequence[str]) -> list[list[Any]]:

@@ -26,7 +26,7 @@ from subscribers.importing.judging import judge
 from subscribers.importing.reading import ReaderFile, UnreadableFileError
 from subscribers.importing.receiving import ENDED, Statement, brought_before, receive_to_import
 from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
-from subscribers.importing.running import PIECE, run, statuses_of
+from subscribers.importing.running import PIECE, run
 from subscribers.models import LeftOutRow, SubscriberImport
 
 LOOK_EVERY_S = 0.2
@@ -109,9 +109,9 @@ def _dry_run(
         applying.see_for_oneself()
         judged = map(judge, file.rows())
         while piece := list(islice(judged, PIECE)):
-            now, left_out = applying.apply(terms, piece)
+            now, left_out, said = applying.apply(terms, piece)
             counts += now
-            statuses += statuses_of(piece)
+            statuses += said
             reset_queries()  # in debug Django keeps them
             because.update(row.reason for row in left_out if not row.is_rejected)
             for row in left_out:

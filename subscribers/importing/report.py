@@ -59,6 +59,8 @@ _MEANINGS: Mapping[Status, str] = MappingProxyType(
         Status.BLOCKED: "blocked",
     }
 )
+# Among the counts of statuses: readers who are added and stay pending with --confirmed, too.
+ADDED_PENDING = "added, pending"
 SUPPRESSED = "recorded as suppressed and never mailed"
 
 

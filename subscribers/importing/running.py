@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import islice
 
@@ -23,9 +23,9 @@ from subscribers.importing import content
 from subscribers.importing.applying import Terms, apply, keep_left_out
 from subscribers.importing.consent_elsewhere import detail_of
 from subscribers.importing.holding import MOST_SETBACKS, Hold, LostError, give_back, guard, keep
-from subscribers.importing.judging import Candidate, judge
+from subscribers.importing.judging import judge
 from subscribers.importing.reading import BadRow, ReaderFile, Row, UnreadableFileError
-from subscribers.importing.report import Counts, LeftOut, Progress, counts_of
+from subscribers.importing.report import Counts, Progress, counts_of
 from subscribers.models import SubscriberImport
 
 logger = logging.getLogger(__name__)
@@ -128,13 +128,13 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
         cursor.execute(MAKE_COPIES)
         guard(cursor, hold)
         cursor.execute(TAKE_TURN)
-        now, left_out = apply(terms, judged)
+        now, left_out, said = apply(terms, judged)
         keep_left_out(hold.import_id, left_out)
         before = SubscriberImport.objects.get(pk=hold.import_id)
         counts = counts_of(before) + now
         because = Counter(before.skipped_because)
         because.update(row.reason for row in left_out if not row.is_rejected)
-        statuses = Counter(before.statuses) + statuses_of(judged)
+        statuses = Counter(before.statuses) + said
         SubscriberImport.objects.filter(pk=hold.import_id).update(
             rows=counts.rows,
             **asdict(counts),
@@ -146,12 +146,6 @@ def _apply(hold: Hold, terms: Terms, piece: list[Row | BadRow], bytes_read: int)
     # In debug Django keeps what was said to the database, and a piece says a lot.
     reset_queries()
     return counts
-
-
-def statuses_of(judged: Sequence[Candidate | LeftOut]) -> Counter[str]:
-    """How many of these rows say which status."""
-    stated = (row.stated for row in judged if isinstance(row, Candidate))
-    return Counter(said.status.value for said in stated if said is not None)
 
 
 def _end(hold: Hold) -> None:

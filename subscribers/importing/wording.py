@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from subscribers.importing.report import ImportReport, LeftOut, statuses_in_words
-from subscribers.importing.status import Status
+from subscribers.importing.report import (
+    ADDED_PENDING,
+    ImportReport,
+    LeftOut,
+    statuses_in_words,
+)
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
-UNLESS_UNCONFIRMED = "; those whose status is unconfirmed are pending and asked by mail"
+NONE_SUBSCRIBED = "because the file says of none of them that they are subscribed"
 WITHOUT_CONSENT = "pending; each gets one mail with a button to confirm"
 
 
@@ -45,8 +49,10 @@ def report_lines(
             yield report.read_as.doubt
     counts = report.counts
     how = WITH_CONSENT if report.confirmed else WITHOUT_CONSENT
-    if report.confirmed and Status.UNCONFIRMED in report.statuses:
-        how += UNLESS_UNCONFIRMED
+    if report.confirmed and (pending := report.statuses.get(ADDED_PENDING, 0)):
+        ready = counts.added - pending
+        why = WITH_CONSENT if ready else f"confirmed, {NONE_SUBSCRIBED}"
+        how = f"{ready:,} {why}; {pending:,} pending and asked by mail"
     yield _line("added", counts.added, how)
     yield _line("known", counts.known, "on the list before; left as they were")
     yield _line("duplicates", counts.duplicates, "the same address stood further up in the file")

@@ -78,3 +78,15 @@ class Suppression(models.Model):
 
     def __str__(self) -> str:
         return f"suppression {self.pk} ({self.reason})"
+
+
+def why_suppressed(reason: str, origin: str) -> str:
+    """The reason in words: another product's export says it in other words than the provider."""
+    if origin != Suppression.Origin.IMPORT:
+        return str(Suppression.Reason(reason).label)
+    words = {
+        Suppression.Reason.UNSUBSCRIBE: "its owner had left",
+        Suppression.Reason.MANUAL: "another product blocked it",
+    }
+    said = words.get(Suppression.Reason(reason), Suppression.Reason(reason).label)
+    return f"{said}, an imported file says"

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from subscribers import audit_trail
 from subscribers.form_elsewhere import html_of_form
 from subscribers.models import Subscriber
+from subscribers.models.suppression import why_suppressed
 from subscribers.reader_file import came_by, lines_of
 from subscribers.reader_list import (
     SEARCH_S,
@@ -20,6 +21,7 @@ from subscribers.reader_list import (
     counts_by_state,
     everybody,
     page_of,
+    suppressed_elsewhere,
 )
 from subscribers.record_words import GLYPHS, TONES
 from subscribers.views.desk import desk_page, may_manage_readers, operator_of
@@ -33,6 +35,7 @@ def readers(request: HttpRequest) -> HttpResponse:
     counts = counts_by_state()
     before = request.GET.get("before", "")
     took_too_long = False
+    suppressed = suppressed_elsewhere(looked) if "@" in looked.text else None
     try:
         page = page_of(looked, int(before) if before.isdecimal() and len(before) < 19 else None)
         found, next_before = page.readers, page.before
@@ -47,6 +50,8 @@ def readers(request: HttpRequest) -> HttpResponse:
             "everybody": sum(counts.values()),
             "tabs": _tabs(looked, counts),
             "looked": looked,
+            "suppressed": suppressed,
+            "why_suppressed": suppressed and why_suppressed(suppressed.reason, suppressed.origin),
             "took_too_long": took_too_long,
             "search_s": SEARCH_S,
             "is_first": not before,

@@ -37,7 +37,7 @@ what never comes further is refused and not begun for ever
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
-    _apply: , left_out = apply(terms, judged) «→ ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
+    _apply: , said = apply(terms, judged) «→ ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
     test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing
 whoever goes on leaves out what was taken
     _run: «_leave_out(rows, record.rows, hold)»

@@ -318,11 +318,20 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
     assert not Suppression.objects.exists()
     window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
     run_workers()
-    assert "readers not confirmed in the file as pending" in window.get(address).words
+    assert "as pending, asked by mail" in window.get(address).words
     assert Suppression.objects.count() == 3
     assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
         "pending.inactive@orchard.example.org"
     }
+
+
+def test_the_buttons_say_how_many_are_confirmed_and_pending(window: WindowOf) -> None:
+    rows = b"email,status\nada@example.org,pending\n"
+    page = window.get(uploaded(window, rows))
+    assert "Nobody can be imported as confirmed, because the file says of none" in page.words
+    assert "reader as confirmed" not in page.words
+    page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
+    assert "Import 1 reader as confirmed, 1 as pending" in page.words
 
 
 def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,27 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
     SubscriberFactory(email="other@posthouse.example.org", name="Bram")
     page = shown(operator.get(READERS, {"q": text}))
     assert {who for who in ("ada@", "somebody@", "other@") if f">{who}post" in page} == found
+
+
+@pytest.mark.parametrize(
+    ("origin", "reason", "why"),
+    [
+        ("import", "unsubscribe", "its owner had left, an imported file says"),
+        ("import", "manual", "another product blocked it, an imported file says"),
+        ("provider", "bounce", "mail to it bounces"),
+    ],
+)
+def test_a_search_says_why_an_address_gets_nothing(
+    operator: Client, origin: str, reason: str, why: str
+) -> None:
+    SubscriberFactory(email="other@example.org")
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    SuppressionFactory(address_key="ben@example.org", origin=origin, reason=reason, at=at)
+    page = shown(operator.get(READERS, {"q": "Ben@example.org"}))
+    assert f"ben@example.org is suppressed since 1 Mar 2026 and gets no letter: {why}." in page
+    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example"}))
+    SubscriberFactory(email="Ben@example.org")
+    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example.org"}))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -339,6 +339,11 @@ class TestMapping:
             assert printed.summary["created"] is created
         assert the_list()["bob@example.org"] == ("Ada", "pending")
 
+    def test_an_unknown_header_is_listed(self, import_rows: ImportRows) -> None:
+        sentence = "no column “Kontakt” to map; its columns are “Kontaktpunkt”, “Wer”"
+        with pytest.raises(CommandError, match=sentence):
+            import_rows(f"{ADA},A", header="Kontaktpunkt,Wer", options=("--map", "Kontakt=-"))
+
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [

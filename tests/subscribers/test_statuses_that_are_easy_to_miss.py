@@ -101,6 +101,21 @@ AN_HOUR_FROM_NOW = (datetime.now(UTC) + timedelta(hours=1)).astimezone(
 )
 
 
+@pytest.mark.parametrize("option", ["--dry-run", "--confirmed"])
+def test_the_report_counts_confirmed_and_pending_apart(
+    import_rows: ImportRows, option: str
+) -> None:
+    options = (*CONFIRMED, option)
+    rows = ("bob@example.org,pending", "cy@example.org,pending")
+    text = import_rows(f"{ADA},active", *rows, header="email,status", options=options).text
+    assert "3  1 confirmed, because their consent was stated" in text
+    assert "; 2 pending and asked by mail" in text
+    row = "dora@example.org,pending"
+    text = import_rows(row, header="email,status", options=options).text
+    assert "1  0 confirmed, because the file says of none of them that they are" in text
+    assert "; 1 pending and asked by mail" in text
+
+
 class TestWhenTheyLeft:
     """The date on which a reader left counts, however it is written."""
 
