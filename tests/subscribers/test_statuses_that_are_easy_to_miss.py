@@ -91,9 +91,10 @@ def test_a_row_that_says_gone_needs_nothing_but_an_address(
     import_rows: ImportRows, row: str
 ) -> None:
     SubscriberFactory(email=ADA)
-    printed = import_rows(row, header="email,name,status", options=CONFIRMED)
-    assert printed.counts == {"skipped": 1}
-    assert not confirmed().exists()
+    other = "bob@example.org,Bob,active"
+    printed = import_rows(row, other, header="email,name,status", options=CONFIRMED)
+    assert printed.counts == {"added": 1, "skipped": 1}
+    assert set(confirmed().values_list("email", flat=True)) == {"bob@example.org"}
 
 
 AN_HOUR_FROM_NOW = (datetime.now(UTC) + timedelta(hours=1)).astimezone(
