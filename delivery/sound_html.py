@@ -10,7 +10,8 @@ letter needs are left out, and their words stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
@@ -18,6 +19,10 @@ from html import unescape
 DEEPEST = 200
 # Every block reopens the formatting that was left open before it.
 DEEPEST_FORMATTING = 10
+# Cells begin with no formatting of what is around them, if they are in a table.
+MOST_FORMATTING = 3 * DEEPEST_FORMATTING
+# A parser forgets the earliest of four open tags that are alike.
+_MOST_ALIKE = 3
 # One for each 20 of the most characters of a letter. Gmail cuts a mail off at a tenth of that.
 MOST_TAGS = 50_000
 # A parser compares each attribute of a tag with all the others.
@@ -45,6 +50,8 @@ _REOPENED = frozenset(
     "a b big code em font i nobr s small strike strong tt u".split()  # noqa: SIM905
 )
 _FORMATTING = _REOPENED | {"span"}
+# Formatting that begins in one of these ends with it.
+_FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
 # Their content is not words.
 _DROPPED_WHOLE = {"script", "title"}
 # Their content is words to us and something else to a parser: only the words are kept.
@@ -56,10 +63,20 @@ _TAGS_DROPPED = {
 _BEGINNING = re.compile(r"<(?=[!?]|/?[a-zA-Z])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
 # As far as the next tag; a `<` within quotes is rarer than a quote that never ends.
-_REST = re.compile(r"""(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>""")
 _REST_WITH_LESS = re.compile(r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
 _LONGEST_WITH_LESS = 400
-_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?+""")
+# As a parser reads attributes: a stray quote is part of a name.
+_REST_WITH_STRAY_QUOTES = re.compile(
+    r"""(?:[\s/]++|[^\s/><][^\s/><=]*+"""
+    r"""(?:\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>][^\s<>]*+|(?=>))|(?!\s*+=)))*+>"""
+)
+_ATTRIBUTE = re.compile(
+    r"""([^\s"'<>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'<>=`][^\s"'<>`]*+))?+"""
+)
+_ATTRIBUTE_OR_JUNK = re.compile(
+    r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+))?+"""
+)
+_JUNK = re.compile(r"""["'<=]""")
 _ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MOST_ATTRIBUTES}}}+\s*+")
 # A tag or a comment of HTML that is sound.
 _PIECE = re.compile(
@@ -110,14 +127,24 @@ def attributes(rest: str) -> dict[str, str]:
     }
 
 
+@dataclass(slots=True, eq=False)
+class _Element:
+    """An open element, its attributes, and whether its tag was kept."""
+
+    name: str
+    rest: str
+    kept: bool
+
+
 class _Reading:
     def __init__(self, html: str) -> None:
         self._html = html
         self._made: list[str] = []
-        # The elements that are open, each with whether its tag was kept.
-        self._open: list[tuple[str, bool]] = []
+        self._open: list[_Element] = []
         self._kept = 0
-        self._formatting = 0
+        # The open formatting that was kept, for each open fence and outside all of them.
+        self._formatting: list[list[_Element]] = [[]]
+        self._formats = 0
         self._tags = 0
         self._never: set[str] = set()
 
@@ -147,7 +174,7 @@ class _Reading:
             return end + 1
         name = _NAME.match(html, start)
         rest = name and (
-            _REST.match(html, name.end())
+            _REST_WITH_STRAY_QUOTES.match(html, name.end())
             or _REST_WITH_LESS.match(html, name.end(), name.end() + _LONGEST_WITH_LESS)
         )
         if not name or not rest:
@@ -214,53 +241,101 @@ class _Reading:
         return -1
 
     def _begin(self, name: str, rest: str) -> None:
-        ended = _ENDED_BY_THE_NEXT.get(name, frozenset())
-        while self._open and self._open[-1][0] in ended:
-            self._count([self._open.pop()], -1)
-        kept = (
-            self._kept < DEEPEST
-            and self._tags <= MOST_TAGS
-            and (name not in _REOPENED or self._formatting < DEEPEST_FORMATTING)
-        )
+        self._end_those_before(name)
+        kept = self._tags <= MOST_TAGS and self._has_room_for(name, rest)
         if kept:
             self._made.append(f"<{name}{_sound_attributes(rest)}>")
-        if rest.endswith("/") and any(one in ("svg", "math") for one, _ in self._open[-5:]):
+        if rest.endswith("/") and any(one.name in ("svg", "math") for one in self._open[-5:]):
             self._made.append(f"</{name}>" if kept else "")
             return
-        self._open.append((name, kept))
-        self._count([(name, kept)], 1)
+        element = _Element(name, rest, kept)
+        self._open.append(element)
+        self._kept += kept
+        if kept and name in _REOPENED:
+            self._formatting[-1].append(element)
+        elif kept and name in _FENCES:
+            self._formatting.append([])
 
-    def _count(self, elements: list[tuple[str, bool]], by: int) -> None:
-        for name, kept in elements:
-            if kept:
-                self._kept += by
-                self._formatting += by * (name in _REOPENED)
+    def _end_those_before(self, name: str) -> None:
+        ended, farthest = _ENDED_BY_THE_NEXT.get(name), 0
+        if not ended:
+            return
+        for back in range(1, min(len(self._open), _FARTHEST) + 1):
+            found = self._open[-back].name
+            if found in ended:
+                farthest = back
+            elif found not in _FORMATTING:
+                break
+        if farthest:
+            self._close(farthest)
+
+    def _has_room_for(self, name: str, rest: str) -> bool:
+        """Whether the tag is kept. A link always is; other formatting makes room for it."""
+        here = self._formatting[-1]
+        if name == "a":
+            # A parser ends the open link too.
+            self._take_off([one for one in here if one.name == "a"])
+            return True
+        if self._kept >= DEEPEST or name not in _REOPENED:
+            return self._kept < DEEPEST
+        alike = [one for one in here if (one.name, one.rest) == (name, rest)]
+        others = [one for one in here if one.name != "a"]
+        if len(alike) >= _MOST_ALIKE:
+            here.remove(alike[0])
+        elif len(others) >= DEEPEST_FORMATTING or self._is_full():
+            self._take_off(others[-1:])
+        return not self._is_full()
+
+    def _is_full(self) -> bool:
+        return sum(map(len, self._formatting)) >= MOST_FORMATTING
+
+    def _take_off(self, formatting: Sequence[_Element]) -> None:
+        """End open formatting early. Its own end tag is then left out."""
+        for one in formatting:
+            self._made.append(f"</{one.name}>")
+            self._formatting[-1].remove(one)
+            one.kept = False
+            self._kept -= 1
 
     def _end(self, name: str) -> None:
         """
         End the nearest element of this name, and with it those that need no end of their own.
 
-        What formats words outlives the block it began in. An end that ends nothing is left out.
+        An end that ends nothing is left out.
         """
         if name == "p":
             self._made.append("</p>" if self._tags <= MOST_TAGS else " ")
             return
-        lasting: list[tuple[str, bool]] = []
         for back in range(1, min(len(self._open), _FARTHEST) + 1):
-            found, kept = self._open[-back]
-            if found == name:
-                gone = self._open[-back:]
-                del self._open[-back:]
-                self._count(gone, -1)
-                self._open += reversed(lasting)
-                self._count(lasting, 1)
-                if kept:
+            found = self._open[-back]
+            if found.name == name:
+                self._close(back)
+                if found.kept:
                     self._made.append(f"</{name}>")
                 return
-            if found in _FORMATTING:
-                lasting.append((found, kept))
-            elif found not in _ENDED_BY_THE_NEXT:
+            if found.name not in _FORMATTING and found.name not in _ENDED_BY_THE_NEXT:
                 return
+
+    def _close(self, back: int) -> None:
+        """
+        Close the last `back` elements. Formatting outlives the block that it began in.
+
+        Formatting in a cell ends with the cell.
+        """
+        gone = self._open[-back:]
+        del self._open[-back:]
+        lasting: list[_Element] = []
+        for one in reversed(gone):
+            self._kept -= one.kept
+            if one.kept and one.name in _FENCES:
+                self._made += [f"</{left.name}>" for left in reversed(self._formatting.pop())]
+                lasting = []
+            elif one in self._formatting[-1]:
+                lasting.append(one)
+        if lasting and lasting[-1] is gone[0]:
+            self._formatting[-1].remove(lasting.pop())
+        self._open += reversed(lasting)
+        self._kept += len(lasting)
 
 
 def _sound_attributes(rest: str) -> str:
@@ -268,13 +343,18 @@ def _sound_attributes(rest: str) -> str:
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()
-    found = _ATTRIBUTE.findall(rest)[:MOST_ATTRIBUTES]
+    found = _ATTRIBUTE_OR_JUNK.findall(rest)[:MOST_ATTRIBUTES]
     return "".join(
-        f" {name}={value if value[0] in QUOTES else QUOTES[0] + value + QUOTES[0]}"
-        if value
-        else f" {name}"
+        f" {name}={_in_quotes(value)}" if value else f" {name}"
         for name, value in found
+        if not _JUNK.search(name)
     )
+
+
+def _in_quotes(value: str) -> str:
+    if value[0] in QUOTES:
+        return value
+    return '"{}"'.format(value.replace('"', "&quot;"))
 
 
 QUOTES = "\"'"

@@ -36,6 +36,7 @@ HTML = """
 <table> | <table>x | <table><tr><td>x | <td> | <table><a href="x"> | <tr><td>x</td><td>y</td></tr>
 <style> | <style>a{color:red}</style> | <style>a{ | <style>/* | <script> | <script><!-- | <title>
 </title | <textarea> | <plaintext> | <select> | <option> | <svg> | <svg><desc> | <math><mi>
+<td><font size=#><div> | <li><font size=#><a href="#">x
 <body a#=1> | <form> | <ul><li> | <blockquote><p>x | <h1>x</h1> | <p>x | <br> | <img src="x#">
 {{ | {{ name| | {{{ | {{ f# }} | <a href="{{ f# }}">x</a> | {{ name|<b> }} | TODO | *|A | %%a
 <a href="https://x.org/#">x</a> | <a href="x#">x</a> | http:// | a. | a' | \0 | <template>
