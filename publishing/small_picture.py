@@ -51,6 +51,10 @@ _TURNS = {
 _QUARTER_TURNS = frozenset({_TURNS[held] for held in (5, 6, 7, 8)})
 # Markers of a JPEG (ITU T.81, table B.1).
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
+_FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
+_WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
+# Lines that are made narrower at once, to keep copies of a picture small.
+_BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
 
@@ -119,7 +123,11 @@ def _too_many_pixels(pixels: int, most: int) -> str:
 def _refuse_bombs(picture: Image.Image, file: bytes) -> None:
     """Refuse by its header what would take too much memory, and have a JPEG read smaller."""
     width, height = picture.size
-    by_lines = isinstance(picture, JpegImageFile) and _is_one_scan(file)
+    by_lines = (
+        isinstance(picture, JpegImageFile)
+        and "progressive" not in picture.info
+        and _is_one_scan(file)
+    )
     most = MOST_PIXELS if by_lines else MOST_UNPACKED
     if picture.format == "WEBP":
         most = MOST_OF_WEBP
@@ -143,13 +151,21 @@ def _refuse_bombs(picture: Image.Image, file: bytes) -> None:
 def _is_one_scan(jpeg: bytes) -> bool:
     """Whether all of each line stands together; otherwise all is unpacked before the first line."""
     at, components = 2, 0
-    while jpeg[at] == 0xFF and jpeg[at + 1] != _SCAN:
-        if jpeg[at + 1] == _PROGRESSIVE:
+    while jpeg[at] == 0xFF:
+        marker = jpeg[at + 1]
+        if marker == _FILL:
+            at += 1
+        elif marker in _ALONE:
+            at += 2
+        elif marker == _SCAN:
+            return components > 0 and jpeg[at + 4] == components
+        elif marker == _PROGRESSIVE or marker not in _WITH_LENGTH:
             return False
-        if jpeg[at + 1] in _BASELINE:
-            components = jpeg[at + 9]
-        at += 2 + int.from_bytes(jpeg[at + 2 : at + 4])
-    return jpeg[at] == 0xFF and jpeg[at + 4] == components
+        else:
+            if marker in _BASELINE:
+                components = jpeg[at + 9]
+            at += 2 + int.from_bytes(jpeg[at + 2 : at + 4])
+    return False
 
 
 def _animation(picture: Image.Image, file: bytes) -> SmallPicture:
@@ -180,10 +196,8 @@ def _upright(picture: Image.Image) -> Image.Image:
     has_holes = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     profile = picture.info.get("icc_profile")
     mode = "RGBA" if has_holes else "RGB"
-    if picture.mode not in ("RGB", "CMYK", "L", mode):
-        picture = picture.convert(mode)
     # Before all else that makes a copy of it.
-    picture = _not_too_wide(picture, turned=turn in _QUARTER_TURNS)
+    picture = _not_too_wide(picture, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
         picture = picture.transpose(turn)
     if profile and picture.mode in ("RGB", "CMYK", "L"):
@@ -191,12 +205,37 @@ def _upright(picture: Image.Image) -> Image.Image:
     return picture if picture.mode == mode else picture.convert(mode)
 
 
-def _not_too_wide(picture: Image.Image, *, turned: bool) -> Image.Image:
+def _not_too_wide(picture: Image.Image, mode: str, *, turned: bool) -> Image.Image:
+    """
+    At most `WIDEST` pixels wide, in a mode that can be resized: `mode` or an opaque one.
+
+    A picture that was too wide is closed: its memory is needed for the narrow one.
+    """
     width = picture.height if turned else picture.width
     if width <= WIDEST:
-        return picture
-    size = (max(1, round(side * WIDEST / width)) for side in picture.size)
-    return picture.resize(tuple(size), Image.Resampling.LANCZOS)
+        return _resizable(picture, mode)
+    wide, high = (max(1, round(side * WIDEST / width)) for side in picture.size)
+    narrow: Image.Image | None = None
+    for top in range(0, picture.height, _BAND):
+        bottom = min(top + _BAND, picture.height)
+        band = _resizable(picture.crop((0, top, picture.width, bottom)), mode)
+        if mode == band.mode == "RGBA":
+            # Holes have no colour that could run into what is beside them.
+            band = band.convert("RGBa")
+        band = band.resize((wide, band.height), Image.Resampling.LANCZOS)
+        if narrow is None:
+            narrow = Image.new(band.mode, (wide, picture.height))
+            narrow.info = band.info
+        narrow.paste(band, (0, top))
+    assert narrow is not None  # noqa: S101
+    # Callers still hold it.
+    picture.close()
+    narrow = narrow.resize((wide, high), Image.Resampling.LANCZOS)
+    return narrow.convert("RGBA") if narrow.mode == "RGBa" else narrow
+
+
+def _resizable(picture: Image.Image, mode: str) -> Image.Image:
+    return picture if picture.mode in ("RGB", "CMYK", "L", mode) else picture.convert(mode)
 
 
 def _turn_noted_in(picture: Image.Image) -> Image.Transpose | None:

@@ -11,6 +11,8 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
+from publishing.small_picture import UnusablePictureError, small_picture
+
 pytestmark = pytest.mark.process
 
 MOST_BYTES = 150 * 1024 * 1024
@@ -37,6 +39,9 @@ print(peak() - before)
     [
         ("PNG", "RGBA", (5_120, 2_880), {}),
         ("PNG", "RGBA", (1_200, 8_000), {}),
+        ("PNG", "RGBA", (1_501, 9_990), {}),
+        ("PNG", "LA", (5_120, 2_880), {}),
+        ("PNG", "P", (3_870, 3_870), {"transparency": bytes(range(256))}),
         ("WEBP", "RGBA", (4_000, 1_990), {"quality": 40}),
         ("JPEG", "RGB", (8_000, 6_000), {"quality": 30}),
         ("JPEG", "CMYK", (5_120, 2_880), {"quality": 60, "progressive": True}),
@@ -45,13 +50,27 @@ print(peak() - before)
 def test_the_largest_accepted_picture_keeps_to_its_memory(kind, mode, size, how, tmp_path: Path):
     file = io.BytesIO()
     Image.effect_noise((200, 200), 30).resize(size).convert(mode).save(file, kind, **how)
-    path = tmp_path / "picture"
-    path.write_bytes(file.getvalue())
 
+    assert _memory_of(file.getvalue(), tmp_path / "picture") <= MOST_BYTES
+
+
+def test_a_progressive_jpeg_disguised_as_baseline_is_refused() -> None:
+    file = io.BytesIO()
+    Image.linear_gradient("L").resize((5_120, 3_000)).save(file, "JPEG", progressive=True)
+    # A reader that takes the fill byte for a marker finds a frame and a scan in the comment.
+    frame = b"\xff\xc0\x00\x0b\x08" + bytes(4) + b"\x01\x01\x11\x00" + b"\xff\xda\x00\x08\x01"
+    comment = bytes(0xEFF0 - 3) + frame + bytes(100)
+    head = b"\xff\xd8\xff\xff\xef\xf0\xf0" + comment.ljust(0xF0F0 - 2, b"\0")
+
+    with pytest.raises(UnusablePictureError, match="megapixels"):
+        small_picture(head + file.getvalue()[2:])
+
+
+def _memory_of(file: bytes, path: Path) -> int:
+    path.write_bytes(file)
     done = subprocess.run(
         [sys.executable, "-c", DECODE, str(path)],
         cwd=settings.BASE_DIR, capture_output=True, text=True, check=True,
         env={"DJANGO_SETTINGS_MODULE": "tests.settings"},
     )  # fmt: skip
-
-    assert int(done.stdout) <= MOST_BYTES
+    return int(done.stdout)
