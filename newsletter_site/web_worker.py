@@ -54,6 +54,8 @@ _END_OF_HEADER = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:([^\r]*)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
 _MOST_DIGITS = 15
+# gunicorn keeps a connection only if it discards less than 64 KiB of an unread body.
+_DISCARDED = 63 * 1024
 _AT_A_TIME = 64 * 1024
 
 
@@ -177,7 +179,7 @@ class _Request(Request):
             return False
         reader = self.body.reader
         if isinstance(reader, LengthReader):
-            return bool(reader.length <= self.unreader.buf.getbuffer().nbytes)
+            return bool(reader.length <= min(self.unreader.buf.getbuffer().nbytes, _DISCARDED))
         return reader.parser is None
 
 

@@ -141,6 +141,9 @@ def begin(
     """
     with transaction.atomic():
         if issue is not None:
+            # Publishing locks the draft or its key before the issue. In another order both
+            # could wait for each other.
+            hold_under(author, key)
             _hold(issue)
             other = open_draft_of_issue(issue)
             if other is not None and other.key != key:

@@ -20,6 +20,7 @@ from subscribers.importing.no_list import UnreadableFileError
 from subscribers.importing.status import SILENT, StatusRule, rule_by_values, rule_of
 
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
+_LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
 MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
 _MOSTLY = 0.6  # of the values of a column of names
@@ -198,7 +199,9 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
         known = len(said) + sum(map(header_words.is_known, set(keys) - set(said)))
         names_address = not header_words.ADDRESS.isdisjoint(keys)
         is_plain_first = at == 0 and not any("@" in field for field in fields)
-        if known and (is_plain_first or names_address or said):
+        # A row with a misspelled address is no header, although it says a status.
+        says_status = said and not any(_LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields)
+        if known and (is_plain_first or names_address or says_status):
             found.append((known, names_address, -at))
     return -max(found)[2] if found else None
 

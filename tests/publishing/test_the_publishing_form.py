@@ -12,8 +12,8 @@ from delivery.models import Edition, Newsletter
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing import drafts
-from publishing.drafts import Wording, written_of
-from publishing.models import Draft
+from publishing.drafts import Wording, hold_under, written_of
+from publishing.models import Draft, Issue
 from publishing.publish import publish
 from publishing.publishing_a_draft import Agreed, publish_draft
 from publishing.written import content_of
@@ -320,6 +320,20 @@ def test_first_save_waits_for_a_script_under_its_key(window, author, three_reade
 
     assert saved.result(PATIENCE_S).status in {303, 409}
     assert Draft.objects.get().edition == Edition.objects.get()
+
+
+def test_first_save_of_a_correction_waits_without_the_issue(window, author, three_readers):
+    issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
+    key = fresh_key()
+    fields = LETTER | {"idempotency_key": key, "issue": str(issue), "version": "2"}
+    with transaction.atomic():
+        hold_under(author.pk, key)
+        saved = beside(lambda: window.post(f"{FORM}drafts/", **fields))
+        wait_until_somebody_waits()
+        # Publishing under the key locks the issue now.
+        Issue.objects.select_for_update(nowait=True).get(pk=issue)
+
+    assert saved.result(PATIENCE_S).status == 303
 
 
 def test_database_links_a_drafts_key_to_one_edition(window, three_readers):

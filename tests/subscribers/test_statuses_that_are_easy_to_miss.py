@@ -117,6 +117,14 @@ def test_the_report_counts_confirmed_and_pending_apart(
     assert "; 1 pending and asked by mail" in text
 
 
+def test_a_row_with_a_misspelled_address_is_no_header() -> None:
+    rows = ["ada@example,Ada,subscribed", "bob@example.org,Bob,subscribed"]
+    layout = layout_of([(line, row.split(",")) for line, row in enumerate(rows, 1)])
+    assert layout is not None
+    assert layout.header_line == 0
+    assert layout.status is not None
+
+
 class TestWhenTheyLeft:
     """The date on which a reader left counts, however it is written."""
 
@@ -144,7 +152,9 @@ class TestWhenTheyLeft:
         header = "email,status,unsubscribed_at"
         assert left("a@x.org,complained,2030-01-01", header) == "2030-01-01T00:00"
 
-    @pytest.mark.parametrize("value", [AN_HOUR_FROM_NOW.isoformat(), "2031-02-30"])
+    @pytest.mark.parametrize(
+        "value", [AN_HOUR_FROM_NOW.isoformat(), "2031-02-30"], ids=["an hour later", "unreadable"]
+    )
     def test_who_left_later_does_not_stay(self, import_rows: ImportRows, value: str) -> None:
         sign_up(ADA)
         press(the_one())
