@@ -98,7 +98,7 @@ class Site:
         return row[0]
 
     def readers(self, number: int, *, analyse: bool = True) -> None:
-        """Add readers until so many are confirmed; with `analyse` the planner knows of them."""
+        """Add readers until this many are confirmed; `analyse` updates the planner."""
         with self.connect() as connection:
             connection.execute(_READERS, [number])
             if analyse:

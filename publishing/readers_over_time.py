@@ -53,7 +53,7 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 def not_sent_of(
     editions: Sequence[Edition], books: Mapping[int, Books], zone: ZoneInfo
 ) -> list[NotSent]:
-    """What was not sent of each of them. One that was called back is a draft again: no edition."""
+    """The unsent copies of each issue. Called-back editions are left out: they are drafts again."""
     return [
         NotSent(
             when=_day(edition, zone),

@@ -24,15 +24,15 @@ from publishing.models.picture import LARGEST_PICTURE
 
 WIDEST = 1200
 MOST_BYTES = 10 * 1024 * 1024
-# Of a JPEG that can be read at half, a quarter or an eighth of its size, line by line.
+# The limit for a JPEG that can be read line by line at half, a quarter or an eighth of its size.
 MOST_PIXELS = 50_000_000
-# Of what is unpacked: four bytes each, twice.
+# The limit for pictures that are decoded whole: four bytes a pixel, twice.
 MOST_UNPACKED = 15_000_000
 # Its decoder keeps two canvases of its own.
 MOST_OF_WEBP = 8_000_000
 # Once it is not too wide. Four screens of a telephone.
 TALLEST = 8_000
-# Of a moving GIF. Half a minute at the usual pace; every mail program decodes each of them.
+# Frames of a moving GIF: half a minute at the usual pace. Every mail program decodes each frame.
 MOST_FRAMES = 500
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP")
 # A JPEG with a small or a brighter one of the same moment behind it, as telephones write them. It

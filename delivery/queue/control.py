@@ -267,7 +267,7 @@ def cancel(edition: int) -> int | None:
 
 
 def _cancel(cursor: CursorWrapper, edition: int, reason: str, *, because: str) -> int | None:
-    # Whoever notices a restore later passes over what was cancelled by then.
+    # A process that notices a restore later skips editions that were cancelled before.
     cursor.execute(
         f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,

@@ -110,7 +110,7 @@ def layout_of(
     mapped = _columns_of(mapping, header or _unknown_header(records), width)
     by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
-    # What is mapped is not guessed: it has no header, and no addresses.
+    # Mapped columns are not guessed. They need no header and no addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
         address: int | None = max(by_hand[EMAIL], key=sample.addresses)
