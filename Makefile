@@ -31,10 +31,10 @@ bench: tools ## every figure that is promised, measured; some alone: make bench 
 	$(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
 
 limits: tools ## what PostgreSQL, JSON, the socket and the provider allow on this machine
-	$(PYTHON) -m benchmarks.limits $(OPTIONS)
+	$(PYTHON) -m benchmarks.studies.limits $(OPTIONS)
 
 growth: tools ## with more readers, workers, bytes, ms a call; some alone: make growth SERIES="workers calls" OPTIONS=--quick
-	$(PYTHON) -m benchmarks.growth $(SERIES) $(OPTIONS)
+	$(PYTHON) -m benchmarks.studies.growth $(SERIES) $(OPTIONS)
 
 pictures: tools ## take the pictures of the docs from the running program
 	$(PYTHON) docs/pictures/take.py

@@ -12,7 +12,7 @@ def main() -> None:
     from django.db import OperationalError, ProgrammingError
 
     if "--traceback" not in sys.argv:
-        from newsletter_site.logs.uncaught import log_what_nothing_catches
+        from newsletter_site.logs.uncaught_exceptions import log_what_nothing_catches
 
         log_what_nothing_catches()
     try:
@@ -48,7 +48,7 @@ def _is_utf8(argument: bytes) -> bool:
 
 def _count() -> None:
     """Have what the command counted added to what was counted before."""
-    from newsletter_site.operating.flushing import flush_at_the_end
+    from newsletter_site.operations.metrics.flush_metrics import flush_at_the_end
 
     flush_at_the_end()
 

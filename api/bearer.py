@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from ninja.security.base import AuthBase
 
 from api.problem import Kind, ProblemError
-from delivery import log_ids
+from delivery import log_context
 
 LONGEST_HEADER = 200
 REALM = 'Bearer realm="homing"'
@@ -98,7 +98,7 @@ class Bearer(AuthBase):
                 f"{scope.words} needs a permission that the person of this token lacks. Ask an "
                 "operator for it.",
             )
-        log_ids.bind(author=caller.person.pk)
+        log_context.bind(author=caller.person.pk)
         return caller
 
 

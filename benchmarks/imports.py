@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.browser import TOKEN
 from benchmarks.frame import at_least_one, end_in_good_order
-from benchmarks.sign_in import MANAGERS, sessions_of
-from benchmarks.site import ROOT, Site, a_site
+from benchmarks.programs.browser import TOKEN
+from benchmarks.programs.sign_in import MANAGERS, sessions_of
+from benchmarks.site.site import ROOT, Site, a_site
 
 BOUNDARY = "a-line-that-stands-nowhere-in-the-file"
-STEP = ("-m", "benchmarks.import_step")
+STEP = ("-m", "benchmarks.programs.import_step")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """
-Where the time of a step goes, as the workers count it themselves (`delivery/phases.py`).
+Where the time of a step goes, as the workers count it themselves (`delivery/worker/phases.py`).
 
 Per copy in microseconds, so that the phases stand beside a rate: at 20,000 copies a second one
 thread would have 50 for all of them. Several threads wait at the same time, so their phases add up
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from benchmarks.frame import Measured
-from benchmarks.site import Site
-from delivery.phases import Phase
+from benchmarks.site.site import Site
+from delivery.worker.phases import Phase
 
 TOOK, WORKED = "homing_phase_seconds_total", "homing_phase_work_seconds_total"
 

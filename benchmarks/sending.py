@@ -13,8 +13,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from benchmarks.letter import LETTER
-from benchmarks.site import Site
-from benchmarks.within import within
+from benchmarks.site.site import Site
+from benchmarks.site.within_site import within
 
 # From the moment at which the first call is on record until the last one is settled.
 _TOOK_S = """
@@ -60,12 +60,12 @@ def worker_rate(
 
 def bare_loop_rate(site: Site, readers: int, *, batch: int) -> float:
     """Copies per second of the loop without a framework."""
-    return _yardstick(site, "benchmarks.bare_loop", readers, batch)
+    return _yardstick(site, "benchmarks.yardsticks.bare_loop", readers, batch)
 
 
 def one_by_one_rate(site: Site, readers: int) -> float:
     """Copies per second of the naive worker."""
-    return _yardstick(site, "benchmarks.one_by_one", readers)
+    return _yardstick(site, "benchmarks.yardsticks.one_by_one", readers)
 
 
 def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.own_server import database_url, own_server
+from benchmarks.site.own_server import database_url, own_server
 
 ROOT = Path(__file__).resolve().parent.parent
 # Those that make a database fast: by memory, or by promising less.

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from delivery.webhook import PostmarkWebhook
+from delivery.feedback.webhook_view import PostmarkWebhook
 
 app_name = "delivery"
 

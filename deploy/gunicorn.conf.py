@@ -13,8 +13,8 @@ new ones has read this file and modules of ours, and they would work with those 
 import os
 from typing import Any
 
-from newsletter_site.logs.this_process import name_this_process
-from newsletter_site.operating.places import AT_ONCE
+from newsletter_site.logs.process_name import name_this_process
+from newsletter_site.operations.concurrency_limit import AT_ONCE
 from newsletter_site.settings import LOGGING
 
 wsgi_app = "newsletter_site.wsgi"
@@ -56,6 +56,6 @@ forwarder_headers = ""
 def worker_exit(server: Any, worker: Any) -> None:
     """A process that is stopped in order adds what it has counted, when its last page is over."""
     # Not before Django is set up, which is each process's own affair.
-    from newsletter_site.operating.flushing import flush_at_the_end
+    from newsletter_site.operations.metrics.flush_metrics import flush_at_the_end
 
     flush_at_the_end()

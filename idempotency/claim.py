@@ -17,9 +17,9 @@ from uuid import UUID
 from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
-from idempotency.answer import Answer
 from idempotency.isolation import ADVICE, REASON, WrongIsolationError
-from idempotency.saved_answers import saved_answer
+from idempotency.response_store import saved_answer
+from idempotency.saved_response import Answer
 
 # Each one who waits holds a server connection, and a person clicks no more often than this.
 MOST_WAITING = 3

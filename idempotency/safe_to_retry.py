@@ -16,12 +16,12 @@ from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 
-from idempotency.answer import response_from
+from idempotency.captured_messages import show
 from idempotency.claim import Busy, OtherContent, Replay, earlier_post
 from idempotency.fingerprint import fingerprints_of
 from idempotency.key import FIELD, HEADER, BadKey, key_given
-from idempotency.once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
-from idempotency.shown_messages import show
+from idempotency.run_once import RETRY_AFTER_S, Done, NotReady, OtherContentError, once
+from idempotency.saved_response import response_from
 
 __all__ = ["RETRY_AFTER_S", "OtherContentError", "safe_to_retry"]
 

@@ -19,9 +19,9 @@ from django_otp.plugins.otp_totp import admin as _totp_admin  # noqa: F401 -- it
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
-from newsletter_site.sign_in.counts import Refused
-from newsletter_site.sign_in.proof import what_is_wrong
-from newsletter_site.sign_in.wait import refused_page
+from newsletter_site.sign_in.attempts import Refused
+from newsletter_site.sign_in.reauthenticate import what_is_wrong
+from newsletter_site.sign_in.wait_page import refused_page
 
 if TYPE_CHECKING:
     AuthorPages = UserAdmin[User]

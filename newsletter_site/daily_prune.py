@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from django.db import connection
 
-from delivery.chores import LongChore
-from delivery.queue import errand
+from delivery.tasks import periodic_tasks
+from delivery.tasks.background_tasks import LongChore
 from newsletter_site.retention import prune
 
 logger = logging.getLogger(__name__)
@@ -48,25 +48,27 @@ class DailyPrune:
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     """Whether it was due, and nobody on it."""
-    errand.have_a_row(NAME, due_in_s=FIRST_AFTER_S)
-    mine = errand.take(NAME, uuid.uuid4(), lease_s=LEASE_S)
+    periodic_tasks.have_a_row(NAME, due_in_s=FIRST_AFTER_S)
+    mine = periodic_tasks.take(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if mine is None:
         return False
     try:
-        done = prune(may_go_on=lambda: not is_stopping() and errand.hold_on(mine, lease_s=LEASE_S))
+        done = prune(
+            may_go_on=lambda: not is_stopping() and periodic_tasks.hold_on(mine, lease_s=LEASE_S)
+        )
     except BaseException:
-        errand.failed(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
+        periodic_tasks.failed(mine, "It broke off; the log says why.", again_in_s=AGAIN_AFTER_S)
         raise
     gone = {each.kind.name: each.number for each in done if each.number}
     if gone:
         logger.info("what is older than it is kept went: %s", gone)
     troubles = [f"{each.kind.what}: {each.trouble}" for each in done if each.trouble]
     if troubles:
-        errand.failed(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
+        periodic_tasks.failed(mine, "; ".join(troubles), again_in_s=AGAIN_AFTER_S)
     elif all(each.is_whole for each in done):
-        errand.done(mine, again_in_s=EVERY_S)
+        periodic_tasks.done(mine, again_in_s=EVERY_S)
     else:
-        errand.put_off(mine)
+        periodic_tasks.put_off(mine)
     return True
 
 

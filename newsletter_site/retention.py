@@ -18,15 +18,18 @@ from django.conf import settings
 from django.db import OperationalError, transaction
 
 from delivery.models import Edition
-from delivery.provider_memory import days_of_details
-from delivery.queue import kept_events, old_work, presence
-from delivery.queue.pieces import OldRows
-from idempotency import expiry
-from newsletter_site.logs.faults import fault_of
-from publishing import dropping_copies, kept_form, unused_pictures
-from publishing.looking_outside import keeping
-from subscribers import expiring
-from subscribers.importing import expiring_files
+from delivery.monitoring import worker_heartbeat
+from delivery.retention import expire_details, provider_event_details
+from delivery.retention.batched_delete import OldRows
+from delivery.rules.provider_retention import days_of_details
+from idempotency import expire
+from newsletter_site.logs.exceptions import fault_of
+from publishing.drafts import unsent_forms
+from publishing.external_checks import cached_results
+from publishing.images import unused_images
+from publishing.receipts import drop_old_deliveries
+from subscribers.importing import expire_uploads
+from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
@@ -77,51 +80,51 @@ def kinds() -> list[Kind]:
             "answers",
             "saved answers to posted forms",
             f"{_days(settings.IDEMPOTENCY_TTL_DAYS)} (IDEMPOTENCY_TTL_DAYS)",
-            expiry.count_expired,
-            expiry.expire_in_pieces,
+            expire.count_expired,
+            expire.expire_in_pieces,
         ),
         Kind(
             "pending",
             "people who never confirmed, with all that is on record about them",
             f"{_days(settings.PENDING_EXPIRES_DAYS)} (PENDING_EXPIRES_DAYS)",
-            expiring.count_expired,
-            partial(_until_nothing, expiring.expire_pending),
+            expire_unconfirmed.count_expired,
+            partial(_until_nothing, expire_unconfirmed.expire_pending),
         ),
         Kind(
             "files",
             "files of readers that nobody imported",
             f"{_days(settings.IMPORT_EXPIRES_DAYS)} (IMPORT_EXPIRES_DAYS)",
-            expiring_files.count_expired,
-            partial(_until_nothing, expiring_files.expire_file),
+            expire_uploads.count_expired,
+            partial(_until_nothing, expire_uploads.expire_file),
         ),
-        _rows("calls", "calls to Postmark", asked, old_work.calls(of_sending)),
+        _rows("calls", "calls to Postmark", asked, expire_details.calls(of_sending)),
         _rows(
             "events",
             "what Postmark's webhooks told, and was applied",
             asked,
-            kept_events.applied_events(of_sending),
+            provider_event_details.applied_events(of_sending),
         ),
         Kind(
             "test_letters",
             "test letters, with the address they went to",
             asked,
-            partial(old_work.count_test_letters, of_sending),
-            partial(old_work.delete_test_letters, of_sending),
+            partial(expire_details.count_test_letters, of_sending),
+            partial(expire_details.delete_test_letters, of_sending),
         ),
         _rows(
             "kept_forms",
             "forms that were posted signed out and never published",
             details,
-            kept_form.old_forms(settings.DETAILS_KEEP_DAYS),
+            unsent_forms.old_forms(settings.DETAILS_KEEP_DAYS),
         ),
         Kind(
             "pictures",
             "pictures that no letter shows",
             details,
-            partial(unused_pictures.count_unused, settings.DETAILS_KEEP_DAYS),
-            partial(unused_pictures.delete_unused, settings.DETAILS_KEEP_DAYS),
+            partial(unused_images.count_unused, settings.DETAILS_KEEP_DAYS),
+            partial(unused_images.delete_unused, settings.DETAILS_KEEP_DAYS),
         ),
-        _rows("looks", "looks at domains and links", "1 day", keeping.old_looks()),
+        _rows("looks", "looks at domains and links", "1 day", cached_results.old_looks()),
         _rows(
             "sessions",
             "sessions that have ended",
@@ -156,12 +159,12 @@ def kinds() -> list[Kind]:
         Kind(
             "workers",
             "workers that were killed",
-            presence.FORGET_AFTER,
-            old_work.count_workers,
-            old_work.delete_workers,
+            worker_heartbeat.FORGET_AFTER,
+            expire_details.count_workers,
+            expire_details.delete_workers,
         ),
     ]
-    days = dropping_copies.days_kept()
+    days = drop_old_deliveries.days_kept()
     listed.append(
         Kind(
             "copies",
@@ -169,8 +172,8 @@ def kinds() -> list[Kind]:
             "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
             if days is None
             else f"{_days(days)} (DELIVERIES_KEEP_DAYS)",
-            dropping_copies.count_old_copies,
-            dropping_copies.drop_old_copies,
+            drop_old_deliveries.count_old_copies,
+            drop_old_deliveries.drop_old_copies,
         )
     )
     return listed
@@ -210,7 +213,7 @@ def drop_copies(
     """
     gone = 0
     began = time.monotonic()
-    for number in dropping_copies.drop_copies(edition):
+    for number in drop_old_deliveries.drop_copies(edition):
         gone += number
         tell(gone)
         rest(min(LONGEST_REST_S, time.monotonic() - began))

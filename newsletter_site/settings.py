@@ -18,7 +18,7 @@ from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
 from newsletter_site.environment import Environment, host_of, is_mailbox, stop
-from newsletter_site.logs.net import basic_credentials
+from newsletter_site.logs.redact import basic_credentials
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
@@ -112,29 +112,29 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLines",
-    "newsletter_site.operating.doors.OperatorsDoors",
-    "newsletter_site.operating.counted_requests.CountedRequests",
+    "newsletter_site.operations.ops_middleware.OperatorsDoors",
+    "newsletter_site.operations.metrics.request_metrics.CountedRequests",
     # Around all the rest: no redirect and no page comes before it.
-    "newsletter_site.api_boundary.ApiBoundary",
+    "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "newsletter_site.content_security_policy.ContentSecurityPolicy",
+    "newsletter_site.middleware.content_security_policy.ContentSecurityPolicy",
     # Behind the files, which wait for no database.
-    "newsletter_site.operating.places.PlacesForPages",
+    "newsletter_site.operations.concurrency_limit.PlacesForPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "newsletter_site.refused_forms.RefusedForms",
+    "newsletter_site.middleware.form_errors.RefusedForms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "newsletter_site.logs.requests.AuthorOfRequest",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "newsletter_site.sign_in.demanded.SecondFactorDemanded",
+    "newsletter_site.sign_in.enforce_two_step.SecondFactorDemanded",
     # Puts the page that says when to try again in place of the answer to a try that was refused.
     "axes.middleware.AxesMiddleware",
-    "newsletter_site.not_found.OwnNotFound",
+    "newsletter_site.middleware.not_found.OwnNotFound",
     # The innermost: a view that fails because the database is away is no fault of ours.
-    "newsletter_site.database_away.DatabaseAway",
+    "newsletter_site.middleware.database_unavailable.DatabaseAway",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
@@ -213,9 +213,9 @@ LOGIN_COOL_OFF_S = env.seconds("LOGIN_COOL_OFF_S", 60, least=0.1)
 REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
 OTP_TOTP_ISSUER = "Homing"
 # What counts, how much and for how long is decided in newsletter_site/sign_in/.
-AXES_HANDLER = "newsletter_site.sign_in.counting.CountedSignIns"
-AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.counting.network_address"
-AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.wait.refused_page"
+AXES_HANDLER = "newsletter_site.sign_in.axes_handler.CountedSignIns"
+AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.axes_handler.network_address"
+AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.wait_page.refused_page"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 # Nothing of a form is kept, and no name is logged: it may be a password in the wrong field.
 AXES_VERBOSE = False
@@ -246,10 +246,10 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
 X_FRAME_OPTIONS = "DENY"
 # A form that is older than its session gives the author their words back.
-CSRF_FAILURE_VIEW = "publishing.views.csrf_refused.csrf_refused"
+CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 # That bounds the fields of a form, and no file in it.
-FILE_UPLOAD_HANDLERS = ["newsletter_site.no_uploads.NoUploads"]
+FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.NoUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -358,13 +358,13 @@ LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "li
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
 # Who was erased and what was paused or cancelled: after a restored backup, which knows nothing of
 # it, a person goes by these lines (docs/restore.md).
-WRITTEN_AT_EVERY_LEVEL = ("publishing.audit_trail", "subscribers.erasing")
+WRITTEN_AT_EVERY_LEVEL = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "newsletter_site.logs.lines.LineFormatter",
+            "()": "newsletter_site.logs.format.LineFormatter",
             "shape": LOG_FORMAT,
             "words": DEBUG,
             # Values that are taken out of every line, whoever wrote it.
@@ -379,9 +379,9 @@ LOGGING = {
             ],
         },
     },
-    "filters": {"with_fault": {"()": "newsletter_site.logs.lines.WithFault"}},
+    "filters": {"with_fault": {"()": "newsletter_site.logs.format.WithFault"}},
     "handlers": {
-        "stderr": {"class": "newsletter_site.logs.lines.StandardError", "formatter": "line"},
+        "stderr": {"class": "newsletter_site.logs.format.StandardError", "formatter": "line"},
     },
     # Libraries say at `info` and below what they were given: questions to the database, addresses.
     "root": {"handlers": ["stderr"], "level": "ERROR" if LOG_LEVEL == "ERROR" else "WARNING"},
@@ -392,7 +392,7 @@ LOGGING = {
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
         # What was refused stands on the line of its request (newsletter_site/logs/requests.py).
         "django.request": {"level": "ERROR", "filters": ["with_fault"]},
-        # What is asked for by another name has a line of ours (newsletter_site/unknown_host.py).
+        # newsletter_site/middleware/unknown_host.py logs requests for other host names.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
         "gunicorn.error": {

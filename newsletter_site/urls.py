@@ -3,24 +3,24 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from newsletter_site.api import addresses
-from newsletter_site.api_document import openapi
+from newsletter_site.api.api import addresses
+from newsletter_site.api.openapi_document import openapi
 from newsletter_site.favicon import favicon
-from newsletter_site.sign_in.new_password import new_password
-from newsletter_site.sign_in.second_factor_page import second_factor_page, second_factor_picture
-from newsletter_site.sign_in.view import let_in, sign_in
-from newsletter_site.tokens.page import revoke_token, tokens
-from publishing.views.home import home
-from publishing.views.pictures import show_picture
+from newsletter_site.sign_in.change_password import new_password
+from newsletter_site.sign_in.sign_in_view import let_in, sign_in
+from newsletter_site.sign_in.two_step_page import second_factor_page, second_factor_picture
+from newsletter_site.tokens.tokens_view import revoke_token, tokens
+from publishing.archive.front_page_view import home
+from publishing.images.images_view import show_picture
 
-handler400 = "newsletter_site.unknown_host.bad_request"
-handler500 = "newsletter_site.database_away.server_error"
+handler400 = "newsletter_site.middleware.unknown_host.bad_request"
+handler500 = "newsletter_site.middleware.database_unavailable.server_error"
 
 urlpatterns = [
-    path("", include("newsletter_site.operating.urls")),
+    path("", include("newsletter_site.operations.urls")),
     path("admin/newsletters/tokens/", tokens, name="tokens"),
     path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
-    path("admin/newsletters/", include("subscribers.desk_urls")),
+    path("admin/newsletters/", include("subscribers.desk.urls")),
     path("admin/newsletters/", include("publishing.urls")),
     # In place of the admin's own, whose names they keep: `admin:login`, `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
@@ -32,7 +32,7 @@ urlpatterns = [
     path("api/v1/openapi.json", openapi),
     path("api/v1/", addresses()),
     path("pictures/<uuid:picture>.<slug:extension>", show_picture, name="picture"),
-    path("archive/", include("publishing.archive_urls")),
+    path("archive/", include("publishing.archive.urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),
     path("favicon.ico", favicon),

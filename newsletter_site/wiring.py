@@ -7,34 +7,38 @@ Imports run one way (docs/architecture.md); what is needed from above is registe
 from __future__ import annotations
 
 from api import bearer
-from delivery import chores, readers, starting
-from delivery.errands import ERRANDS
-from delivery.queue import provider_event
-from idempotency.posted import form_posted
+from delivery.feedback import event_inbox
+from delivery.hooks import readers, start_scheduled
+from delivery.tasks import background_tasks
+from delivery.worker.provider_tasks import ERRANDS
+from idempotency.outcome_signal import form_posted
 from newsletter_site import daily_prune
-from newsletter_site.operating import counting
-from newsletter_site.tokens.whose import whose
-from publishing.starting import CHORE, RegisteredStarter
-from subscribers import asking_for_record, expiring
-from subscribers.importing import background, expiring_files
-from subscribers.readers import RegisteredReaders
+from newsletter_site.operations.metrics import site_metrics
+from newsletter_site.tokens.authenticate import whose
+from publishing.scheduling.start_scheduled import CHORE, RegisteredStarter
+from subscribers.data_requests import data_request
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.importing import background, expire_uploads
+from subscribers.signup import expire_unconfirmed
 
 
 def join() -> None:
     """Register who answers what apps may not ask above, and what a worker does beside its calls."""
     readers.register(RegisteredReaders())
-    chores.register_long(
-        chores.LongChore("the provider's events", provider_event.work, provider_event.is_due)
+    background_tasks.register_long(
+        background_tasks.LongChore("the provider's events", event_inbox.work, event_inbox.is_due)
     )
-    chores.register_long(chores.LongChore("imports", background.work, background.is_due))
-    chores.register(
-        "requests for a record", asking_for_record.answer_waiting, asking_for_record.are_waiting
+    background_tasks.register_long(
+        background_tasks.LongChore("imports", background.work, background.is_due)
     )
-    chores.register("sign-ups that nobody confirmed", expiring.expire_pending)
-    chores.register("files that nobody imported", expiring_files.expire_file)
-    chores.register_long(ERRANDS)
-    chores.register_long(CHORE)
-    chores.register_long(daily_prune.CHORE)
-    starting.register(RegisteredStarter())
+    background_tasks.register(
+        "requests for a record", data_request.answer_waiting, data_request.are_waiting
+    )
+    background_tasks.register("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
+    background_tasks.register("files that nobody imported", expire_uploads.expire_file)
+    background_tasks.register_long(ERRANDS)
+    background_tasks.register_long(CHORE)
+    background_tasks.register_long(daily_prune.CHORE)
+    start_scheduled.register(RegisteredStarter())
     bearer.register(whose)
-    form_posted.connect(counting.form, dispatch_uid="posted forms are counted")
+    form_posted.connect(site_metrics.form, dispatch_uid="posted forms are counted")

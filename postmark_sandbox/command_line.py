@@ -6,9 +6,9 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from postmark_sandbox.faults import KINDS, BadFault
-from postmark_sandbox.server import CannotListen, SandboxServer
-from postmark_sandbox.streams import TYPES, UNSUBSCRIBE_HANDLINGS
+from postmark_sandbox.faults.fault_rules import KINDS, BadFault
+from postmark_sandbox.http.server import CannotListen, SandboxServer
+from postmark_sandbox.state.streams import TYPES, UNSUBSCRIBE_HANDLINGS
 
 DEFAULT_PORT = 8025
 

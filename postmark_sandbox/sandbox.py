@@ -4,23 +4,25 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from postmark_sandbox import api, control, pages
-from postmark_sandbox.aftermath import Aftermath
-from postmark_sandbox.answers import Answer, Refused, Travel, plain, refusal
-from postmark_sandbox.bounces import Bounces
-from postmark_sandbox.calls import Calls
-from postmark_sandbox.faults import Fault, Faults, Rule
-from postmark_sandbox.gate import Gate
-from postmark_sandbox.later import Later
-from postmark_sandbox.mime import headers_of
-from postmark_sandbox.one_click import Offer, Tried, offer_of, try_it
-from postmark_sandbox.outbox import Message, Outbox
-from postmark_sandbox.request import Request
-from postmark_sandbox.streams import Streams
-from postmark_sandbox.suppressions import Suppressions
+from postmark_sandbox import control_api
+from postmark_sandbox.events.message_events import Aftermath
+from postmark_sandbox.events.one_click import Offer, Tried, offer_of, try_it
+from postmark_sandbox.events.send_webhooks import WAITS_S, Webhooks
+from postmark_sandbox.events.timer import Later
+from postmark_sandbox.faults.fault_rules import Fault, Faults, Rule
+from postmark_sandbox.faults.gate import Gate
+from postmark_sandbox.http.request import Request
+from postmark_sandbox.http.response import Answer, Refused, Travel, plain, refusal
+from postmark_sandbox.pages import routes as page_routes
+from postmark_sandbox.pages.raw_mail import headers_of
+from postmark_sandbox.postmark_api import routes as api_routes
+from postmark_sandbox.postmark_api.validation import ACCOUNT_STATES, Rules
+from postmark_sandbox.state.bounces import Bounces
+from postmark_sandbox.state.call_log import Calls
+from postmark_sandbox.state.outbox import Message, Outbox
+from postmark_sandbox.state.streams import Streams
+from postmark_sandbox.state.suppressions import Suppressions
 from postmark_sandbox.times import now_ns
-from postmark_sandbox.validation import ACCOUNT_STATES, Rules
-from postmark_sandbox.webhooks import WAITS_S, Webhooks
 
 
 class Sandbox:
@@ -155,17 +157,17 @@ class Sandbox:
     def answer(self, request: Request) -> Answer:
         """The answer to any request. Calls to the API are logged; the sandbox's own are not."""
         if request.path.startswith("/__sandbox__/"):
-            return _refusing(control.answer, self, request)
-        if not api.is_api(request.path):
-            return _refusing(pages.answer, self, request)
-        answer = api.answer(self, request)
+            return _refusing(control_api.answer, self, request)
+        if not api_routes.is_api(request.path):
+            return _refusing(page_routes.answer, self, request)
+        answer = api_routes.answer(self, request)
         spent_s = time.monotonic() - request.arrived
         answer.wait_s = max(answer.wait_s, self.latency_s - spent_s)
         return answer
 
     def answered(self, request: Request, answer: Answer, *, gone: bool) -> None:
         """Notes how a call ends. `gone`: the caller had left before the answer."""
-        if not api.is_api(request.path):
+        if not api_routes.is_api(request.path):
             return
         parcel = request.parcel
         if gone:

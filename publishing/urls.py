@@ -2,24 +2,24 @@
 
 from django.urls import path
 
-from publishing.views.action import action
-from publishing.views.approving import approve_draft
-from publishing.views.composer import begin, delete, edit, to_markdown, write
-from publishing.views.issues import issues, issues_json, look_at_alarms
-from publishing.views.kept_letters import delete_kept_letter
-from publishing.views.listing import listing
-from publishing.views.log import log
-from publishing.views.pictures import pictures
-from publishing.views.preflight import check_draft, look_outside
-from publishing.views.preview import draft_preview, next_version_preview, preview
-from publishing.views.progress import progress
-from publishing.views.progress_json import progress_json
-from publishing.views.publishing_a_draft import publish_one
-from publishing.views.publishing_form import publishing_form
-from publishing.views.readers_csv import readers_csv
-from publishing.views.receipt import check_receipt, receipt, receipt_json
-from publishing.views.rescheduling import reschedule
-from publishing.views.test_letter import send_test_letter, test_letter_page
+from publishing.actions.action_view import action
+from publishing.actions.listing_view import listing
+from publishing.actions.reschedule_view import reschedule
+from publishing.activity.activity_view import log
+from publishing.approval.approval_view import approve_draft
+from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
+from publishing.composer.preview_view import draft_preview, next_version_preview, preview
+from publishing.composer.unsent_forms_view import delete_kept_letter
+from publishing.dashboard.dashboard_view import issues, issues_json, look_at_alarms
+from publishing.images.images_view import pictures
+from publishing.preflight.preflight_view import check_draft, look_outside
+from publishing.progress.outcomes_csv_view import readers_csv
+from publishing.progress.progress_json_view import progress_json
+from publishing.progress.progress_view import progress
+from publishing.publish.confirm_view import publish_one
+from publishing.publish.html_form_view import publishing_form
+from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
+from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
 
 app_name = "desk"
 urlpatterns = [

@@ -11,7 +11,7 @@ from typing import Any
 
 from structlog.contextvars import clear_contextvars
 
-from newsletter_site.logs.lines import LineFormatter, StandardError
+from newsletter_site.logs.format import LineFormatter, StandardError
 
 Lines = Callable[[], list[dict[str, Any]]]
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from newsletter_site.embedded_postgres import locks, prepare_data_dir, server, users
+from newsletter_site.embedded_postgres import locks, prepare_data_dir, server, usage
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_folder import private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
@@ -32,11 +32,11 @@ class OwnCluster:
 
     def start(self) -> None:
         """Start the server without fsync, and keep it up until the end of the run."""
-        users.join(cluster_in(self.data_dir, durable=False))
+        usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
         """Stop the server and remove everything."""
-        users.leave_all()
+        usage.leave_all()
         remove(self.data_dir)
         os.close(self.lock)
 
@@ -49,11 +49,11 @@ class KeptCluster:
 
     def start(self) -> None:
         """Start the server, or join the runs that already use it."""
-        users.join(cluster_in(self.data_dir, durable=False))
+        usage.join(cluster_in(self.data_dir, durable=False))
 
     def end(self) -> None:
         """Stop the server if this was the last run; its files stay."""
-        users.leave_all()
+        usage.leave_all()
 
 
 def folder_of_runs() -> Path:

@@ -15,8 +15,8 @@ from functools import partial
 from benchmarks.frame import Options, RowResult, Target, in_turns, percent, ratio, run_alone
 from benchmarks.phases import Phases
 from benchmarks.sending import bare_loop_rate, one_by_one_rate, worker_rate
-from benchmarks.site import a_site
-from delivery.calls_in_flight import threads_for
+from benchmarks.site.site import a_site
+from delivery.worker.call_slots import threads_for
 
 CALLS = 4  # DELIVERY_CONCURRENCY by default
 ROW = "delivery with a provider that answers at once, 2 kB bodies"

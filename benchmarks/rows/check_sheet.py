@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone, say, shown
 from benchmarks.letter import letter
-from benchmarks.site import a_site
-from benchmarks.within import within
+from benchmarks.site.site import a_site
+from benchmarks.site.within_site import within
 
 LONGEST, SHARE = 1_000_000, 4
 # `#` is another number each time.
@@ -37,7 +37,7 @@ def measure(options: Options) -> RowResult:
         file = Path(folder) / "letters.json"
         file.write_text(json.dumps(letters))
         for number in range(1, options.rounds + 1):
-            runs.append(within(site, "benchmarks.sheets_checked", str(file)))
+            runs.append(within(site, "benchmarks.programs.check_sheets", str(file)))
             say(f"  round {number}: the worst kind: {shown(max(runs[-1]), 's')}")
     kinds = len(KINDS) + 1
     quarter, full = (

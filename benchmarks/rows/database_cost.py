@@ -17,7 +17,7 @@ from contextlib import closing
 
 from benchmarks.database_work import NO_CHECKPOINTS, DatabaseWork, Work
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say
-from benchmarks.site import Site, a_site
+from benchmarks.site.site import Site, a_site
 
 WAL_BOUND_B, UPDATES_BOUND, HOT_BOUND_PERCENT = 400.0, 1.0, 80.0
 BATCH = 200

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
 from benchmarks.imports import Step, by_the_command, by_the_page, write_list
-from benchmarks.sign_in import MANAGERS, sessions_of
-from benchmarks.site import Site, a_site
+from benchmarks.programs.sign_in import MANAGERS, sessions_of
+from benchmarks.site.site import Site, a_site
 
 BOUND_S = 15.0
 COMMAND = "the command, with its report"

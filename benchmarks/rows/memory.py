@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone, say, shown
-from benchmarks.site import Site, a_site
+from benchmarks.site.site import Site, a_site
 
 ROW = "worker memory"
 LOOKS_EVERY_S = 0.05

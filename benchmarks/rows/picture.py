@@ -15,8 +15,8 @@ from typing import Any
 from PIL import Image
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
-from benchmarks.site import a_site
-from benchmarks.within import within
+from benchmarks.site.site import a_site
+from benchmarks.site.within_site import within
 
 KINDS: dict[str, tuple[str, str, tuple[int, int], dict[str, Any]]] = {
     "PNG, 15 megapixels": ("PNG", "RGBA", (5_120, 2_880), {}),
@@ -38,7 +38,7 @@ def measure(options: Options) -> RowResult:
             noise = Image.effect_noise((200, 200), 30).resize(size).convert(mode)
             noise.save(file, kind, **how)
             for number in range(1, options.rounds + 1):
-                took = within(site, "benchmarks.pictures_decoded", str(file))
+                took = within(site, "benchmarks.programs.decode_image", str(file))
                 peaks[name].append(took / 1e6)
                 say(f"  round {number}: {name}: {shown(took / 1e6, 'MB')}")
     figures = [Measured(name, "MB", tuple(each)) for name, each in peaks.items()]

@@ -9,7 +9,7 @@ it; the whole answer stands beside it.
 
 What is asked is asked of a reading that nobody shares, with the books read anew. Beside it stands
 one for a page that is open among others in the same web process, which share a reading within a
-second. What open pages cost those who send is measured by `benchmarks.progress_pages`.
+second. What open pages cost those who send is measured by `benchmarks.studies.progress_pages`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
-from benchmarks.sign_in import sessions_of
-from benchmarks.site import Site, a_site
-from benchmarks.within import within
+from benchmarks.programs.sign_in import sessions_of
+from benchmarks.site.site import Site, a_site
+from benchmarks.site.within_site import within
 
 BOUND_MS = 20.0
 WORKERS, CALL_MS, READINGS = 4, 200.0, 40
@@ -52,7 +52,7 @@ def measure(options: Options) -> RowResult:
             if not site.one(WAITING):
                 path = publish(site)
             began, before = time.monotonic(), site.one(ACCEPTED)
-            told = within(site, "benchmarks.progress_read", session, path, str(readings))
+            told = within(site, "benchmarks.programs.read_progress", session, path, str(readings))
             rate = (site.one(ACCEPTED) - before) / (time.monotonic() - began)
             if not site.one(WAITING):
                 say("  the send ended within the round, which is not counted")

@@ -20,12 +20,12 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.browser import OverHttp
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, ratio, run_alone
-from benchmarks.posted_again import DESK, FORM
-from benchmarks.sign_in import sessions_of
-from benchmarks.site import a_site
-from benchmarks.web_server import a_web_server
+from benchmarks.programs.browser import OverHttp
+from benchmarks.programs.post_again import DESK, FORM
+from benchmarks.programs.sign_in import sessions_of
+from benchmarks.site.site import a_site
+from benchmarks.site.web_server import a_web_server
 
 RATIO_BOUND, ANSWER_BOUND_S = 2.0, 10.0
 WHOLE, BARE, ENQUEUE = "the whole answer", "the bare INSERT … SELECT", "of it filling the queue"

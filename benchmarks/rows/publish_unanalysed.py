@@ -16,12 +16,12 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.browser import OverHttp
 from benchmarks.frame import Options, RowResult, Target, in_turns, ratio, run_alone
-from benchmarks.posted_again import DESK, FORM
-from benchmarks.sign_in import sessions_of
-from benchmarks.site import a_site
-from benchmarks.web_server import a_web_server
+from benchmarks.programs.browser import OverHttp
+from benchmarks.programs.post_again import DESK, FORM
+from benchmarks.programs.sign_in import sessions_of
+from benchmarks.site.site import a_site
+from benchmarks.site.web_server import a_web_server
 
 BOUND = 3.0
 NEVER, ANALYSED = "no table ever analysed", "all tables analysed"

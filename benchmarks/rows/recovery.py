@@ -33,8 +33,8 @@ from typing import Any, cast
 import psycopg
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
-from benchmarks.sandbox import Sandbox, a_sandbox
-from benchmarks.site import Site, a_site
+from benchmarks.site.sandbox import Sandbox, a_sandbox
+from benchmarks.site.site import Site, a_site
 
 BATCH, CALLS = 100, 4
 # Half of the calls are in the air when the worker is killed, the other half is still in line.

@@ -17,9 +17,9 @@ from __future__ import annotations
 import statistics
 
 from benchmarks.frame import Measured, Options, RowResult, Target, ratio, run_alone
-from benchmarks.sign_in import sessions_of
-from benchmarks.site import a_site
-from benchmarks.within import within
+from benchmarks.programs.sign_in import sessions_of
+from benchmarks.site.site import a_site
+from benchmarks.site.within_site import within
 
 READERS = 1_000
 BOUND = 2.0
@@ -31,7 +31,9 @@ def measure(options: Options) -> RowResult:
     with a_site() as site:
         site.readers(READERS)
         (session,) = sessions_of(site, 1)
-        rounds = within(site, "benchmarks.posted_again", session, str(times), str(options.rounds))
+        rounds = within(
+            site, "benchmarks.programs.post_again", session, str(times), str(options.rounds)
+        )
     replay, empty = (
         Measured(name, "ms", tuple(statistics.median(took[side]) for took in rounds))
         for side, name in enumerate(("a form that was posted before", "an empty page with login"))

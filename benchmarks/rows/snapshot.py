@@ -22,7 +22,7 @@ import psycopg
 
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, percent, run_alone
 from benchmarks.sending import worker_rate
-from benchmarks.site import Site, a_site
+from benchmarks.site.site import Site, a_site
 
 BOUND_PERCENT = 10.0
 WITHOUT, WITH = "copies a second without", "copies a second under the snapshot"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, percent, run_alone
 from benchmarks.sending import worker_rate
-from benchmarks.site import a_site
+from benchmarks.site.site import a_site
 
 CALL_MS, CALLS, BATCH = 200, 8, 500
 CEILING_PER_S = CALLS * BATCH * 1000 / CALL_MS

@@ -6,14 +6,14 @@ from delivery.models.batch import Batch
 from delivery.models.database_identity import DatabaseIdentity
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
-from delivery.models.errand import Errand
 from delivery.models.evidence import Evidence
+from delivery.models.metric import Tally
 from delivery.models.newsletter import Newsletter
-from delivery.models.pace import Pace
+from delivery.models.periodic_task import Errand
 from delivery.models.provider_event import ProviderEvent
 from delivery.models.provider_suppression import ProviderSuppression
+from delivery.models.send_rate import Pace
 from delivery.models.suppression_change import SuppressionChange
-from delivery.models.tally import Tally
 from delivery.models.worker import Worker
 
 __all__ = [

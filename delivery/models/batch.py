@@ -140,7 +140,7 @@ class Batch(models.Model):
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
             # Few, however much was ever sent: what the desk looks through. Its condition follows
-            # from no other and is found by its words (delivery/queue/not_over.py).
+            # from no other and is found by its words (delivery/queue/batches/active_batches.py).
             models.Index(
                 name="batch_that_is_not_over",
                 fields=["edition"],

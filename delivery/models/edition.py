@@ -13,7 +13,8 @@ class Edition(models.Model):
     One version of one issue: what every copy is made from, and who may send it now.
 
     The content never changes after publishing; a trigger of the first migration refuses it.
-    Whether an edition is held, sending or succeeded is not stored: `delivery/edition_state.py`
+    Whether an edition is held, sending or succeeded is not stored:
+    `delivery/rules/edition_state.py`
     reads it off the batches, so it cannot disagree with them. Stored is only what a person or a
     fault decided (`control`).
     """

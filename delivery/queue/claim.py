@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.pace import IS_SLOWED, have_a_row, is_slowed, take_turn, use_turn
+from delivery.queue.send_rate import IS_SLOWED, have_a_row, is_slowed, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
 
 

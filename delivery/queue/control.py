@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery import books
-from delivery.queue import withdraw
-from delivery.queue.batch_numbers import NEXT_BATCH_ID
+from delivery.queue.batches import withdraw
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.batch_ids import NEXT_BATCH_ID
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.not_over import NOT_OVER
-from delivery.queue.set_aside import BEARS_A_MARK, set_marked_aside
+from delivery.queue.quarantine import BEARS_A_MARK, set_marked_aside
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition
+from delivery.rules import edition_counts
 
 # --- Holding back ---------------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ def call_back(edition: int) -> int | None:
             withdrawn = _cancel(
                 cursor,
                 edition,
-                f"{books.CALLED_BACK} before the first copy left.",
+                f"{edition_counts.CALLED_BACK} before the first copy left.",
                 because=withdraw.CALLED_BACK,
             )
             # Looked at after the batches were taken out of every hand: what a worker had started

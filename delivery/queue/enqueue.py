@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
-from delivery.queue.batch_numbers import first_batch_id
-from delivery.queue.forget import MAKE_COPIES
+from delivery.queue.batches.batch_ids import first_batch_id
+from delivery.retention.anonymise import MAKE_COPIES
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.

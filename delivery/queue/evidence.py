@@ -22,12 +22,12 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery import counting
 from delivery.models import Alarm, Evidence
-from delivery.queue.alarms import raise_alarm
+from delivery.monitoring import delivery_metrics
+from delivery.monitoring.alarms import raise_alarm
+from delivery.queue.batches.withdraw import withdraw_if_cancelled
 from delivery.queue.control import pass_probe_on, stop
-from delivery.queue.withdraw import withdraw_if_cancelled
-from delivery.settlement import Sent
+from delivery.rules.settlement import Sent
 
 logger = logging.getLogger(__name__)
 
@@ -273,7 +273,7 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
     )
     (settled,) = cursor.fetchone()
-    counting.copies({"sent": int(settled)})
+    delivery_metrics.copies({"sent": int(settled)})
     pass_probe_on(cursor, edition)
     withdraw_if_cancelled(cursor, edition)
     return int(settled)

@@ -13,17 +13,17 @@ from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
 
-from delivery import readers
+from delivery.hooks import readers
 from delivery.models import Attempt, Evidence
+from delivery.queue.batches.split import halve, lock_edition, split_off
+from delivery.queue.batches.withdraw import withdraw_waiting
+from delivery.queue.batches.write_outcomes import counts_changed_by, write_fates
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop
 from delivery.queue.evidence import heed, record_acceptances, settle_by_evidence, unheeded_in
-from delivery.queue.fates import counts_changed_by, write_fates
-from delivery.queue.set_aside import set_marked_aside
+from delivery.queue.quarantine import set_marked_aside
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import halve, lock_edition, split_off
-from delivery.queue.withdraw import withdraw_waiting
-from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed
+from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed
 
 logger = logging.getLogger(__name__)
 

@@ -14,17 +14,17 @@ from uuid import UUID
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery import readers
-from delivery.message import Copy
+from delivery.hooks import readers
+from delivery.mail.message import Copy
 from delivery.models import Edition
+from delivery.queue.batches.recount import recount
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.batches.write_outcomes import counts_changed_by, write_fates
 from delivery.queue.claim import Claim
 from delivery.queue.control import pass_probe_on
-from delivery.queue.fates import counts_changed_by, write_fates
-from delivery.queue.recount import recount
-from delivery.queue.set_aside import BEARS_A_MARK, set_aside
+from delivery.queue.quarantine import BEARS_A_MARK, set_aside
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition
-from delivery.settlement import Fate, Suppressed, Withdrawn
+from delivery.rules.settlement import Fate, Suppressed, Withdrawn
 
 
 @dataclass(frozen=True, slots=True)

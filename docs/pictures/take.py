@@ -38,7 +38,7 @@ from almanack import (  # noqa: E402
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-    from newsletter_site.demo.stage import Stage
+    from newsletter_site.demo.services import Stage
 
 HOLD_S = 30
 WIDE = {"width": 1280, "height": 900}
@@ -74,11 +74,11 @@ def running_program() -> Iterator[Stage]:
         django.setup()
         from django.conf import settings
 
-        from newsletter_site.demo import environment
-        from newsletter_site.demo.children import Children
-        from newsletter_site.demo.screen import Screen
-        from newsletter_site.demo.stage import open_database, set_up
-        from newsletter_site.demo.stopping import Stopping
+        from newsletter_site.demo.console import Screen
+        from newsletter_site.demo.processes import environment
+        from newsletter_site.demo.processes.children import Children
+        from newsletter_site.demo.processes.stop_signals import Stopping
+        from newsletter_site.demo.services import open_database, set_up
 
         # As long as an author has it, and as a reader of the docs will.
         environment.HOLD_S = HOLD_S
@@ -127,10 +127,10 @@ def publish_past(stage: Stage, number: int, folder: Path, pause: Callable[[], No
     """Bring in the readers of that time, publish, have it sent, and move it to its day."""
     from django.db import connection
 
-    from delivery.edition_state import EditionState
-    from publishing.content import Content
-    from publishing.publish import publish
-    from publishing.status import status_of
+    from delivery.rules.edition_state import EditionState
+    from publishing.content.edition_content import Content
+    from publishing.editions.status import status_of
+    from publishing.publish.publish import publish
 
     past = PAST[number]
     bring_in(PAST[number - 1].readers if number else 0, past.readers, folder)

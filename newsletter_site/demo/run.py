@@ -9,23 +9,23 @@ from pathlib import Path
 import requests
 from django.conf import settings
 
-from delivery.edition_state import EditionState
 from delivery.models import Edition
 from delivery.queue.control import send_now
-from newsletter_site.demo import looking, telling
-from newsletter_site.demo.children import Children
-from newsletter_site.demo.environment import HOLD_S
-from newsletter_site.demo.failure import DemoError
+from delivery.rules.edition_state import EditionState
+from newsletter_site.demo import observe, summary
+from newsletter_site.demo.checks import broken_promises
+from newsletter_site.demo.console import Screen
 from newsletter_site.demo.posting_twice import PostedTwice, post_twice
-from newsletter_site.demo.promises import broken_promises
+from newsletter_site.demo.processes.children import Children
+from newsletter_site.demo.processes.environment import HOLD_S
+from newsletter_site.demo.processes.failure import DemoError
+from newsletter_site.demo.processes.single_instance import folder_to_itself
+from newsletter_site.demo.processes.stop_signals import StoppedError, Stopping
 from newsletter_site.demo.readers import bring_in
-from newsletter_site.demo.screen import Screen
-from newsletter_site.demo.stage import Stage, open_database, set_up
-from newsletter_site.demo.stopping import StoppedError, Stopping
-from newsletter_site.demo.the_only_one import folder_to_itself
+from newsletter_site.demo.services import Stage, open_database, set_up
 from newsletter_site.embedded_postgres import prepare_data_dir
-from publishing.publish import edition_under
-from publishing.status import status_of
+from publishing.editions.status import status_of
+from publishing.publish.publish import edition_under
 
 TITLE = "When the swifts came"
 LETTER: Path = settings.BASE_DIR / "publishing" / "demo_material"
@@ -72,8 +72,8 @@ def _go(
     editions_before = _editions()
     posted, edition = _publish(screen, stage)
     _deliver(screen, stopping, children, edition)
-    addresses = looking.addresses_of(stage, edition)
-    happened = looking.what_happened(
+    addresses = observe.addresses_of(stage, edition)
+    happened = observe.what_happened(
         stage,
         posted,
         edition,
@@ -82,9 +82,9 @@ def _go(
         editions_made=_editions() - editions_before,
     )
     broken = broken_promises(happened)
-    screen.show("\n" + telling.summary(readers, happened, broken, screen.seconds))
+    screen.show("\n" + summary.summary(readers, happened, broken, screen.seconds))
     if stay:
-        screen.show(telling.where_to_look_on(addresses, stage.author))
+        screen.show(summary.where_to_look_on(addresses, stage.author))
         with suppress(StoppedError):
             while True:
                 children.check()

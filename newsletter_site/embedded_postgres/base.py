@@ -7,10 +7,10 @@ from django.db.utils import OperationalError
 from psycopg import Connection
 from psycopg import OperationalError as ConnectionFailure
 
-from newsletter_site.embedded_postgres import address, users
+from newsletter_site.embedded_postgres import address, usage
 from newsletter_site.embedded_postgres.client import DatabaseClient
+from newsletter_site.embedded_postgres.cluster_of_settings import joined_cluster
 from newsletter_site.embedded_postgres.failure import EmbeddedPostgresError
-from newsletter_site.embedded_postgres.joining import joined_cluster
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -31,7 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self.connect_once(conn_params)
         except ConnectionFailure as failure:
             try:
-                users.bring_back(cluster)
+                usage.bring_back(cluster)
             except EmbeddedPostgresError as error:
                 raise OperationalError(str(error)) from failure
             return self.connect_once(conn_params)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db.backends.postgresql import client
 
 from newsletter_site.embedded_postgres import address
-from newsletter_site.embedded_postgres.joining import joined_cluster
+from newsletter_site.embedded_postgres.cluster_of_settings import joined_cluster
 
 
 class DatabaseClient(client.DatabaseClient):

@@ -24,7 +24,7 @@ from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 from structlog.contextvars import clear_contextvars
 
-from delivery import log_ids
+from delivery import log_context
 from newsletter_site.logs.routes import route_of
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class RequestLines:
         began_s = time.monotonic()
         clear_contextvars()  # A server may have left an answer without its end.
         request_id = id_of(request)
-        log_ids.bind(request=request_id)
+        log_context.bind(request=request_id)
         response = self.get_response(request)
         response.headers[HEADER] = request_id
         going = _Going(request, response, began_s)
@@ -82,9 +82,9 @@ class RequestLines:
     ) -> None:
         """The ids that stand in the address of the page."""
         if isinstance(parts.get("issue"), uuid.UUID):
-            log_ids.bind(issue=parts["issue"])
+            log_context.bind(issue=parts["issue"])
         if isinstance(parts.get("import_id"), int):
-            log_ids.bind(**{"import": parts["import_id"]})
+            log_context.bind(**{"import": parts["import_id"]})
 
 
 class AuthorOfRequest:
@@ -99,7 +99,7 @@ class AuthorOfRequest:
         def signed_in() -> Any:
             # Only once somebody asks who it is: that costs a query, and most pages do not.
             if asked_for.is_authenticated:
-                log_ids.bind(author=asked_for.pk)
+                log_context.bind(author=asked_for.pk)
             return asked_for
 
         request.user = SimpleLazyObject(signed_in)  # type: ignore[assignment]
@@ -155,7 +155,7 @@ def _level(request: HttpRequest, status: int) -> int:
 
 
 def _bind_author(*, user: Any, **_: Any) -> None:
-    log_ids.bind(author=user.pk)
+    log_context.bind(author=user.pk)
 
 
 def listen() -> None:

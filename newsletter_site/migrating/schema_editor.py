@@ -24,9 +24,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Index, Model
 
 from newsletter_site.migrating import guard
-from newsletter_site.migrating.holders import Wait
-from newsletter_site.migrating.patience import Patience
-from newsletter_site.migrating.watch import Watch
+from newsletter_site.migrating.lock_holders import Wait
+from newsletter_site.migrating.lock_timeouts import Patience
+from newsletter_site.migrating.progress import Watch
 
 CONCURRENTLY = "CONCURRENTLY"
 

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
-from newsletter_site.sign_in.counted_under import hashed_name
+from newsletter_site.sign_in.throttle_keys import hashed_name
 
 _MARK = "homing.sign-in.known-browser"
 _LINK = "homing.sign-in.let-in"

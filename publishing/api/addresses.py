@@ -9,8 +9,8 @@ from ninja.params.functions import Query
 
 from api.problem import Kind, ProblemError
 from delivery.models import Edition
-from publishing.naming_editions import HIGHEST_VERSION
-from publishing.status import NoSuchEditionError, edition_of
+from publishing.editions.parse_edition_name import HIGHEST_VERSION
+from publishing.editions.status import NoSuchEditionError, edition_of
 
 # An action is for the version that the caller looked at, whatever was published meanwhile.
 THE_VERSION = Query(

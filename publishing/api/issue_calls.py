@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, caller_of
-from api.changing import KEY_PARAMETER, change
+from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Kind, ProblemError, refusals
-from api.shape import BEFORE, LIMIT, InDigits, json_answer
+from api.schema import BEFORE, LIMIT, InDigits, json_answer
 from delivery.queue.short_transaction import joining_the_callers
-from publishing import audit_trail
-from publishing.actions import ACTIONS, CannotDoThatError, perform
+from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
+from publishing.activity import record_activity
 from publishing.api import scopes
 from publishing.api.addresses import THE_VERSION, address_of, edition_named
 from publishing.api.router import router
@@ -29,12 +29,12 @@ from publishing.api.shapes import (
     Outcome,
     Receipt,
 )
-from publishing.copy_words import why_of
-from publishing.issue_list import newest_before, rows_of
-from publishing.naming_editions import HIGHEST_VERSION
-from publishing.reader_outcomes import CopiesDroppedError, outcome_page, place
-from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
-from publishing.status import NoSuchEditionError, status_named, status_of
+from publishing.dashboard.issue_list import newest_before, rows_of
+from publishing.editions.parse_edition_name import HIGHEST_VERSION
+from publishing.editions.status import NoSuchEditionError, status_named, status_of
+from publishing.progress.outcome_sentences import why_of
+from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, place
+from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
 
 ActionName = Literal[
     "resume",
@@ -195,7 +195,7 @@ def act_on_issue(
 
     def work(_: str) -> HttpResponse:
         def record(verb: str) -> None:
-            audit_trail.record_action(caller.id, edition, verb)
+            record_activity.record_action(caller.id, edition, verb)
 
         try:
             with joining_the_callers():

@@ -9,14 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body
 
 from api.bearer import Bearer, caller_of
-from api.changing import KEY_PARAMETER, OtherContentError, change
+from api.idempotent_call import KEY_PARAMETER, OtherContentError, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import InDigits, json_answer
+from api.schema import InDigits, json_answer
 from delivery.models import Newsletter
-from delivery.queue.reconcile import time_now
 from delivery.queue.short_transaction import joining_the_callers
-from publishing import publish as publishing
-from publishing.actions import CannotDoThatError, reschedule
+from delivery.reconcile.record_findings import time_now
+from publishing.actions.edition_actions import CannotDoThatError, reschedule
+from publishing.activity.record_activity import record_rescheduling
 from publishing.api import scopes
 from publishing.api.addresses import THE_VERSION, address_of, edition_named
 from publishing.api.router import router
@@ -29,13 +29,18 @@ from publishing.api.shapes import (
     Published,
     Words,
 )
-from publishing.approval import TAKES_TWO, NeedsApprovalError, needs_approval
-from publishing.audit_trail import record_rescheduling
-from publishing.content import Content, flaws_of
-from publishing.publish import Asked, KeyUsedForOtherContentError, edition_under, has_words
-from publishing.scheduling import Moment, MomentRefusedError, read_moment
-from publishing.status import status_of
-from publishing.versions import VersionRefusedError, versions_of, why_not
+from publishing.approval.approval import TAKES_TWO, NeedsApprovalError, needs_approval
+from publishing.content.edition_content import Content, flaws_of
+from publishing.editions.status import status_of
+from publishing.editions.versions import VersionRefusedError, versions_of, why_not
+from publishing.publish.publish import (
+    Asked,
+    KeyUsedForOtherContentError,
+    edition_under,
+    has_words,
+    publish,
+)
+from publishing.scheduling.local_time import Moment, MomentRefusedError, read_moment
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **refusals(*CHANGING)}
@@ -146,7 +151,7 @@ def _publish(
         at = _moment(words, is_known=True)
         asked = Asked(content, issue, version, goes_to, words.unlisted, at)
         try:
-            published = publishing.publish(
+            published = publish(
                 author,
                 key,
                 content,

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from api.shape import Posted, Told
-from publishing.content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
-from publishing.naming_editions import HIGHEST_VERSION
+from api.schema import Posted, Told
+from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
+from publishing.editions.parse_edition_name import HIGHEST_VERSION
 
 # An hour more than any hold that somebody would sit out; longer is a schedule.
 LONGEST_HOLD_S = 86_400

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from delivery.models import Edition
-from publishing.naming_editions import issue_id, version_number
-from publishing.status import NoSuchEditionError, edition_of
+from publishing.editions.parse_edition_name import issue_id, version_number
+from publishing.editions.status import NoSuchEditionError, edition_of
 
 
 class EditionCommand(BaseCommand):

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Edition
 from idempotency.key import LONGEST_KEY, fresh_key
-from publishing.content import LONGEST_TITLE
+from publishing.content.edition_content import LONGEST_TITLE
 
 
 class Draft(models.Model):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from publishing.content import Content
-from publishing.looking_outside.domain_records import DomainRecords, domain_of
-from publishing.looking_outside.link_answer import LinkAnswer
-from publishing.preflight.reading_a_letter import Letter
+from publishing.content.edition_content import Content
+from publishing.external_checks.domain_records import DomainRecords, domain_of
+from publishing.external_checks.link_result import LinkAnswer
+from publishing.preflight.parse_letter import Letter
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.models import Edition
+from publishing.humanise import counted
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
-from publishing.scheduling import moment_stored
-from publishing.words_for_numbers import counted
+from publishing.scheduling.local_time import moment_stored
 
 register = template.Library()
 # 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.

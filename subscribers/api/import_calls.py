@@ -15,21 +15,21 @@ from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, caller_of
-from api.changing import KEY_PARAMETER, change, key_of
+from api.idempotent_call import KEY_PARAMETER, change, key_of
 from api.json_body import shown
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
+from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
 from idempotency.fingerprint import UploadedContent
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
 from subscribers.bounded_upload import BoundedUpload
-from subscribers.import_page import standing_of
-from subscribers.importing import audit_trail, content, receiving
+from subscribers.importing import accept_upload, record_activity, stored_file
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_file import left_out_of
-from subscribers.importing.no_list import UnreadableFileError
-from subscribers.importing.reading import ReaderFile
-from subscribers.importing.receiving import Statement
+from subscribers.importing.import_page import standing_of
 from subscribers.importing.rejects_file import HEADER, line_of
 from subscribers.importing.report import counts_of, read_as
 from subscribers.models import SubscriberImport
@@ -163,13 +163,13 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     def work(_: str) -> HttpResponse:
         caller, record = caller_of(request), _named(import_id)
         statement = Statement(decision.confirmed, where, caller.person)
-        if not receiving.decide(import_id, statement):
+        if not accept_upload.decide(import_id, statement):
             raise ProblemError(
                 Kind.NOT_NOW,
                 f"Only what was checked can be imported. {standing_of(record).sentence}",
             )
         record = _named(import_id)
-        audit_trail.record_import(caller.id, record)
+        record_activity.record_import(caller.id, record)
         return json_answer(Import(**_facts(record)), at=_place(import_id))
 
     return change(request, decision, work, ready=ready)
@@ -190,11 +190,11 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
     def work(_: str) -> HttpResponse:
         record = _named(import_id)
         with transaction.atomic():
-            if not receiving.drop(import_id):
+            if not accept_upload.drop(import_id):
                 raise ProblemError(
                     Kind.NOT_NOW, "It is imported or deleted already; there is nothing to drop."
                 )
-            audit_trail.record_drop(caller_of(request).id, record)
+            record_activity.record_drop(caller_of(request).id, record)
         return json_answer(ImportDropped(id=import_id, dropped=True))
 
     return change(request, None, work)
@@ -202,9 +202,9 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
 
 def _received(request: HttpRequest, readers: ReaderFile, file: BinaryIO, name: str) -> HttpResponse:
     caller = caller_of(request)
-    record, is_new = receiving.receive_to_check(readers, file, name, caller.person)
+    record, is_new = accept_upload.receive_to_check(readers, file, name, caller.person)
     if is_new:
-        audit_trail.record_upload(caller.id, record)
+        record_activity.record_upload(caller.id, record)
     return json_answer(
         ImportReceived(**_facts(record), created=is_new),
         201 if is_new else 200,
@@ -222,18 +222,18 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
                 came = 0
                 while chunk := request.read(AT_A_TIME):
                     came += len(chunk)
-                    if came > content.most_bytes():
-                        raise ProblemError(Kind.TOO_LARGE, content.too_large())
+                    if came > stored_file.most_bytes():
+                        raise ProblemError(Kind.TOO_LARGE, stored_file.too_large())
                     file.write(chunk)
                 file.seek(0)
                 yield file, filename
         case "multipart/form-data":
-            bounded = BoundedUpload(content.most_bytes())
+            bounded = BoundedUpload(stored_file.most_bytes())
             request.upload_handlers = [bounded]
             sent = request.FILES.getlist("file")
             found = _beside_one_file(request, len(sent))
             if bounded.is_over:
-                raise ProblemError(Kind.TOO_LARGE, content.too_large())
+                raise ProblemError(Kind.TOO_LARGE, stored_file.too_large())
             if found:
                 sentence = f"One file called “file” is expected in the form, and {found}."
                 raise ProblemError(Kind.NOT_VALID, sentence, faults=[Fault("file", sentence)])

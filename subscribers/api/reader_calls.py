@@ -11,11 +11,10 @@ from ninja import Body, Router
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, caller_of
-from api.changing import KEY_PARAMETER, change
+from api.idempotent_call import KEY_PARAMETER, change
 from api.problem import CHANGING, Fault, Kind, ProblemError, refusals
-from api.shape import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
-from subscribers import audit_trail
-from subscribers.adding import add
+from api.schema import BEFORE, LARGEST_NUMBER, LIMIT, InDigits, json_answer
+from subscribers import record_activity
 from subscribers.address import Refusal, read_address
 from subscribers.api import scopes
 from subscribers.api.shapes import (
@@ -27,12 +26,13 @@ from subscribers.api.shapes import (
     ReaderPage,
     State,
 )
-from subscribers.desk_actions import ACTIONS
+from subscribers.data_requests.personal_data import record_of
+from subscribers.desk.add_reader import add
+from subscribers.desk.reader_actions import ACTIONS
+from subscribers.desk.reader_list import Looked, SearchTookTooLongError, page_of
+from subscribers.desk.readers_csv import came_by
 from subscribers.models import Subscriber
 from subscribers.name import read_name
-from subscribers.reader_file import came_by
-from subscribers.reader_list import Looked, SearchTookTooLongError, page_of
-from subscribers.record import record_of
 
 router = Router(tags=["Readers"])
 
@@ -109,7 +109,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         added = add(_address(reader.address), _name(reader.name), says=says, agreed_elsewhere=where)
         there = added.reader
         if there is not None and added.result == "added":
-            audit_trail.record_action(caller.id, there.pk, "Added by a program.")
+            record_activity.record_action(caller.id, there.pk, "Added by a program.")
         # By number and without the address: erasing does not reach a saved answer.
         return json_answer(
             ReaderAdded(
@@ -151,7 +151,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     record = record_of(_named(reader).pk)
     if record is None:
         raise _nobody()
-    audit_trail.record_action(caller_of(request).id, reader, "Downloaded the record.")
+    record_activity.record_action(caller_of(request).id, reader, "Downloaded the record.")
     return HttpResponse(record.as_json(), content_type="application/json")
 
 
@@ -174,7 +174,9 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
         with transaction.atomic():
             done = ACTIONS[action].perform(reader)
             if done:
-                audit_trail.record_action(caller_of(request).id, reader, ACTIONS[action].recorded)
+                record_activity.record_action(
+                    caller_of(request).id, reader, ACTIONS[action].recorded
+                )
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
         told = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
         return json_answer(told, at=_place(reader))

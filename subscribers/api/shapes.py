@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from api.shape import Posted, Told
+from api.schema import Posted, Told
 from subscribers.models.subscriber import LONGEST_NAME
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS

@@ -6,8 +6,8 @@ Nothing else adds readers in bulk. An import only ever adds: it changes nobody w
 brings nobody back who left. docs/importing.md says what users may rely on.
 """
 
+from subscribers.importing.file_format.read_file import UnreadableFileError
 from subscribers.importing.import_file import import_file
-from subscribers.importing.reading import UnreadableFileError
 from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress
 
 __all__ = ["Counts", "ImportReport", "LeftOut", "Progress", "UnreadableFileError", "import_file"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from uuid import uuid4
 
-from subscribers.importing.holding import take
-from subscribers.importing.running import run
+from subscribers.importing.lease import take
+from subscribers.importing.run import run
 from subscribers.models import SubscriberImport
 
 State = SubscriberImport.State

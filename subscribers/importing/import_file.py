@@ -19,14 +19,14 @@ from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
 
-from subscribers.importing import applying
-from subscribers.importing.columns import Mapping
-from subscribers.importing.holding import give_back, take
-from subscribers.importing.judging import judge
-from subscribers.importing.reading import ReaderFile, UnreadableFileError
-from subscribers.importing.receiving import ENDED, Statement, brought_before, receive_to_import
+from subscribers.importing import apply
+from subscribers.importing.accept_upload import ENDED, Statement, brought_before, receive_to_import
+from subscribers.importing.file_format.columns import Mapping
+from subscribers.importing.file_format.read_file import ReaderFile, UnreadableFileError
+from subscribers.importing.file_format.validate_row import judge
+from subscribers.importing.lease import give_back, take
 from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
-from subscribers.importing.running import PIECE, run
+from subscribers.importing.run import PIECE, run
 from subscribers.models import LeftOutRow, SubscriberImport
 
 LOOK_EVERY_S = 0.2
@@ -104,12 +104,12 @@ def _dry_run(
 ) -> ImportReport:
     """The same steps, in one transaction that leaves nothing."""
     counts, because, statuses = Counts(), Counter[str](), Counter[str]()
-    terms = applying.Terms(import_id=0, confirmed=confirmed, is_check=True)
+    terms = apply.Terms(import_id=0, confirmed=confirmed, is_check=True)
     with transaction.atomic():
-        applying.see_for_oneself()
+        apply.see_for_oneself()
         judged = map(judge, file.rows())
         while piece := list(islice(judged, PIECE)):
-            now, left_out, said = applying.apply(terms, piece)
+            now, left_out, said = apply.apply(terms, piece)
             counts += now
             statuses += said
             reset_queries()  # in debug Django keeps them
@@ -117,7 +117,7 @@ def _dry_run(
             for row in left_out:
                 on_left_out(row)
             on_progress(Progress(counts.rows, file.bytes_read, file.size))
-        applying.look_away()
+        apply.look_away()
     return ImportReport(
         None, False, confirmed, counts, because, read_as=file.description, statuses=statuses
     )

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from subscribers.csv_line import csv_line
-from subscribers.file_to_write import file_to_write
+from subscribers.atomic_file import file_to_write
 from subscribers.importing.report import LeftOut
+from subscribers.safe_csv import csv_line
 
 HEADER = csv_line("line", "email", "reason")
 

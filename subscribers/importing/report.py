@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from subscribers.importing.description import Description, listed
-from subscribers.importing.status import Status
+from subscribers.importing.file_format.description import Description, listed
+from subscribers.importing.file_format.status import Status
 from subscribers.models import LeftOutRow, SubscriberImport
 
 

@@ -5,9 +5,9 @@ from subscribers.models.consent_record import ConsentRecord
 from subscribers.models.consent_wording import ConsentWording
 from subscribers.models.data_request import DataRequest
 from subscribers.models.erasure import Erasure
-from subscribers.models.import_address_seen import ImportAddressSeen
 from subscribers.models.import_piece import ImportPiece
-from subscribers.models.left_out_row import LeftOutRow
+from subscribers.models.import_seen_address import ImportAddressSeen
+from subscribers.models.rejected_row import LeftOutRow
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.subscriber_import import SubscriberImport
 from subscribers.models.suppression import Suppression

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
-from benchmarks.plain_message import plain_message
-from delivery.message import Copy, Envelope, Renderer
+from benchmarks.yardsticks.plain_message import plain_message
+from delivery.mail.message import Copy, Envelope, Renderer
 
 READER = Copy(4711, "reader4711@example.net", "Ada Marlow")
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from playwright.sync_api import Page, Route, expect
 
 from delivery.models import Edition
-from postmark_sandbox.outbox import Message
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.state.outbox import Message
 
 FORM = "/admin/newsletters/"
 WRITE = f"{FORM}write/"

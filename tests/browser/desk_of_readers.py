@@ -9,17 +9,18 @@ from uuid import uuid4
 
 from playwright.sync_api import Page, expect
 
-from delivery.told import Bounced
-from publishing.content import Content
-from publishing.publish import publish
-from subscribers import consent, shutting_out
-from subscribers.importing import background, receiving
-from subscribers.importing.reading import ReaderFile
-from subscribers.importing.receiving import Statement
-from subscribers.leaving import leave
+from delivery.rules.provider_events import Bounced
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
+from subscribers.consent import consent_ledger
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.importing import accept_upload, background
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.consent_record import How
-from subscribers.readers import RegisteredReaders
+from subscribers.suppression import manual_suppression
 from tests.browser.for_everybody import LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -52,9 +53,9 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     shut_out = SubscriberFactory(email=LONGEST_ADDRESS, name="Sigríður " * 20)
     words = {"network": "203.0.113.0/24", "wording": "Yes, send me the letter.", "request": 1}
     for reader in (confirmed, pending, left):
-        consent.record(reader.pk, "asked", "form", name=reader.name, **words)
+        consent_ledger.record(reader.pk, "asked", "form", name=reader.name, **words)
     for reader in (confirmed, left):
-        consent.record(reader.pk, "confirmed", "link", **words)
+        consent_ledger.record(reader.pk, "confirmed", "link", **words)
     publish(author.pk, "first", LETTER, hold_s=0)
     publish(author.pk, "second", LETTER, hold_s=0)
     leave(left.pk, How.ONE_CLICK, network="203.0.113.0/24")
@@ -65,7 +66,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
             description="The server was unable to deliver your message (ex: unknown user).",
         )  # fmt: skip
         RegisteredReaders().told([told])
-    shutting_out.shut_out(shut_out.pk)
+    manual_suppression.shut_out(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
         "complained": complained, "shut out": shut_out,
@@ -75,7 +76,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
 def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> SubscriberImport:
     file = io.BytesIO(content)
     with ReaderFile(file, name) as readers:
-        record = receiving.receive_to_check(readers, file, name, author)[0]
+        record = accept_upload.receive_to_check(readers, file, name, author)[0]
     if check:
         background.work(lambda: False)
     return record
@@ -85,7 +86,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     """An import of each kind. Only the one that runs is made up, and stands still."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     statement = "Signed list at the village fair, 12 September"
-    receiving.decide(imported.pk, Statement(True, statement, author))
+    accept_upload.decide(imported.pk, Statement(True, statement, author))
     background.work(lambda: False)
     failed = SubscriberImportFactory(
         state="refused", imported_by=author, filename="spring-fair.csv",

@@ -17,16 +17,16 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
-from newsletter_site.tokens.keeping import make
-from publishing import drafts
-from publishing.drafts import Wording
-from publishing.looking_outside import keeping
-from publishing.looking_outside.link_answer import LinkAnswer
+from newsletter_site.tokens.manage import make
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.external_checks import cached_results
+from publishing.external_checks.link_result import LinkAnswer
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.scheduling import moment_of
-from publishing.test_letters import send_test
-from publishing.written import MARKDOWN, Written, content_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import moment_of
+from publishing.test_letters.test_letters import send_test
 from tests.browser.at_the_desk import is_ready, make_a_token
 from tests.browser.for_everybody import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.ledger import cancelled, in_doubt, sent
@@ -71,7 +71,7 @@ def at(draft: Draft, page: str = "") -> str:
 
 def link_was_opened() -> None:
     """Keep the answer of the link in `WELL`, so that the sheet does not open it."""
-    keeping.keep_links({LINK: LinkAnswer(status=404, at=LINK)})
+    cached_results.keep_links({LINK: LinkAnswer(status=404, at=LINK)})
 
 
 def everything_is_looked_up(page: Page) -> None:

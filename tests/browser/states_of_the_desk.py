@@ -12,10 +12,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter, Worker
-from delivery.queue import presence
-from publishing.audit_trail import record_action
+from delivery.monitoring import worker_heartbeat
+from publishing.activity.record_activity import record_action
 from publishing.models import Draft
-from subscribers.importing.audit_trail import record_import
+from subscribers.importing.record_activity import record_import
 from subscribers.models import Subscriber
 from tests.browser.for_everybody import Pages, Shown
 from tests.browser.pages_of_the_desk import DESK, published, watching
@@ -37,7 +37,7 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 
 def _a_worker_is_there(warning: str = "") -> None:
     """Add a worker that still counts as heard from at the end of a long test."""
-    presence.arrive(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
+    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
     Worker.objects.update(heard_at=Now() + timedelta(hours=1))
 
 

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from delivery.models import Edition, Newsletter
+from publishing.content.draft_content import MARKDOWN, Written
 from publishing.models import Draft
-from publishing.written import MARKDOWN, Written
 from tests.browser.at_the_desk import ACCEPTED, ask, edition, late, look_now, publish_to, succeeded
 from tests.browser.conftest import HELD_IN_BATCHES, READERS
 from tests.browser.pages_of_the_desk import FAULTY, WELL, at, begun, link_was_opened

@@ -8,10 +8,10 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from idempotency.claim import seats
-from publishing.content import Content
-from publishing.kept_form import WORDS
+from publishing.content.edition_content import Content
+from publishing.drafts.unsent_forms import WORDS
 from publishing.models import Draft, KeptForm
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from tests.browser.at_the_desk import (
     ACCEPTED,
     FORM,

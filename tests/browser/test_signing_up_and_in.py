@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from delivery.models import Edition
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
 from publishing.models import Draft
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.browser.at_the_desk import WRITE, accepted_by, come_to, sign_in
 from tests.browser.for_everybody import faults_of

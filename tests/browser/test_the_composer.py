@@ -10,11 +10,11 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
 from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.drafts import Wording
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.written import MARKDOWN, Written, content_of
+from publishing.publish.publish import publish
 from tests.browser.at_the_desk import (
     LETTER,
     TITLE,

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Delivery, Edition
 from publishing.models import Draft, Receipt
-from subscribers import leaving
+from subscribers.leaving import leave
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from tests.browser.at_the_desk import (
@@ -202,7 +202,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
 
     # Somebody leaves and somebody comes; the correction is for those who have the mistake.
     gone, stays = readers[0], readers[1:]
-    leaving.leave(gone.pk, How.ONE_CLICK, network="203.0.113.0/24")
+    leave.leave(gone.pk, How.ONE_CLICK, network="203.0.113.0/24")
     SubscriberFactory()
     assert Subscriber.objects.filter(state="confirmed").count() == READERS
     page.get_by_role("link", name="Write a correction").click()

@@ -19,8 +19,8 @@ from django.core.management.base import OutputWrapper
 from django.db import connections
 from django.test import override_settings
 
-from delivery import until_empty
-from delivery.worker import worker_from_settings
+from delivery.worker import drain
+from delivery.worker.process import worker_from_settings
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60
@@ -48,7 +48,7 @@ class WebSite:
             worker = worker_from_settings(is_awaited=is_awaited)
 
             def run() -> None:
-                watch = until_empty.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
+                watch = drain.Watch(OutputWrapper(io.StringIO()), is_terminal=False)
                 until = watch.nothing_more_will_happen if is_awaited else bool
                 try:
                     worker.run(until=until)

@@ -12,20 +12,22 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
-from delivery import chores, reconciliation_run, retries
-from delivery.books import Books
-from delivery.dispatch import Dispatcher, Timing, policy_from_settings
-from delivery.edition_state import EditionState, state_of
+from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
-from delivery.outcomes import CallAnswer, PutOff
-from delivery.postmark import Postmark
-from delivery.queue import provider_event
-from delivery.queue.books import books_of
+from delivery.postmark.client import Postmark
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
-from publishing.content import Content
-from publishing.publish import Published, edition_under, publish
+from delivery.reconcile import run
+from delivery.reports.edition_counts import books_of
+from delivery.rules import retries
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.outcomes import CallAnswer, PutOff
+from delivery.tasks import background_tasks
+from delivery.worker.step import Dispatcher, Timing, policy_from_settings
+from publishing.content.edition_content import Content
+from publishing.publish.publish import Published, edition_under, publish
 from tests.crash_points.points import watch
 from tests.crash_points.provider import Provider
 from tests.delivery.newsroom import Newsroom, steady_dice
@@ -112,8 +114,8 @@ class Hands:
 
     def watch_over_the_queue(self) -> None:
         self._newsroom.sweep()
-        provider_event.apply_pending()
-        chores.do_all()
+        event_inbox.apply_pending()
+        background_tasks.do_all()
 
     def work(self) -> None:
         self.watch_over_the_queue()
@@ -172,13 +174,13 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        reconciliation_run.run(None, waits=False, tell=_unheard)
+        run.run(None, waits=False, tell=_unheard)
 
     def the_provider_tells_of_every_copy(self) -> None:
         for body in self.tell_the_provider("webhooks"):
-            kept = provider_event.keep(body)
+            kept = event_inbox.keep(body)
             if kept is not None:
-                provider_event.apply(kept)
+                event_inbox.apply(kept)
 
     def time_passes(self, seconds: float) -> None:
         with watch.looking_away():

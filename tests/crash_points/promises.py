@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import connection
 
-from delivery.delivery_key import DeliveryKey
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import books_of
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import books_of
+from delivery.rules.delivery_key import DeliveryKey
 from publishing.models import Issue
 from tests.crash_points.hands import LETTER, Hands
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import orjson
 
-from postmark_sandbox.outbox import Message
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
+from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import utc_text
 
 PIECE = 65536

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from delivery.edition_state import EditionState
-from delivery.queue import control, identity
+from delivery.queue import control
+from delivery.reconcile import database_identity
+from delivery.rules.edition_state import EditionState
 from tests.crash_points.hands import Hands
 
 # Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
@@ -31,7 +32,7 @@ def recover(hands: Hands) -> None:
         hands.publish()
     for _ in range(WHILES_AT_MOST):
         if hands.is_another_database():
-            identity.notice()
+            database_identity.notice()
         hands.work()
         if _is_over(hands):
             return

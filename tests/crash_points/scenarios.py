@@ -8,7 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
-from delivery.queue import control, identity
+from delivery.queue import control
+from delivery.reconcile import database_identity
 from tests.crash_points.hands import Hands
 from tests.crash_points.points import watch
 
@@ -70,7 +71,7 @@ def one_wakes_up_in_the_next_call(hands: Hands) -> None:
 
 def notice(hands: Hands) -> None:
     """A worker notices that the database was restored."""
-    identity.notice()
+    database_identity.notice()
 
 
 def pause(hands: Hands) -> None:

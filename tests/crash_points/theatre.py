@@ -16,7 +16,7 @@ from django.db import connection
 from django.test import override_settings
 
 from delivery.models import Edition, Newsletter
-from delivery.queue import identity
+from delivery.reconcile import database_identity
 from publishing.models import Issue
 from tests.crash_points import promises
 from tests.crash_points.hands import Hands, Stage
@@ -170,7 +170,7 @@ class _Company:
     def prepare(self, scenario: Scenario) -> Stage:
         _empty()
         # As it is wherever a worker has ever run.
-        identity.notice()
+        database_identity.notice()
         # The admin's log names the type of what it is about; whether that row is there already must
         # not depend on what was played before.
         ContentType.objects.clear_cache()

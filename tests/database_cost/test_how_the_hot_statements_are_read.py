@@ -17,24 +17,25 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
+from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
-from delivery.queue import dropping, kept_events, old_work, provider_event
-from delivery.queue.books import all_books, books_of, open_batches_on_request, open_books
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import SERVED_NOW
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
-from delivery.queue.health import health
-from delivery.queue.open_editions import held_back_mail_on_request, open_newsletters
-from delivery.queue.reconcile import editions_to_walk
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition
-from delivery.queue.standing import standing
-from delivery.settlement import Sent
-from delivery.standing import Standing
-from idempotency.expiry import expire
+from delivery.reconcile.record_findings import editions_to_walk
+from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
+from delivery.reports.edition_counts import all_books, books_of, open_batches_on_request, open_books
+from delivery.reports.queue_snapshot import Standing
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
+from delivery.retention import drop_deliveries, expire_details, provider_event_details
+from delivery.rules.settlement import Sent
+from idempotency.expire import expire
 from newsletter_site.wiring import join
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
@@ -247,9 +248,9 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
         "BouncedAt": at,
         "Metadata": {"delivery": key, "attempt": "0" * 32},
     } | more
-    event = provider_event.keep(json.dumps(body).encode())
+    event = event_inbox.keep(json.dumps(body).encode())
     assert event is not None
-    assert provider_event.apply(event)
+    assert event_inbox.apply(event)
 
 
 def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
@@ -411,10 +412,10 @@ def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: News
     old = Edition.objects.filter(title="Before").order_by("pk")[0]
     Edition.objects.filter(pk=old.pk).update(copies_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [
-        lambda: next(old_work.calls(90).delete(at_once=100)),
-        lambda: next(kept_events.applied_events(30).delete(at_once=100)),
-        lambda: next(dropping.delete_copies(old.pk, at_once=200)),
-        lambda: dropping.left_behind(),
+        lambda: next(expire_details.calls(90).delete(at_once=100)),
+        lambda: next(provider_event_details.applied_events(30).delete(at_once=100)),
+        lambda: next(drop_deliveries.delete_copies(old.pk, at_once=200)),
+        lambda: drop_deliveries.left_behind(),
     ]
     for piece in pieces:
         before = rows_read()

@@ -17,13 +17,13 @@ from django.core.management import call_command
 from django.db import connection, transaction
 
 from delivery.models import Edition
-from delivery.queue import identity
+from delivery.reconcile import database_identity
 from newsletter_site.wiring import join
-from publishing.content import Content
-from publishing.publish import publish
-from publishing.scheduling import Moment
-from publishing.starting import start_now
-from publishing.versions import EVERYONE, REACHED, UNREACHED, place_of
+from publishing.content.edition_content import Content
+from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, place_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import Moment
+from publishing.scheduling.start_scheduled import start_now
 from tests.database_cost.test_how_the_hot_statements_are_read import explained, kinds, run
 from tests.delivery.newsroom import Newsroom
 
@@ -125,7 +125,7 @@ def test_the_list_is_analysed_after_an_import(tmp_path: Path) -> None:
 
 
 def test_a_restored_database_is_analysed() -> None:
-    identity.notice()
+    database_identity.notice()
     run("UPDATE database_identity SET system_identifier = '1'")
-    assert identity.notice().is_another
+    assert database_identity.notice().is_another
     assert analysed() == TABLES

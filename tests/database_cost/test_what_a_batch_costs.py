@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from delivery.dispatch import Dispatcher
 from delivery.models import Attempt
+from delivery.worker.step import Dispatcher
 from newsletter_site.wiring import join
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 
 # In their order: what a batch is claimed, rendered, started and settled by.

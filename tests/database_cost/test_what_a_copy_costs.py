@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from benchmarks.database_work import DatabaseWork
-from benchmarks.provider_process import a_provider
-from delivery.queue.books import books_of
+from benchmarks.site.provider_process import a_provider
+from delivery.reports.edition_counts import books_of
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 from tests.proofs.ground import manage

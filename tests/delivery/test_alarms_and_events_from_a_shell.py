@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
+from delivery.feedback import event_inbox
 from delivery.models import Alarm, ProviderEvent
-from delivery.queue import provider_event
-from delivery.queue.alarms import raise_alarm
+from delivery.monitoring.alarms import raise_alarm
 from tests.delivery.newsroom import Newsroom
 
 
@@ -43,10 +43,10 @@ def test_an_issue_is_named_by_its_id(db: None) -> None:
 
 
 def test_events_that_were_set_aside_are_listed_and_tried_again(transactional_db: None) -> None:
-    event = provider_event.keep(b'{"RecordType": "Delivery"}')
+    event = event_inbox.keep(b'{"RecordType": "Delivery"}')
     assert said("events") == "No event is set aside.\n"
-    ProviderEvent.objects.update(failures=provider_event.TRIES)
+    ProviderEvent.objects.update(failures=event_inbox.TRIES)
     assert f"event {event}  Delivery" in said("events")
     assert said("events", "--again") == "1 events are tried again.\n"
     assert said("events") == "No event is set aside.\n"
-    assert provider_event.apply_pending() == 1
+    assert event_inbox.apply_pending() == 1

@@ -11,13 +11,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from delivery import polling
+from delivery.feedback import polling
 from delivery.models import Delivery, Edition, Errand
-from delivery.queue import errand
-from delivery.queue.errand import have_a_row
-from delivery.queue.health import health
-from delivery.queue.standing import standing
-from newsletter_site.logs.lines import LineFormatter
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
+from delivery.tasks import periodic_tasks
+from delivery.tasks.periodic_tasks import have_a_row
+from newsletter_site.logs.format import LineFormatter
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.beside import at_once
 from tests.delivery.newsroom import Newsroom, never
@@ -72,12 +72,14 @@ def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: 
 
 
 def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: Newsroom) -> None:
-    errand.have_a_row("poll broadcast")
+    periodic_tasks.have_a_row("poll broadcast")
 
     def take() -> bool:
-        mine = errand.take("poll broadcast", uuid.uuid4(), lease_s=60, after_publications=True)
+        mine = periodic_tasks.take(
+            "poll broadcast", uuid.uuid4(), lease_s=60, after_publications=True
+        )
         if mine is not None:
-            errand.done(mine, again_in_s=3600)
+            periodic_tasks.done(mine, again_in_s=3600)
         return mine is not None
 
     assert [take(), take()] == [True, False]
@@ -88,19 +90,21 @@ def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: N
 
 
 def test_two_workers_never_ask_at_once(newsroom: Newsroom) -> None:
-    errand.have_a_row("poll broadcast")
-    taken = at_once(5, lambda: errand.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None)
+    periodic_tasks.have_a_row("poll broadcast")
+    taken = at_once(
+        5, lambda: periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    )
     assert sorted(taken) == [False] * 4 + [True]
 
 
 def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: Newsroom) -> None:
-    errand.have_a_row("poll broadcast")
-    lost = errand.take("poll broadcast", uuid.uuid4(), lease_s=60)
+    periodic_tasks.have_a_row("poll broadcast")
+    lost = periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60)
     assert lost is not None
     Errand.objects.update(lease_until="2000-01-01T00:00:00Z")
-    assert errand.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
-    assert not errand.hold_on(lost, lease_s=60)
-    errand.done(lost, again_in_s=0)
+    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=60) is not None
+    assert not periodic_tasks.hold_on(lost, lease_s=60)
+    periodic_tasks.done(lost, again_in_s=0)
     assert Errand.objects.get().lease_until is not None
 
 
@@ -161,7 +165,7 @@ def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
-    with caplog.at_level(logging.WARNING, "delivery.polling"):
+    with caplog.at_level(logging.WARNING, "delivery.feedback.polling"):
         polling.poll(never)
     said = Errand.objects.get(name="poll broadcast").said
     formatter = LineFormatter(shape="lines", words=False, secrets=[])

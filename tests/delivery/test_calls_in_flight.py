@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from delivery.calls_in_flight import QUICK_S, CallsInFlight, Place, threads_for
 from delivery.models import Attempt, Batch
-from delivery.postmark import now_s
+from delivery.postmark.client import now_s
 from delivery.queue.claim import claim
-from delivery.worker import Worker
-from postmark_sandbox.server import SandboxServer
+from delivery.worker.call_slots import QUICK_S, CallsInFlight, Place, threads_for
+from delivery.worker.process import Worker
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.waiting_for import eventually
 

@@ -8,11 +8,11 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection
 
 from delivery.models import Alarm, Delivery, Edition
-from delivery.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
 from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, start
+from delivery.rules.outcomes import Accepted, Answered, CallAnswer, NotSent, PutOff, TooLarge
 from tests.delivery.beside import at_once
 from tests.delivery.hands_on_an_edition import WORKER, Call, accepted, changed, states, taken
 from tests.delivery.newsroom import Newsroom

@@ -11,8 +11,8 @@ from delivery.checks import (
     silence_is_not_believed_before_the_deadline,
     webhooks_have_user_and_password,
 )
-from delivery.postmark import Postmark
-from delivery.stream_check import disagreement
+from delivery.postmark.client import Postmark
+from delivery.postmark.stream_check import disagreement
 
 
 @pytest.mark.parametrize(

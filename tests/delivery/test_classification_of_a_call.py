@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from delivery.classification import classify_call
-from delivery.outcomes import (
+from delivery.postmark.responses import classify_call
+from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.classification import LONGEST_TEXT, classify_message
-from delivery.outcomes import Accepted, Fault, MessageAnswer, NotNow, Refused, Unanswered
+from delivery.postmark.responses import LONGEST_TEXT, classify_message
+from delivery.rules.outcomes import Accepted, Fault, MessageAnswer, NotNow, Refused, Unanswered
 from tests.delivery.answers import accepted, error, message_id
 
 ADDRESS = "reader1@example.net"

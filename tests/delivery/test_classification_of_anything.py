@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.classification import LONGEST_TEXT, SearchPage, classify_call, classify_search
-from delivery.outcomes import (
+from delivery.postmark.responses import LONGEST_TEXT, SearchPage, classify_call, classify_search
+from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,

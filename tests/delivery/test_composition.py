@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.composition import Mail, compose
-from delivery.letter_dress import LONGEST, dressed
-from delivery.merge_fields import Template, unknown_fields, uses
+from delivery.mail.compose import Mail, compose
+from delivery.mail.inline_css import LONGEST, dressed
+from delivery.mail.merge_fields import Template, unknown_fields, uses
+from delivery.mail.normalise_html import DEEPEST, VOID
 from delivery.models import Newsletter
-from delivery.sound_html import DEEPEST, VOID
 
 SITE = "https://letter.example.org"
 NEWSLETTER = Newsletter(name="Ada & Friends", postal_address="1 Quay <b>, Lisbon", language="en-GB")

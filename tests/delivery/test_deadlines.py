@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from delivery.deadlines import Deadlines
+from delivery.postmark.call_deadlines import Deadlines
 
 # So long that a test which waits for it has failed.
 LONG_S = 20.0

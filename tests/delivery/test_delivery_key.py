@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.delivery_key import DeliveryKey, read
+from delivery.rules.delivery_key import DeliveryKey, read
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 TEXT = "0d9c8b7a6f5e4d3c8b1a09f8e7d6c5b4.2.731"

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from delivery.books import Books
-from delivery.edition_state import EditionState, reason_of, state_of
-from delivery.moment import Moment
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.rules.scheduled_time import Moment
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 COUNTS = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting", "missed")

@@ -11,14 +11,23 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
+from delivery.monitoring.alarms import raise_alarm
 from delivery.queue import control
-from delivery.queue.alarms import raise_alarm
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import claim, claim_look_up
 from delivery.queue.evidence import record_acceptances, settle_by_evidence, unheeded_in
 from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition
-from delivery.settlement import Failed, Fate, Next, Sent, Settlement, Suppressed, Unknown, Waiting
+from delivery.rules.settlement import (
+    Failed,
+    Fate,
+    Next,
+    Sent,
+    Settlement,
+    Suppressed,
+    Unknown,
+    Waiting,
+)
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import asked, begun
 from tests.delivery.newsroom import Newsroom

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Edition
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
-from delivery.queue.split import lock_edition
 from delivery.queue.start import ClaimLost, Started, start
-from delivery.settlement import Next, Sent, Settlement
+from delivery.rules.settlement import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken

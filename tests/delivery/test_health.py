@@ -12,12 +12,13 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from delivery.health import Health, Line, lines_of
+from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Edition, Errand, Pace
-from delivery.queue import presence, provider_event
-from delivery.queue.health import health
-from delivery.queue.open_editions import open_newsletters
-from publishing.publish import publish
+from delivery.monitoring import worker_heartbeat
+from delivery.reports.active_editions import open_newsletters
+from delivery.reports.health import Health, Line, lines_of
+from delivery.reports.read_health import health
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -147,8 +148,8 @@ def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edit
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
-    presence.arrive(uuid.uuid4(), host="letterbox", pid=1)
-    presence.arrive(silent := uuid.uuid4(), host="letterbox", pid=2)
+    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=1)
+    worker_heartbeat.arrive(silent := uuid.uuid4(), host="letterbox", pid=2)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE worker SET heard_at = heard_at - interval '61 s' WHERE id = %s", [silent]
@@ -160,12 +161,14 @@ def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong() -> None:
-    presence.arrive(worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing.")
+    worker_heartbeat.arrive(
+        worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing."
+    )
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker")
-    presence.heard_from(worker, host="letterbox", pid=1, warning="A stream is missing.")
+    worker_heartbeat.heard_from(worker, host="letterbox", pid=1, warning="A stream is missing.")
     assert health().workers == 1
-    assert presence.warnings() == ["A stream is missing."]
+    assert worker_heartbeat.warnings() == ["A stream is missing."]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -186,9 +189,9 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_asked_for_is_no_webhook() -> None:
-    provider_event.keep(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
+    event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
     assert health().webhook_at is None
-    provider_event.keep(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
+    event_inbox.keep(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
     assert health().webhook_at is not None
 
 

@@ -10,12 +10,12 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.queue.batches.split import lock_edition, split_off
 from delivery.queue.claim import claim, release
+from delivery.queue.lease_reaper import AT_A_TIME
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.split import lock_edition, split_off
-from delivery.queue.sweep import AT_A_TIME
-from delivery.settlement import Next, Settlement, Unknown
+from delivery.rules.settlement import Next, Settlement, Unknown
 from tests.delivery.beside import Beside
 from tests.delivery.hands_on_an_edition import begun, taken
 from tests.delivery.newsroom import Newsroom

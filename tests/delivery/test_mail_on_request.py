@@ -9,17 +9,17 @@ from collections.abc import Sequence
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from delivery.edition_state import EditionState, reason_of, state_of
-from delivery.mail_on_request import CONFIRMATION_ISSUE, RECORD_ISSUE
+from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Attempt, Batch, Delivery, Edition, Newsletter
-from delivery.queue.audit import breaches_of
-from delivery.queue.batch_numbers import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.books import books_of
+from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.batches.split import lock_edition, split_off
 from delivery.queue.control import pause, resume
-from delivery.queue.mail_on_request import request_mail
-from delivery.queue.split import lock_edition, split_off
-from delivery.reconciliation_run import run
-from delivery.until_empty import Watch
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.reconcile.run import run
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import books_of
+from delivery.rules.edition_state import EditionState, reason_of, state_of
+from delivery.worker.drain import Watch
 from subscribers.models import Subscriber
 from tests.delivery.beside import Beside
 from tests.delivery.newsroom import Newsroom

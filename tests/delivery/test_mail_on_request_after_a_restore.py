@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from delivery.mail_on_request import CONFIRMATION_ISSUE, RECORD_ISSUE
+from delivery.mail.transactional_mail import CONFIRMATION_ISSUE, RECORD_ISSUE
 from delivery.models import Alarm, Delivery, Edition
-from delivery.queue import identity
-from delivery.reconciliation_run import run
-from subscribers import asking_for_record
-from subscribers.gaps_of_a_restore import REQUESTS_APART, number_after
+from delivery.reconcile import database_identity
+from delivery.reconcile.run import run
+from subscribers.data_requests import data_request
 from subscribers.models import Subscriber
-from subscribers.signing_up import Wish, sign_up
+from subscribers.reserve_ids import REQUESTS_APART, number_after
+from subscribers.signup.sign_up import Wish, sign_up
 from tests.database.template import set_ids_apart
 from tests.delivery.hands_on_an_edition import copies_by_key
 from tests.delivery.kept_rows import KeptRows
@@ -49,7 +49,7 @@ class Backup:
         self._rows.put_back()
         for reader in self._asked:
             Subscriber.objects.filter(id=reader.pop("id")).update(**reader)
-        identity.declare_restored()
+        database_identity.declare_restored()
 
 
 def reconcile(newsroom: Newsroom) -> None:
@@ -80,12 +80,12 @@ def test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next(newsroom:
 def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
-    asking_for_record.ask(ADA, "")
-    asking_for_record.answer_waiting()
+    data_request.ask(ADA, "")
+    data_request.answer_waiting()
     newsroom.deliver_all()
     backup.restore()
-    asking_for_record.ask(ADA, "")
-    asking_for_record.answer_waiting()
+    data_request.ask(ADA, "")
+    data_request.answer_waiting()
     (jumped,) = versions(RECORD_ISSUE)
     assert jumped % REQUESTS_APART == 1
     assert jumped > REQUESTS_APART
@@ -103,7 +103,7 @@ def test_whoever_joins_after_a_restore_begins_with_number_one(newsroom: Newsroom
 def test_after_the_jump_requests_are_counted_on(newsroom: Newsroom, restores: int) -> None:
     asks(newsroom, ADA)
     for _ in range(restores):
-        identity.declare_restored()
+        database_identity.declare_restored()
     asks(newsroom, ADA)
     asks(newsroom, ADA)
     _, jumped, next_one = sorted(versions(CONFIRMATION_ISSUE))
@@ -122,7 +122,7 @@ def test_the_same_backup_restored_again_gives_out_other_ids_and_numbers(newsroom
             cursor.execute(
                 "SELECT setval(pg_get_serial_sequence('subscriber', 'id'), %s)", [ada.pk]
             )
-        identity.declare_restored()
+        database_identity.declare_restored()
         ids.add(Subscriber.objects.create(email=BEA, email_key=BEA).pk)
         numbers.add(number_after(ada.requests, ada.pk))
         Subscriber.objects.filter(email=BEA).delete()

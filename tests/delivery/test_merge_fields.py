@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.merge_fields import BODY_FIELDS, TITLE_FIELDS, Template, unknown_fields, uses
+from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, Template, unknown_fields, uses
 
 VALUES = {
     "name": "Ada",

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.cut_message import Marks
-from delivery.merge_fields import Template
-from delivery.message import LONGEST_SUBJECT, POSTMARK_UNSUBSCRIBE, Copy, Envelope, Renderer
+from delivery.mail.merge_fields import Template
+from delivery.mail.message import LONGEST_SUBJECT, POSTMARK_UNSUBSCRIBE, Copy, Envelope, Renderer
+from delivery.mail.message_template import Marks
 
 ISSUE = uuid.UUID("0d9c8b7a-6f5e-4d3c-8b1a-09f8e7d6c5b4")
 ATTEMPT = uuid.UUID("11111111-2222-4333-8444-555555555555")

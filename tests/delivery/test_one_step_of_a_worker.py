@@ -10,11 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from delivery import log_ids
-from delivery.dispatch import Dispatcher, Timing, policy_from_settings, postmark_from_settings
+from delivery import log_context
 from delivery.models import Delivery, Edition
-from delivery.worker import Worker
-from postmark_sandbox.server import SandboxServer
+from delivery.worker.process import Worker
+from delivery.worker.step import Dispatcher, Timing, policy_from_settings, postmark_from_settings
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom, steady_dice
 from tests.delivery.test_starting_a_call import a_call_held_by
@@ -90,7 +90,7 @@ def test_a_concurrency_out_of_range_is_refused_with_one_sentence(given: str) -> 
 def lines() -> Iterator[Lines]:
     with log_lines() as lines:
         yield lines
-        log_ids.bind(**dict.fromkeys(log_ids.IDS))
+        log_context.bind(**dict.fromkeys(log_context.IDS))
 
 
 def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
@@ -106,7 +106,7 @@ def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
 def test_the_line_of_a_call(newsroom: Newsroom, lines: Lines) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.step()
-    (line,) = [line for line in lines() if line["logger"] == "delivery.dispatch"]
+    (line,) = [line for line in lines() if line["logger"] == "delivery.worker.step"]
     assert ids_of(newsroom, edition).items() <= line.items()
     assert line["event"].endswith(": 2 copies, done")
 
@@ -115,9 +115,9 @@ def test_the_line_of_a_look_up_names_its_call(newsroom: Newsroom, lines: Lines) 
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("accept_then_close")
     newsroom.step()
-    log_ids.bind(**dict.fromkeys(log_ids.IDS))
+    log_context.bind(**dict.fromkeys(log_context.IDS))
     newsroom.deliver_after(100)
-    (line,) = [line for line in lines() if line["logger"] == "delivery.look_up"]
+    (line,) = [line for line in lines() if line["logger"] == "delivery.unknown.lookup"]
     assert ids_of(newsroom, edition).items() <= line.items()
 
 
@@ -134,12 +134,12 @@ def test_the_line_of_the_sweep_alone_names_its_call(newsroom: Newsroom, lines: L
             "UPDATE delivery SET outcome = 'waiting', sent_at = NULL,"
             " provider_message_id = NULL, evidence = ''"
         )
-    log_ids.bind(**dict.fromkeys(log_ids.IDS))
+    log_context.bind(**dict.fromkeys(log_context.IDS))
     newsroom.sweep()
 
-    (line,) = [line for line in lines() if line["logger"] == "delivery.queue.sweep"]
+    (line,) = [line for line in lines() if line["logger"] == "delivery.queue.lease_reaper"]
     assert ids_of(newsroom, edition).items() <= line.items()
-    assert log_ids.bound() == {}
+    assert log_context.bound() == {}
 
 
 def test_the_line_of_a_broken_step_names_its_call(newsroom: Newsroom, lines: Lines) -> None:

@@ -11,10 +11,10 @@ from django.db import Error, connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, Pace
 from delivery.queue.claim import Claim, claim
-from delivery.queue.health import health
-from delivery.queue.pace import have_a_row, slow_down, take_turn, use_turn
+from delivery.queue.send_rate import have_a_row, slow_down, take_turn, use_turn
 from delivery.queue.short_transaction import short_transaction
-from delivery.queue.standing import standing
+from delivery.reports.read_health import health
+from delivery.reports.read_queue_snapshot import standing
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.pace import (
+from delivery.rules.send_rate import (
     DOUBLES_IN_S,
     SLOWED_TO_A,
     SLOWEST_PER_S,

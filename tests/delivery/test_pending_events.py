@@ -9,9 +9,9 @@ import orjson
 import pytest
 from django.db import connection, transaction
 
+from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
-from delivery.queue import provider_event
-from delivery.queue.split import lock_edition
+from delivery.queue.batches.split import lock_edition
 from tests.delivery.beside import Beside
 from tests.delivery.newsroom import Newsroom, never
 from tests.delivery.webhooks import event, key_of
@@ -35,14 +35,14 @@ def keep(edition: Edition, newsroom: Newsroom, record_type: str, reader: int, **
         record_type=record_type,
         **{"Recipient": address, "Email": address, **more},
     )
-    kept = provider_event.keep(orjson.dumps(told))
+    kept = event_inbox.keep(orjson.dumps(told))
     assert kept is not None
     return kept
 
 
 def keep_others(count: int) -> list[int]:
     """Events that say nothing about anybody."""
-    return provider_event.keep_all([b"%d" % number for number in range(count)])
+    return event_inbox.keep_all([b"%d" % number for number in range(count)])
 
 
 def applied() -> list[int]:
@@ -52,15 +52,15 @@ def applied() -> list[int]:
 
 
 def test_complaints_are_applied_first_then_all_in_order(sent: Edition, newsroom: Newsroom) -> None:
-    count = provider_event.AT_A_TIME + 20
+    count = event_inbox.AT_A_TIME + 20
     deliveries = keep_others(count)
     complaint = keep(sent, newsroom, "SpamComplaint", 1, ID=7, Type="SpamComplaint")
-    assert provider_event.apply_pending() == count + 1
+    assert event_inbox.apply_pending() == count + 1
     assert applied() == [complaint, *deliveries]
 
 
 def test_a_complaint_overtakes_a_drain_that_has_begun(sent: Edition, newsroom: Newsroom) -> None:
-    count = provider_event.AT_A_TIME + 20
+    count = event_inbox.AT_A_TIME + 20
     deliveries = keep_others(count)
     kept: list[int] = []
 
@@ -69,8 +69,8 @@ def test_a_complaint_overtakes_a_drain_that_has_begun(sent: Edition, newsroom: N
             kept.append(keep(sent, newsroom, "SpamComplaint", 1, ID=7, Type="SpamComplaint"))
         return False
 
-    assert provider_event.apply_pending(complain_once) == count + 1
-    assert applied().index(kept[0]) == provider_event.AT_A_TIME
+    assert event_inbox.apply_pending(complain_once) == count + 1
+    assert applied().index(kept[0]) == event_inbox.AT_A_TIME
     assert applied()[-1] == deliveries[-1]
 
 
@@ -90,7 +90,7 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
 
     def drain() -> int:
         with connection.execute_wrapper(counted):
-            return provider_event.apply_pending()
+            return event_inbox.apply_pending()
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, sent.pk)
@@ -98,20 +98,20 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
     assert applied() == [behind]
     # Only the first of them was waited for.
     assert patience == ["3s", "10ms", "10ms"]
-    assert provider_event.apply_pending() == 3
+    assert event_inbox.apply_pending() == 3
     assert applied() == [behind, *bounces]
 
 
 def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Newsroom) -> None:
     kept = [keep(sent, newsroom, "Delivery", 0, ServerID=number) for number in range(5)]
-    assert provider_event.apply_pending(lambda: len(applied()) == 2) == 2
+    assert event_inbox.apply_pending(lambda: len(applied()) == 2) == 2
     assert applied() == kept[:2]
 
 
 def test_a_fresh_event_is_left_to_whoever_kept_it(sent: Edition, newsroom: Newsroom) -> None:
     keep(sent, newsroom, "Delivery", 0)
-    assert not provider_event.work(never)
-    assert provider_event.is_due()
+    assert not event_inbox.work(never)
+    assert event_inbox.is_due()
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
-    assert provider_event.work(never)
-    assert not provider_event.is_due()
+    assert event_inbox.work(never)
+    assert not event_inbox.is_due()

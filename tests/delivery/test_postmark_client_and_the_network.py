@@ -18,9 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from delivery import postmark
-from delivery.deadlines import Deadlines
-from delivery.outcomes import (
+from delivery.postmark import client as postmark
+from delivery.postmark.call_deadlines import Deadlines
+from delivery.postmark.client import Postmark, now_s
+from delivery.rules.outcomes import (
     Answered,
     CallAnswer,
     CallFault,
@@ -30,7 +31,6 @@ from delivery.outcomes import (
     PutOff,
     TooLarge,
 )
-from delivery.postmark import Postmark, now_s
 from tests.delivery.answers import accepted, addresses, body, error
 from tests.delivery.http_answers import GOOD, answering, http
 from tests.delivery.scripted_server import (

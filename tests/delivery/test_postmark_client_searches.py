@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import responses
 
-from delivery.classification import SearchPage, classify_search
-from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.postmark import Postmark, now_s
+from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.responses import SearchPage, classify_search
+from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
 from tests.delivery.answers import JSON, body, error, listed, message_id
 from tests.delivery.http_answers import http
 from tests.delivery.scripted_server import ScriptedServer

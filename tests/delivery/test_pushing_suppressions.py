@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from delivery import suppression_push
+from delivery.feedback import suppression_push
+from delivery.feedback.suppression_changes import ask_provider, changes_of
 from delivery.models import Errand, SuppressionChange
-from delivery.queue.suppression_change import ask_provider, changes_of
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, post

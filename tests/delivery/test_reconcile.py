@@ -15,13 +15,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models.functions import Now
 
-from delivery import reconciliation_walk
-from delivery.delivery_key import DeliveryKey
 from delivery.models import Alarm, Attempt, Batch, Edition
-from delivery.queue import control, identity
-from delivery.queue.reconcile import editions_to_walk, end_reconciliation
-from publishing.content import Content
-from publishing.publish import publish
+from delivery.queue import control
+from delivery.reconcile import database_identity, walk
+from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.rules.delivery_key import DeliveryKey
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
 from tests.delivery.hands_on_an_edition import changed, copies_by_key
 from tests.delivery.kept_rows import KeptRows
 from tests.delivery.newsroom import Newsroom
@@ -77,7 +77,7 @@ def until_silence_counts(newsroom: Newsroom) -> None:
 
 def restored(newsroom: Newsroom) -> None:
     """A restore was declared, so long ago that silence counts."""
-    identity.declare_restored()
+    database_identity.declare_restored()
     until_silence_counts(newsroom)
 
 
@@ -407,7 +407,7 @@ def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
 def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Reconcile) -> None:
     broken, sound = newsroom.publish(3), newsroom.publish()
     deliver_and_forget(newsroom)
-    identity.declare_restored()
+    database_identity.declare_restored()
     # Three rows wait, and the count says that none does.
     Batch.objects.filter(edition=broken).update(waiting=0, failed=3)
     until_silence_counts(newsroom)
@@ -435,7 +435,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A search shows ten thousand; less is enough to go past a smaller bound.
-    monkeypatch.setattr(reconciliation_walk, "LONGEST_SEARCH", 500)
+    monkeypatch.setattr(walk, "LONGEST_SEARCH", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
     newsroom.deliver_all()
@@ -444,7 +444,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     for apart_ns in (7 * 10**9, 0):
         # The provider has every copy, and none is on record here.
         backup.put_back()
-        identity.declare_restored()
+        database_identity.declare_restored()
         until_silence_counts(newsroom)
         newsroom.sandbox.calls.clear()
         for number, parcel in enumerate(parcels):
@@ -516,7 +516,7 @@ def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
 def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition = newsroom.publish(3)
     deliver_and_forget(newsroom)
-    identity.declare_restored()
+    database_identity.declare_restored()
     assert control.cancel(edition.pk) == 3
     until_silence_counts(newsroom)
     answer = reconcile()
@@ -531,7 +531,7 @@ def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> Non
     edition = newsroom.publish(2)
     restored(newsroom)
     (walked,) = editions_to_walk(None, retention_days=45)
-    identity.declare_restored()
+    database_identity.declare_restored()
     assert not end_reconciliation(walked)
     edition.refresh_from_db()
     assert edition.unreconciled_since is not None

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.outcomes import Listed
-from delivery.reconciliation import (
+from delivery.postmark.search_windows import SHORTEST, Span, Window, eastern, halves, span_of
+from delivery.reconcile.compare import (
     Recorded,
     Silence,
     compare,
@@ -18,8 +18,8 @@ from delivery.reconciliation import (
     obstacle_to,
     silence_of,
 )
-from delivery.reconciliation_seen import Seen
-from delivery.reconciliation_windows import SHORTEST, Span, Window, eastern, halves, span_of
+from delivery.reconcile.seen_recipients import Seen
+from delivery.rules.outcomes import Listed
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

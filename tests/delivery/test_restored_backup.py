@@ -11,9 +11,11 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Edition
-from delivery.queue import control, errand, identity
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.claim import claim
-from delivery.queue.split import lock_edition
+from delivery.reconcile import database_identity
+from delivery.tasks import periodic_tasks
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.hands_on_an_edition import copies_by_key, taken
 from tests.delivery.newsroom import Newsroom
@@ -26,8 +28,8 @@ def restored_identity() -> None:
 
 def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    assert identity.notice().is_new
-    assert not identity.notice().is_new
+    assert database_identity.notice().is_new
+    assert not database_identity.notice().is_new
     assert newsroom.batch(edition).state == "ready"
     known = DatabaseIdentity.objects.get()
     assert known.system_identifier.isdecimal()
@@ -42,49 +44,49 @@ def test_the_first_look_stores_the_identity_and_stops_nothing(newsroom: Newsroom
 )
 def test_another_database_gives_out_no_batch(newsroom: Newsroom, other: dict[str, object]) -> None:
     newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     DatabaseIdentity.objects.update(**other)
     assert claim(newsroom.author.pk, lease_s=5) is None
     assert claim(newsroom.author.pk, lease_s=5, rate_per_s=1000) is None
-    assert identity.notice().is_another
-    assert not identity.notice().is_another
+    assert database_identity.notice().is_another
+    assert not database_identity.notice().is_another
 
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool) -> None:
-    identity.notice()
-    errand.have_a_row("poll broadcast", due_in_s=3600)
-    errand.have_a_row("poll brodcast", due_in_s=3600)
-    errand.have_a_row("prune", due_in_s=3600)
+    database_identity.notice()
+    periodic_tasks.have_a_row("poll broadcast", due_in_s=3600)
+    periodic_tasks.have_a_row("poll brodcast", due_in_s=3600)
+    periodic_tasks.have_a_row("prune", due_in_s=3600)
     if declared:
-        identity.declare_restored()
+        database_identity.declare_restored()
     else:
         DatabaseIdentity.objects.update(timeline="0000000A")
-        identity.notice()
-    assert errand.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
+        database_identity.notice()
+    assert periodic_tasks.take("poll broadcast", uuid.uuid4(), lease_s=5) is not None
     # Of a stream that no setting names any more nobody would: it must not look as if one did.
-    assert errand.take("poll brodcast", uuid.uuid4(), lease_s=5) is None
-    assert errand.take("prune", uuid.uuid4(), lease_s=5) is None
+    assert periodic_tasks.take("poll brodcast", uuid.uuid4(), lease_s=5) is None
+    assert periodic_tasks.take("prune", uuid.uuid4(), lease_s=5) is None
 
 
 def test_the_log_names_the_known_database_and_the_present_one(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
-    identity.notice()
+    database_identity.notice()
     own = DatabaseIdentity.objects.get()
     same = f"{own.system_identifier}/{own.timeline}"
     restored_identity()
-    identity.notice()
+    database_identity.notice()
     assert f"({same}/1, now {same}/{own.database}): 0 open editions stop" in caplog.text
 
 
 @pytest.mark.parametrize("untold", [{"system_identifier": ""}, {"timeline": ""}])
 def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, untold: dict[str, str]) -> None:
     newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
     DatabaseIdentity.objects.update(**untold)
-    assert not identity.notice().is_another
+    assert not database_identity.notice().is_another
     assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
     assert claim(newsroom.author.pk, lease_s=5) is not None
 
@@ -119,7 +121,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     refused = "pg_control_system(), pg_walfile_name(pg_lsn)"
     role = f"refused_reader_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
@@ -128,11 +130,11 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
             cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
             cursor.execute(f"SET ROLE {role}")
-            noticed = identity.notice()
+            noticed = database_identity.notice()
             assert noticed.untold == ("system identifier", "timeline")
             assert not noticed.is_another
             restored_identity()
-            assert identity.notice().is_another
+            assert database_identity.notice().is_another
             assert "this role may not set subscriber_id_seq" in caplog.text
         finally:
             cursor.execute("RESET ROLE")
@@ -152,9 +154,9 @@ def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom:
     )
     control.pause(paused.pk)
     control.cancel(cancelled.pk)
-    identity.notice()
+    database_identity.notice()
     restored_identity()
-    assert identity.notice().stopped == (running.pk, held.pk, paused.pk)
+    assert database_identity.notice().stopped == (running.pk, held.pk, paused.pk)
     controls = dict(Edition.objects.values_list("pk", "control"))
     assert controls == {
         done.pk: "running",
@@ -174,7 +176,7 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(2, hold_s=600)
-    identity.notice()
+    database_identity.notice()
     restored_identity()
     assert control.call_back(edition.pk) is None
     assert control.cancel(edition.pk) == 2
@@ -184,15 +186,15 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
 def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     held = taken()
-    identity.notice()
+    database_identity.notice()
     restored_identity()
-    identity.notice()
+    database_identity.notice()
     assert newsroom.batch(edition).epoch > held.epoch + 1000
 
 
-@pytest.mark.parametrize("seen_by", [identity.notice, identity.declare_restored])
+@pytest.mark.parametrize("seen_by", [database_identity.notice, database_identity.declare_restored])
 def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], object]) -> None:
-    identity.notice()
+    database_identity.notice()
     (last,) = newsroom.confirm(1)
     restored_identity()
     seen_by()
@@ -202,32 +204,32 @@ def test_after_a_restore_ids_are_new(newsroom: Newsroom, seen_by: Callable[[], o
 
 def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> None:
     (last,) = newsroom.confirm(1)
-    identity.notice()
-    identity.notice()
+    database_identity.notice()
+    database_identity.notice()
     (next_one,) = newsroom.confirm(1, start=1)
     assert next_one.pk == last.pk + 1
 
 
 def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     restored_identity()
 
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
-        declaring = Beside[object](identity.declare_restored)
+        declaring = Beside[object](database_identity.declare_restored)
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        noticing = Beside[object](identity.notice)
+        noticing = Beside[object](database_identity.notice)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(sessions=2)
     ended = [declaring.end(), noticing.end()]
     # Whichever of them comes first to say so.
-    assert sorted(map(str, ended)) == sorted(map(str, [(edition.pk,), identity.Noticed()]))
+    assert sorted(map(str, ended)) == sorted(map(str, [(edition.pk,), database_identity.Noticed()]))
 
 
 def test_workers_that_start_at_once_stop_the_editions_once(newsroom: Newsroom) -> None:
     newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     restored_identity()
-    noticed = at_once(8, identity.notice)
+    noticed = at_once(8, database_identity.notice)
     assert sum(one.is_another for one in noticed) == 1
-    assert Batch.objects.get().epoch == identity.EPOCHS_APART
+    assert Batch.objects.get().epoch == database_identity.EPOCHS_APART

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from delivery.outcomes import (
+from delivery.rules.outcomes import (
     Accepted,
     Answered,
     Blocked,
@@ -21,8 +21,8 @@ from delivery.outcomes import (
     TooLarge,
     Unanswered,
 )
-from delivery.retries import SHORTEST_PAUSE_S, after_call, delay_after
-from delivery.settlement import Failed, Settlement
+from delivery.rules.retries import SHORTEST_PAUSE_S, after_call, delay_after
+from delivery.rules.settlement import Failed, Settlement
 from tests.delivery.decisions import POLICY, in_words
 
 SENT = Accepted("id", None)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
-from delivery.retries import AfterCrash, Policy, after_crash, after_look_up
-from delivery.settlement import Failed, Sent, Settlement
+from delivery.rules.outcomes import Found, LookedUp, LookUpAnswer, NoInformation
+from delivery.rules.retries import AfterCrash, Policy, after_crash, after_look_up
+from delivery.rules.settlement import Failed, Sent, Settlement
 from tests.delivery.decisions import HOLDING, POLICY, in_words
 
 AT = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery import outcomes
-from delivery.retries import Policy, after_call, after_look_up
-from delivery.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
+from delivery.rules import outcomes
+from delivery.rules.retries import Policy, after_call, after_look_up
+from delivery.rules.settlement import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
 
 seconds = st.floats(0, 10_000)
 message_answers = st.one_of(

@@ -8,8 +8,9 @@ import pytest
 from django.db.models.functions import Now
 
 from delivery.models import DatabaseIdentity, Delivery, Edition
-from delivery.queue import control, identity
-from delivery.until_empty import Watch
+from delivery.queue import control
+from delivery.reconcile import database_identity
+from delivery.worker.drain import Watch
 from tests.delivery.hands_on_an_edition import accepted, restored, states
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
@@ -120,7 +121,7 @@ def test_a_restored_edition_cannot_be_called_back(newsroom: Newsroom) -> None:
 
 
 def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_missed: Edition) -> None:
-    identity.notice()
+    database_identity.notice()
     DatabaseIdentity.objects.update(database=1)
-    assert identity.notice().stopped == (with_missed.pk,)
+    assert database_identity.notice().stopped == (with_missed.pk,)
     assert control.send_to_missed(with_missed.pk, most=500) is None

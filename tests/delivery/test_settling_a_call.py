@@ -11,12 +11,12 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 
-from delivery import retries
 from delivery.models import Attempt, Batch, Delivery, Evidence
-from delivery.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
-from delivery.queue.fates import write_fates
+from delivery.queue.batches.write_outcomes import write_fates
 from delivery.queue.settle import settle_call
-from delivery.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
+from delivery.rules import retries
+from delivery.rules.outcomes import Accepted, Answered, CallAnswer, CallUnanswered, PutOff
+from delivery.rules.settlement import Failed, Fate, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.hands_on_an_edition import begun
 from tests.delivery.newsroom import Newsroom

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.suppression_dump import UnreadableError, entries_in
+from delivery.postmark.suppression_dump import UnreadableError, entries_in
 
 STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(

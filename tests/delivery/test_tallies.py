@@ -9,9 +9,9 @@ import pytest
 from django.db import DatabaseError, connection
 from prometheus_client.parser import text_string_to_metric_families
 
-from delivery.queue.tally import flush, read
-from delivery.tally import Histogram, Tallies
-from newsletter_site.operating.exposition import exposition
+from delivery.monitoring.metrics_buffer import Histogram, Tallies
+from delivery.monitoring.metrics_table import flush, read
+from newsletter_site.operations.metrics.prometheus_text import exposition
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

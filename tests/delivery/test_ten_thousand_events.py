@@ -22,15 +22,15 @@ import pytest
 from django.db import connection
 from django.test import RequestFactory
 
-from delivery.delivery_key import DeliveryKey
+from delivery.feedback import event_inbox, suppression_changes
+from delivery.feedback.webhook_view import PostmarkWebhook
 from delivery.models import Attempt, Edition, ProviderEvent
-from delivery.queue import provider_event, suppression_change
-from delivery.queue.audit import breaches_of
 from delivery.queue.claim import Claim, claim
 from delivery.queue.settle import settle_call
 from delivery.queue.start import Started, start
-from delivery.settlement import Next, Sent, Settlement
-from delivery.webhook import PostmarkWebhook
+from delivery.reports.audit import breaches_of
+from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.settlement import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.database.template import set_ids_apart
 from tests.delivery.newsroom import Newsroom
@@ -84,7 +84,7 @@ def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
     for reader in readers[:OPTED_IN]:
         opt_in(reader)
     for reader in readers[OPTED_IN : 2 * OPTED_IN]:
-        suppression_change.ask_provider(reader.email, "suppress")
+        suppression_changes.ask_provider(reader.email, "suppress")
     editions = [town.publish(title=f"Letter {number}") for number in range(ISSUES)]
     calls = []
     worker = uuid.uuid4()
@@ -314,9 +314,9 @@ def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) 
     for call in calls:
         call.settle()
     for event in happenings(random.Random(4), editions):
-        kept = provider_event.keep(orjson.dumps(event))
+        kept = event_inbox.keep(orjson.dumps(event))
         assert kept is not None
-        assert provider_event.apply(kept)
+        assert event_inbox.apply(kept)
     in_order = what_is_left(editions)
 
     editions, calls = build(town)

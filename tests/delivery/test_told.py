@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.delivery_key import DeliveryKey
-from delivery.told import (
+from delivery.postmark.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
+from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.provider_events import (
     LONGEST_DESCRIPTION,
     LONGEST_WORD,
     Bounced,
@@ -23,7 +24,6 @@ from delivery.told import (
     meaning_of,
     told_at,
 )
-from delivery.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
 
 BOUNCE = {
     "RecordType": "Bounce",

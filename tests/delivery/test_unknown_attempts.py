@@ -9,16 +9,16 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from delivery import retries
-from delivery.dispatch import postmark_from_settings
-from delivery.look_up import look_up
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.outcomes import Answered, NotNow, Unanswered
 from delivery.queue.claim import claim_look_up
-from delivery.queue.doubt import doubt_of
 from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.start import start
-from delivery.settlement import Next, Settlement
+from delivery.rules import retries
+from delivery.rules.outcomes import Answered, NotNow, Unanswered
+from delivery.rules.settlement import Next, Settlement
+from delivery.unknown.lookup import look_up
+from delivery.unknown.lookup_context import doubt_of
+from delivery.worker.step import postmark_from_settings
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.hands_on_an_edition import asked, begun, changed, taken, unheard
 from tests.delivery.newsroom import Newsroom

@@ -13,11 +13,11 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
+from delivery.feedback import event_inbox
+from delivery.feedback.webhook_view import LONGEST_BODY
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue import provider_event
-from delivery.queue.split import lock_edition
-from delivery.webhook import LONGEST_BODY
-from postmark_sandbox.server import SandboxServer
+from delivery.queue.batches.split import lock_edition
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom
@@ -190,9 +190,9 @@ def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: New
 def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsroom) -> None:
     body = orjson.dumps(event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1"))
     # As a web process leaves it that is killed in between.
-    provider_event.keep(body)
+    event_inbox.keep(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
-    provider_event.apply_pending()
+    event_inbox.apply_pending()
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 
@@ -200,19 +200,19 @@ def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsro
 def test_an_event_that_is_being_applied_is_left_alone(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
-    kept = provider_event.keep(b"{}")
+    kept = event_inbox.keep(b"{}")
     assert kept is not None
     other = connection.copy()
     try:
         other.set_autocommit(False)
         with other.cursor() as cursor:
             cursor.execute("SELECT FROM provider_event WHERE id = %s FOR UPDATE", [kept])
-            assert not provider_event.apply(kept)
+            assert not event_inbox.apply(kept)
         other.rollback()
     finally:
         other.close()
 
-    assert provider_event.apply_pending() == 1
+    assert event_inbox.apply_pending() == 1
 
 
 def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
@@ -227,7 +227,7 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
         assert post(poison) == 200
         for number in range(10):
             assert post(event(key_of(in_doubt, two), "m-2", ID=number)) == 200
-            provider_event.apply_pending()
+            event_inbox.apply_pending()
     finally:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -235,13 +235,13 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
             )
 
     assert applied() == [False] + [True] * 10
-    assert ProviderEvent.objects.order_by("id")[0].failures == provider_event.TRIES
+    assert ProviderEvent.objects.order_by("id")[0].failures == event_inbox.TRIES
     assert newsroom.outcomes(in_doubt) == ["unknown", "sent", "unknown"]
     assert caplog.text.count("it is set aside") == 1
     assert "private@example.net" not in caplog.text
     # Put right, and told to try again.
     ProviderEvent.objects.update(failures=0)
-    provider_event.apply_pending()
+    event_inbox.apply_pending()
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
 
 
@@ -251,7 +251,7 @@ def test_a_worker_applies_what_waited_for_a_lock(in_doubt: Edition, newsroom: Ne
         lock_edition(cursor, in_doubt.pk)
         assert Beside(lambda: post(body)).end() == 200
         assert applied() == [False]
-    provider_event.apply_pending()
+    event_inbox.apply_pending()
     assert applied() == [True]
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 

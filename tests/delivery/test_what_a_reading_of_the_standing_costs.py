@@ -9,12 +9,12 @@ from typing import Any
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from delivery.edition_state import EditionState, state_of
 from delivery.models import Batch, Edition
-from delivery.queue.batch_numbers import DRAWN_NUMBERS, first_batch_id
-from delivery.queue.mail_on_request import request_mail
-from delivery.queue.standing import MOST_EDITIONS, MOST_NAMED, standing
-from delivery.standing import Standing
+from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.reports.queue_snapshot import Standing
+from delivery.reports.read_queue_snapshot import MOST_EDITIONS, MOST_NAMED, standing
+from delivery.rules.edition_state import EditionState, state_of
 from tests.delivery.newsroom import Newsroom
 
 OVER = 30_000

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from delivery.edition_state import EditionState, reason_of
 from delivery.models import Alarm, Batch, Delivery, Edition, ProviderEvent
-from delivery.queue import control, kept_events
-from delivery.surge import Counts, Limits, surge_in
+from delivery.queue import control
+from delivery.retention import provider_event_details
+from delivery.rules.bounce_threshold import Counts, Limits, surge_in
+from delivery.rules.edition_state import EditionState, reason_of
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
 
@@ -187,7 +188,7 @@ def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) ->
     ProviderEvent.objects.filter(pk__in=[first.pk, second.pk]).update(received_at=old)
     ProviderEvent.objects.filter(pk=second.pk).update(applied_at=None)
 
-    old_events = kept_events.applied_events(30)
+    old_events = provider_event_details.applied_events(30)
 
     assert old_events.count() == 1
     assert sum(old_events.delete(at_once=1)) == 1
@@ -199,11 +200,11 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     mine, other = copies(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
-    (shown,) = kept_events.events_about(mine.address)
+    (shown,) = provider_event_details.events_about(mine.address)
     assert mine.address.upper() in shown["body"]
-    kept_events.forget([mine.address])
-    assert kept_events.events_about(mine.address) == []
-    assert len(kept_events.events_about(other.address)) == 1
+    provider_event_details.forget([mine.address])
+    assert provider_event_details.events_about(mine.address) == []
+    assert len(provider_event_details.events_about(other.address)) == 1
 
 
 def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> None:

@@ -20,12 +20,12 @@ from django.core.management.base import OutputWrapper
 from django.db import connection
 from django.db.models.functions import Now
 
-from delivery import polling
+from delivery.feedback import polling
 from delivery.models import Errand, ProviderEvent
-from delivery.postmark import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
-from delivery.reconciliation_windows import eastern
-from delivery.until_empty import Watch
-from delivery.worker import Worker
+from delivery.postmark.client import LONGEST_ANSWER_BYTES, LONGEST_SEARCH, PAGE
+from delivery.postmark.search_windows import eastern
+from delivery.worker.drain import Watch
+from delivery.worker.process import Worker
 from subscribers.models import Suppression
 from tests.delivery.http_answers import http
 from tests.delivery.newsroom import Newsroom, never

@@ -8,8 +8,9 @@ from django.db.models import Model
 from django.db.models.functions import Now
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
-from delivery.queue import control, identity
-from delivery.queue.audit import breaches_of
+from delivery.queue import control
+from delivery.reconcile import database_identity
+from delivery.reports.audit import breaches_of
 from tests.delivery.hands_on_an_edition import changed
 from tests.delivery.newsroom import Newsroom
 
@@ -204,7 +205,7 @@ def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_
     if held_back_by == "pause":
         control.pause(edition.pk)
     else:
-        identity.declare_restored()
+        database_identity.declare_restored()
     assert promises_broken(edition) == []
     Batch.objects.update(state="ready")
     assert promises_broken(edition) == [

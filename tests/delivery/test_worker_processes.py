@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from django.db.models import F
 
-from delivery.deadlines import Deadlines
+from delivery.feedback import event_inbox
 from delivery.models import Pace, ProviderEvent
-from delivery.queue import presence, provider_event
-from postmark_sandbox.server import SandboxServer
+from delivery.monitoring import worker_heartbeat
+from delivery.postmark.call_deadlines import Deadlines
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.waiting_for import held
 from tests.faults.watched_worker import WorkerProcess
@@ -74,7 +75,7 @@ def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: St
 def test_until_empty_applies_all_pending_events(
     newsroom: Newsroom, start_worker: StartWorker
 ) -> None:
-    provider_event.keep_all([b"%d" % number for number in range(provider_event.AT_A_TIME + 20)])
+    event_inbox.keep_all([b"%d" % number for number in range(event_inbox.AT_A_TIME + 20)])
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
     worker = start_worker("--until-empty")
     assert worker.end() == 0, worker.said
@@ -104,19 +105,19 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
     worker = start_worker("--until-empty", **settings)
     held(provider)
     # Pages show the warning while the worker runs.
-    (warning,) = presence.warnings()
+    (warning,) = worker_heartbeat.warnings()
     newsroom.sandbox.gate.release()
     assert worker.end() == 0, worker.said
     assert "UNSUBSCRIBE_HANDLING is 'postmark'" in warning
     assert warning in worker.said
-    assert presence.warnings() == []
+    assert worker_heartbeat.warnings() == []
 
 
 @pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])
 def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
     code = (
-        "import os; from delivery.standing_back import stand_back; "
+        "import os; from delivery.worker.process_priority import stand_back; "
         f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); stand_back(15); "
         "print(os.getpriority(os.PRIO_PROCESS, 0))"
     )

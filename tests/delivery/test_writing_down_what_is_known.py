@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import errors
 
-from delivery.postmark import now_s
-from delivery.write_down import LONGEST_PAUSE_S, is_trouble, pause_after, write_down
+from delivery.postmark.client import now_s
+from delivery.worker.retry_write import LONGEST_PAUSE_S, is_trouble, pause_after, write_down
 
 FAILURES = st.integers(1, 10_000)
 JITTER = st.floats(0, 1)

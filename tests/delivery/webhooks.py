@@ -12,9 +12,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.test import Client
 
-from delivery.delivery_key import DeliveryKey
 from delivery.models import Edition
-from newsletter_site.whole_bodies import whole_bodies
+from delivery.rules.delivery_key import DeliveryKey
+from newsletter_site.middleware.truncated_bodies import whole_bodies
 
 USER, PASSWORD = "postmark", "long: and random"
 PATH = "/webhooks/postmark/"

@@ -14,8 +14,8 @@ import yaml
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from delivery.tally import BUCKET, SUM
-from newsletter_site.operating.catalogue import CATALOGUE, Kind
+from delivery.monitoring.metrics_buffer import BUCKET, SUM
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from newsletter_site.no_body_for_head import no_body_for_head
+from newsletter_site.middleware.head_requests import no_body_for_head
 from tests.deployment.served_site import served_site
 
 

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from delivery.models import Tally
-from newsletter_site.operating.counting import REQUESTS
+from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
 # What systemd does: the socket is the fourth file, and the process is told that it is meant for it.

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from newsletter_site.operating.places import AT_ONCE
+from newsletter_site.operations.concurrency_limit import AT_ONCE
 from newsletter_site.web_worker import BUFFERED, MOST_CONNECTIONS, READERS, SLOW_TAKERS
 from tests.deployment.conftest import Sites
 from tests.deployment.parts import free_port, proxy, takes_connections, wait_until

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.onlooker import Onlooker
 from tests.faults.own_server import OwnServer

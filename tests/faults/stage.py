@@ -10,10 +10,10 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from delivery import until_empty
 from delivery.models import Edition
-from delivery.worker import worker_from_settings
-from postmark_sandbox.server import SandboxServer
+from delivery.worker import drain
+from delivery.worker.process import worker_from_settings
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.newsroom import Newsroom
 from tests.faults.cutting_proxy import CuttingProxy
 from tests.faults.own_server import OwnServer
@@ -91,7 +91,7 @@ class Stage:
         settings.DELIVERY_LEASE_S = settings.DELIVERY_HTTP_DEADLINE_S = 2.0
         settings.DELIVERY_LOOKUP_AFTER_S = (0.5, 1.0, 2.0)
         settings.DELIVERY_RETRY_BASE_S, settings.DELIVERY_RETRY_CAP_S = 0.1, 1.0
-        watch = until_empty.Watch(io.StringIO(), is_terminal=False)
+        watch = drain.Watch(io.StringIO(), is_terminal=False)
         worker_from_settings(2, is_awaited=True).run(until=watch.nothing_more_will_happen)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:

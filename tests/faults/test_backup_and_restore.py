@@ -25,8 +25,8 @@ from newsletter_site.embedded_postgres import address, server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.initdb import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
-from postmark_sandbox.server import SandboxServer
-from subscribers.unsubscribe_token import read, token_for
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.links.unsubscribe_token import read, token_for
 from tests.delivery.newsroom import Newsroom
 from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import eventually, held

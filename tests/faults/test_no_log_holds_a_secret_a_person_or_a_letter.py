@@ -24,9 +24,9 @@ import pytest
 import requests
 from django.contrib.auth import get_user_model
 
-from newsletter_site.logs.lines import FIELDS
-from newsletter_site.logs.net import basic_credentials
-from postmark_sandbox.server import SandboxServer
+from newsletter_site.logs.format import FIELDS
+from newsletter_site.logs.redact import basic_credentials
+from postmark_sandbox.http.server import SandboxServer
 from tests.faults.own_server import OwnServer
 from tests.faults.waiting_for import eventually
 from tests.faults.watched_worker import TIMES, WatchedWorker
@@ -548,5 +548,5 @@ def test_lines_of_a_sweep_and_of_a_webhook_name_the_call(homing: Homing) -> None
     webhooks = [line for line in logged(homing) if line.get("route") == "/webhooks/postmark/"]
     (told,) = [line for line in webhooks if "attempt" in line]
     assert told["status"] == 200
-    sent = [line for line in logged(homing) if line["logger"] == "delivery.dispatch"]
+    sent = [line for line in logged(homing) if line["logger"] == "delivery.worker.step"]
     assert (told["attempt"], told["issue"]) in {(line["attempt"], line["issue"]) for line in sent}

@@ -17,13 +17,13 @@ from django.http import HttpResponse
 from django.test import Client
 
 from idempotency.models import PostedForm
-from newsletter_site.come_again import RETRY_AFTER_S
-from newsletter_site.operating import probes
-from newsletter_site.operating.asked_in_time import WITHIN_S
-from newsletter_site.operating.places import AT_ONCE
+from newsletter_site.middleware.service_unavailable import RETRY_AFTER_S
+from newsletter_site.operations.concurrency_limit import AT_ONCE
+from newsletter_site.operations.health import checks
+from newsletter_site.operations.health.query_timeout import WITHIN_S
 from newsletter_site.tokens.secret import token_of
+from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
-from subscribers.unsubscribe_token import token_for
 from tests.delivery.newsroom import Newsroom
 from tests.deployment.served_site import FROM_THE_PROXY, ServedSite, served_site
 from tests.faults.own_server import OwnServer
@@ -84,7 +84,7 @@ def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, m
             assert "json" in answer["Content-Type"]
         assert ask("ready") == ask("workers") == (503, AWAY)
         assert ask("live")[0] == 200
-        assert "connection" in probes.ready().details[0]
+        assert "connection" in checks.ready().details[0]
 
     assert ask("ready")[0] == visitor().get("/", secure=True).status_code == 200
     assert author.get("/admin/newsletters/issues/", secure=True).status_code == 200

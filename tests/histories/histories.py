@@ -20,14 +20,15 @@ from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from delivery.edition_state import EditionState, reason_of, state_of
+from delivery.feedback import event_inbox
 from delivery.models import Alarm, Edition
-from delivery.queue import control, provider_event
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import all_books
-from publishing.content import Content
-from publishing.publish import publish
-from publishing.versions import VersionRefusedError
+from delivery.queue import control
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_state import EditionState, reason_of, state_of
+from publishing.content.edition_content import Content
+from publishing.editions.versions import VersionRefusedError
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Suppression
 from tests.histories.faults import HELD, OF_A_CALL, OF_THE_SEARCH, Moment
 from tests.histories.hands import Hand
@@ -307,7 +308,7 @@ class Histories(RuleBasedStateMachine):
     def tell(self, index: int, day: int, at_once: bool) -> None:
         """The provider tells of a copy: early, late, again, or in other words (another day)."""
         copy = self._any_copy(index)
-        event = provider_event.keep(
+        event = event_inbox.keep(
             orjson.dumps(
                 {
                     "RecordType": "Delivery",
@@ -321,13 +322,13 @@ class Histories(RuleBasedStateMachine):
         if event is None:
             self.truth.seen["told again"] += 1
         elif at_once:
-            provider_event.apply(event)
+            event_inbox.apply(event)
             self._is_known(copy)
 
     @rule()
     def apply_what_was_told(self) -> None:
         """What was kept and not applied at once is applied, as every worker does now and then."""
-        self.truth.seen["told, applied later"] += provider_event.apply_pending()
+        self.truth.seen["told, applied later"] += event_inbox.apply_pending()
 
     def _any_copy(self, index: int) -> Copy:
         outbox = self.truth.sandbox.outbox
@@ -429,7 +430,7 @@ class Histories(RuleBasedStateMachine):
             return
         try:
             self.truth.sandbox.faults.clear()
-            provider_event.apply_pending()
+            event_inbox.apply_pending()
             self._come_to_rest()
             # Whoever was frozen all the time wakes up, and the network lets go of what it held.
             for hand in self._frozen():

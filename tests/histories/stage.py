@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from delivery import retries
-from postmark_sandbox.server import SandboxServer
+from delivery.rules import retries
+from postmark_sandbox.http.server import SandboxServer
 from tests.database.template import SEEDS
 from tests.delivery.newsroom import Newsroom
 from tests.histories.hands import Hand

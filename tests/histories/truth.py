@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from delivery.outcomes import (
+from delivery.postmark.client import now_s
+from delivery.rules.outcomes import (
     Accepted,
     Answered,
     CallAnswer,
@@ -21,7 +22,6 @@ from delivery.outcomes import (
     Refused,
     Unanswered,
 )
-from delivery.postmark import now_s
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import now_ns
 

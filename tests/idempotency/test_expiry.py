@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from idempotency import expiry
-from idempotency.expiry import expire
+from idempotency import expire as expiry
+from idempotency.expire import expire
 from idempotency.models import PostedForm
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,11 +13,11 @@ from django.template import engines
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeData, mark_safe
 
-from idempotency.answer import Answer, CannotBeReplayedError
 from idempotency.claim import seats
 from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
-from idempotency.saved_answers import BrokenClaimError, save_answer
+from idempotency.response_store import BrokenClaimError, save_answer
+from idempotency.saved_response import Answer, CannotBeReplayedError
 from tests.idempotency.printing_site import LeafletForm, titles
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.tokens.keeping import make
+from newsletter_site.tokens.manage import make
 from newsletter_site.tokens.scopes import open_to
 
 API = "/api/v1"

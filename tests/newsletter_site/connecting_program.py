@@ -78,13 +78,13 @@ def cycle(times: int) -> list[Any]:
     """Arrive and leave again, many times; what each query answered."""
     from django.db import connections
 
-    from newsletter_site.embedded_postgres import users
+    from newsletter_site.embedded_postgres import usage
 
     answers = []
     for number in range(times):
         answers.append(sql(f"SELECT {number}"))
         connections.close_all()
-        users.leave_all()
+        usage.leave_all()
     return answers
 
 

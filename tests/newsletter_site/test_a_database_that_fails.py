@@ -13,8 +13,8 @@ from django.db import DatabaseError, connection
 from django.http import HttpResponse
 from django.test import Client
 
-from newsletter_site.database_away import is_away
-from newsletter_site.operating.asked_in_time import AskedInTime, NoAnswerError
+from newsletter_site.middleware.database_unavailable import is_away
+from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
 from tests.faults.waiting_for import PATIENCE_S, eventually
 from tests.publishing.beside import at_once, beside
 

@@ -14,7 +14,7 @@ from newsletter_site.embedded_postgres import (
     EmbeddedPostgresError,
     binaries,
     prepare_data_dir,
-    users,
+    usage,
 )
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.server_user import ServerUser, run_as, server_user
@@ -125,7 +125,7 @@ else:
     def test_a_home_that_belongs_to_somebody_else_is_refused_with_a_way_out(tmp_path: Path) -> None:
         (tmp_path / f"postgresql-{binaries.find_binaries(US).major}").symlink_to("/")
         with pytest.raises(EmbeddedPostgresError, match=r"HOMING_DATA_DIR"):
-            users.join(cluster_in(tmp_path, durable=False))
+            usage.join(cluster_in(tmp_path, durable=False))
 
 
 def wheel() -> Path:

@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.views import defaults
 
 from api.problem import MEDIA_TYPE
-from newsletter_site.unknown_host import bad_request
+from newsletter_site.middleware.unknown_host import bad_request
 from tests.log_lines import log_lines
 
 

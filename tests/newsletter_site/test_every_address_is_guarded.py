@@ -13,7 +13,7 @@ from django.test import Client
 
 from delivery.models import Edition
 from publishing.models import Draft
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from tests.newsletter_site.every_address import Address, every_address
 from tests.publishing.letters import letter
 

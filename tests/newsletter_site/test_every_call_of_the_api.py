@@ -18,14 +18,14 @@ from django.test import Client
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from idempotency.models import PostedForm
-from newsletter_site.api_document import document
+from newsletter_site.api.openapi_document import document
 from newsletter_site.tokens.scopes import NAMES, SCOPES
-from publishing.actions import ACTIONS
+from publishing.actions.edition_actions import ACTIONS
 from publishing.api.issue_calls import ActionName, Which
-from publishing.publish import publish
-from publishing.reader_outcomes import LISTS
-from subscribers import desk_actions
+from publishing.progress.reader_outcomes import LISTS
+from publishing.publish.publish import publish
 from subscribers.api import reader_calls
+from subscribers.desk import reader_actions
 from tests.newsletter_site.calling import API, Program
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -161,7 +161,7 @@ def test_what_may_be_done_is_what_the_desk_and_the_commands_know() -> None:
     assert set(ActionName.__args__) == set(ACTIONS)  # type: ignore[attr-defined]
     assert set(Which.__args__) == set(LISTS)  # type: ignore[attr-defined]
     of_readers = reader_calls.ActionName.__args__  # type: ignore[attr-defined]
-    assert set(of_readers) == set(desk_actions.ACTIONS)
+    assert set(of_readers) == set(reader_actions.ACTIONS)
 
 
 def test_the_table_names_every_operation_and_every_scope() -> None:
@@ -282,7 +282,7 @@ def test_what_is_not_there_is_said_in_json(program: Program) -> None:
     issue = uuid.uuid4()
     for address, there_are in (
         (f"/issues/{issue}/explode/?version=1", ACTIONS),
-        ("/readers/17/explode/", desk_actions.ACTIONS),
+        ("/readers/17/explode/", reader_actions.ACTIONS),
     ):
         answer = program.post(address)
         assert (answer.status_code, type_of(answer)) == (404, "not-found")

@@ -59,7 +59,7 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
     said = ended.stderr
     assert ended.stdout.strip() == "503", said
     assert "OperationalError" in said
-    assert "subscribers/views/record.py:" in said
+    assert "subscribers/data_requests/data_request_view.py:" in said
     for untold in ("a-link-in-mail", "pass-word", str(tmp_path)):
         assert untold not in said
     if shape == "lines":
@@ -68,7 +68,10 @@ def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
     assert fault["level"] == "error"
     assert fault["event"] == "the database is away"
     assert fault["fault"].startswith("OperationalError, from OperationalError")
-    assert any(place.startswith("subscribers/views/record.py:") for place in fault["places"])
+    assert any(
+        place.startswith("subscribers/data_requests/data_request_view.py:")
+        for place in fault["places"]
+    )
     assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 503)
     assert fault["request"] == answered["request"]
 

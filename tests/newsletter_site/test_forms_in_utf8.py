@@ -14,9 +14,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
 
-from newsletter_site.forms_in_utf8 import forms_in_utf8
+from newsletter_site.middleware.utf8_forms import forms_in_utf8
+from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.unsubscribe_token import token_for
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signing_up_by_hand import visitor
 

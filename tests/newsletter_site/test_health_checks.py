@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
-from delivery.queue import presence
-from newsletter_site.operating import migrations
+from delivery.monitoring import worker_heartbeat
+from newsletter_site.operations.health import pending_migrations
 
 CHECKS = ("live", "ready", "workers")
 # What a load balancer sends, and names that are not this site's.
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def client() -> Client:
     # The first request of a process reads them from disk, which may take longer than a probe waits.
     with connection.cursor() as cursor:
-        migrations.missing(cursor)
+        pending_migrations.missing(cursor)
     return Client(raise_request_exception=False)
 
 
@@ -38,7 +38,7 @@ def ask(client: Client, check: str, **headers: str) -> tuple[int, dict[str, Any]
 
 def a_worker(*, host: str = "mail-1", silent_for_s: float = 0) -> uuid.UUID:
     worker = uuid.uuid4()
-    presence.arrive(worker, host=host, pid=7)
+    worker_heartbeat.arrive(worker, host=host, pid=7)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE worker SET heard_at = clock_timestamp() - make_interval(secs => %s) "

@@ -15,10 +15,10 @@ import pytest
 from django.db import Error, connection
 from structlog.contextvars import clear_contextvars
 
-from delivery import log_ids
-from newsletter_site.logs.lines import LineFormatter, StandardError
-from newsletter_site.logs.net import Net
-from newsletter_site.logs.this_process import name_from
+from delivery import log_context
+from newsletter_site.logs.format import LineFormatter, StandardError
+from newsletter_site.logs.process_name import name_from
+from newsletter_site.logs.redact import Net
 
 SECRETS = ["s3cret-Key", "hunter2", "p@ss word/%", "a 'quoted' \\ one", "short"]
 
@@ -53,7 +53,7 @@ def caught(error: BaseException) -> Any:
 
 def test_a_line_has_what_every_line_has_and_the_ids_that_are_bound() -> None:
     attempt, issue = uuid.uuid4(), uuid.uuid4()
-    log_ids.bind(attempt=attempt, issue=issue, version=2, batch=None)
+    log_context.bind(attempt=attempt, issue=issue, version=2, batch=None)
     made = json.loads(line("A sentence."))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", made.pop("at"))
     assert made.pop("host")
@@ -73,27 +73,27 @@ def test_what_a_library_hangs_on_a_line_and_an_unknown_id_are_not_written() -> N
     made = json.loads(line("A sentence.", request="GET /record/x/", author="Ada", password="x"))
     assert not {"request", "author", "password"} & set(made)
     with pytest.raises(ValueError, match="reader"):
-        log_ids.bind(reader=4)
+        log_context.bind(reader=4)
 
 
 def test_a_line_for_people_begins_with_its_sentence_and_bears_the_ids() -> None:
-    log_ids.bind(version=2)
+    log_context.bind(version=2)
     assert re.fullmatch(
         r"\S+Z WARNING some\.library: A sentence\.  version=2", line("A sentence.", shape="lines")
     )
 
 
 def test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back() -> None:
-    log_ids.bind(worker=1, batch=2)
+    log_context.bind(worker=1, batch=2)
 
     def break_off() -> None:
-        with log_ids.scope():
-            log_ids.bind(batch=3, attempt=4, worker=None)
+        with log_context.scope():
+            log_context.bind(batch=3, attempt=4, worker=None)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         break_off()
-    assert log_ids.bound() == {"worker": 1, "batch": 2}
+    assert log_context.bound() == {"worker": 1, "batch": 2}
 
 
 def test_a_process_is_named_by_what_it_is() -> None:

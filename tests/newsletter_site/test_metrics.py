@@ -17,16 +17,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
+from delivery.feedback import event_inbox
 from delivery.models import Alarm, Batch, Edition, Tally
-from delivery.queue import identity, presence, provider_event, tally
-from delivery.queue.alarms import raise_alarm
-from delivery.queue.standing import standing
-from delivery.tally import BEYOND, key_of, tallies
-from newsletter_site.operating import counting
-from newsletter_site.operating.catalogue import CATALOGUE, Kind
-from newsletter_site.operating.exposition import DATABASE
-from newsletter_site.operating.who_may_measure import Shown, who_may_measure
-from postmark_sandbox.server import SandboxServer
+from delivery.monitoring import metrics_table, worker_heartbeat
+from delivery.monitoring.alarms import raise_alarm
+from delivery.monitoring.metrics_buffer import BEYOND, key_of, tallies
+from delivery.reconcile import database_identity
+from delivery.reports.read_queue_snapshot import standing
+from newsletter_site.operations.metrics import site_metrics
+from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
+from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Kind
+from newsletter_site.operations.metrics.prometheus_text import DATABASE
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.newsletter_site.every_address import every_address
@@ -48,7 +50,7 @@ def nothing_counted_before(settings: Any) -> Iterator[None]:
 
 def scraped() -> Samples:
     """A real answer, as Prometheus reads it; what this process counted is in the table first."""
-    tally.flush()
+    metrics_table.flush()
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     assert answer.status_code == 200, answer.content
     return {
@@ -216,10 +218,10 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
     transactional_db: None,
 ) -> None:
     """Prometheus would take what went back for a counter that began anew, and count it twice."""
-    identity.notice()
+    database_identity.notice()
     [before] = databases_of_counters()
     assert databases_of_counters() == {before}
-    identity.declare_restored()
+    database_identity.declare_restored()
     [after] = databases_of_counters()
     assert after != before
 
@@ -247,7 +249,7 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
 def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
     assert ("homing_worker_heard_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
-    presence.arrive(worker, host="mail-1", pid=7)
+    worker_heartbeat.arrive(worker, host="mail-1", pid=7)
     assert value("homing_workers") == 1
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
@@ -318,7 +320,7 @@ def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings
 def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
     assert value("homing_oldest_pending_event_age_seconds") == 0
     for minutes in (20, 1):
-        event = provider_event.keep(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
+        event = event_inbox.keep(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE provider_event SET received_at = received_at - make_interval(mins => %s) "
@@ -333,7 +335,7 @@ def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db:
 def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
     """A database that was away is no reason to wake somebody about pages when it is back."""
     for status in (503, 500, 502):
-        counting.request("/somewhere/", status, 0.1)
+        site_metrics.request("/somewhere/", status, 0.1)
     found = scraped()
     of_the_route = {
         dict(labels)["status"]: number
@@ -345,9 +347,9 @@ def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
 
 def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
     """Else Prometheus would not see its first faults as an increase."""
-    counting.request("/somewhere/", 200, 0.1)
+    site_metrics.request("/somewhere/", 200, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
-    counting.request("/somewhere/", 500, 0.1)
+    site_metrics.request("/somewhere/", 500, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 1
 
 

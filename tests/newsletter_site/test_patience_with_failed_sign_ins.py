@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsletter_site.sign_in.patience import Failures, Patience, wait_left_s
+from newsletter_site.sign_in.backoff import Failures, Patience, wait_left_s
 
 MINUTE = 60.0
 DAY = 86_400.0

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import RequestFactory
 
-from newsletter_site.operating.places import Places, PlacesForPages
+from newsletter_site.operations.concurrency_limit import Places, PlacesForPages
 
 # Longer than any test may take.
 LONG_S = 600.0

@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from delivery.models import Edition
 from delivery.queue.control import cancel
-from newsletter_site.api_document import document
-from publishing.publish import publish
+from newsletter_site.api.openapi_document import document
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter

@@ -15,9 +15,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.test import Client
 
-from delivery import log_ids
-from publishing.content import Content
-from publishing.publish import publish
+from delivery import log_context
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
 from tests.log_lines import Lines, log_lines
 from tests.subscribers.factories import SubscriberFactory
 
@@ -184,14 +184,16 @@ def test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request(
     answered, refused = lines()[-2:]
     assert answered["issue"]
     assert refused["event"] == "this is no request by HTTP's rules"
-    assert not set(refused) & set(log_ids.IDS)
+    assert not set(refused) & set(log_context.IDS)
 
 
 def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
-    with log_lines(), log_ids.scope(), ThreadPoolExecutor(2) as pool:
-        log_ids.bind(request="req-0815")
-        inherited = [pool.submit(log_ids.inherited(log_ids.bound)).result() for _ in range(2)]
-        alone = pool.submit(log_ids.bound).result()
+    with log_lines(), log_context.scope(), ThreadPoolExecutor(2) as pool:
+        log_context.bind(request="req-0815")
+        inherited = [
+            pool.submit(log_context.inherited(log_context.bound)).result() for _ in range(2)
+        ]
+        alone = pool.submit(log_context.bound).result()
     assert inherited == [{"request": "req-0815"}] * 2
     assert alone == {}
 
@@ -217,7 +219,7 @@ def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
 
     assert (first.status_code, again.status_code) == (303, 303)
     assert first["X-Request-ID"] != again["X-Request-ID"]
-    (published,) = [line for line in lines() if line["logger"] == "publishing.publish"]
+    (published,) = [line for line in lines() if line["logger"] == "publishing.publish.publish"]
     (replayed,) = [line for line in lines() if "posted again" in line["event"]]
     assert published["event"] == "version 1 of an issue was published to 1 reader"
     assert published["request"] == first["X-Request-ID"]
@@ -241,7 +243,7 @@ def test_what_is_rolled_back_was_never_published_for_the_log_either(lines: Lines
     with pytest.raises(RuntimeError):
         broken_off()
     assert lines() == []
-    assert log_ids.bound() == {}
+    assert log_context.bound() == {}
 
     publish(author.pk, "one-key", content, hold_s=0)
     (line,) = lines()

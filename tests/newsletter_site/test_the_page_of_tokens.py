@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.keeping import make
+from newsletter_site.tokens.manage import make
 from newsletter_site.tokens.secret import is_well_formed
 from tests.newsletter_site.calling import Program
 from tests.publishing.window_of import WindowOf

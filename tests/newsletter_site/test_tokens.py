@@ -21,9 +21,9 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.keeping import TokenRefusedError, make, revoke, tokens_of
+from newsletter_site.tokens.manage import TokenRefusedError, make, revoke, tokens_of
 from newsletter_site.tokens.secret import hash_of, is_well_formed, token_of
-from newsletter_site.tokens.standing import standing_of
+from newsletter_site.tokens.token_state import standing_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.calling import Program
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.http.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.receiver import Receiver
 from tests.postmark_sandbox.test_inbox import read

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.faults import KINDS, BadFault, read_rule
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.faults.fault_rules import KINDS, BadFault, read_rule
+from postmark_sandbox.http.server import SandboxServer
 from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
 
 

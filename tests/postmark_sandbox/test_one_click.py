@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from postmark_sandbox.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, try_it
-from postmark_sandbox.server import SandboxServer
+from postmark_sandbox.events.one_click import BOUNDARY, MULTIPART, URLENCODED, offer_of, try_it
+from postmark_sandbox.http.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, Reply, a_message
 from tests.postmark_sandbox.receiver import Receiver
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postmark_sandbox.posting import Poster
+from postmark_sandbox.http.post import Poster
 from tests.postmark_sandbox.caller import Caller, Reply, a_message, messages
 from tests.postmark_sandbox.receiver import Receiver
 

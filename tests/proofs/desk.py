@@ -11,11 +11,11 @@ import psycopg
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from delivery.edition_state import state_of
 from delivery.models import Alarm, Edition
-from delivery.queue.books import all_books
-from publishing.content import Content
-from publishing.publish import publish
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_state import state_of
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
 from tests.faults.own_server import OwnServer
 from tests.proofs.ground import USERNAME, manage
 from tests.proofs.proof import Finding

@@ -15,7 +15,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.provider_process import a_provider
+from benchmarks.site.provider_process import a_provider
 from delivery.models import Edition
 from tests.faults.crew import Crew
 from tests.proofs.desk import LETTER, Desk, desk

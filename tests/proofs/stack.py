@@ -21,7 +21,7 @@ from pathlib import Path
 
 import requests
 
-from benchmarks.sandbox import Sandbox, a_sandbox
+from benchmarks.site.sandbox import Sandbox, a_sandbox
 from tests.deployment.parts import (
     Program,
     free_port,

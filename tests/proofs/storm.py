@@ -15,7 +15,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.sandbox import Sandbox, a_sandbox
+from benchmarks.site.sandbox import Sandbox, a_sandbox
 from tests.faults.crew import Crew
 from tests.proofs.desk import Desk, desk
 from tests.proofs.ground import ground

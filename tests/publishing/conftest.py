@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from delivery.models import Edition
-from postmark_sandbox.server import SandboxServer
-from publishing.publish import publish
+from postmark_sandbox.http.server import SandboxServer
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf

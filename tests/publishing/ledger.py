@@ -5,15 +5,15 @@ from __future__ import annotations
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from delivery import mail_on_request
+from delivery.mail import transactional_mail
+from delivery.mail.test_letter import TEST_ISSUE
 from delivery.models import Batch, Delivery, Edition
-from delivery.test_letter import TEST_ISSUE
 from publishing.models import Issue
 
 
 def written() -> QuerySet[Issue]:
     """The issues that somebody wrote: without those that are always there."""
-    return Issue.objects.exclude(pk__in=[*mail_on_request.ISSUES.values(), TEST_ISSUE])
+    return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUES.values(), TEST_ISSUE])
 
 
 def sent(edition: Edition, *names: str) -> None:

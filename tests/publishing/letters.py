@@ -1,6 +1,6 @@
 """Letters to publish; a test names what matters."""
 
-from publishing.content import Content
+from publishing.content.edition_content import Content
 
 
 def letter(

@@ -12,7 +12,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from publishing.looking_outside.name_servers import NameServers
+from publishing.external_checks.dns_queries import NameServers
 
 
 class LocalNameServer:

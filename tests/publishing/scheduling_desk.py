@@ -9,10 +9,10 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 
 from delivery.models import Edition
-from publishing.content import Content
-from publishing.publish import publish
-from publishing.scheduling import Moment, moment_of
-from publishing.status import Status, status_of
+from publishing.content.edition_content import Content
+from publishing.editions.status import Status, status_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import Moment, moment_of
 from tests.delivery.newsroom import Newsroom
 
 LISBON = "Europe/Lisbon"

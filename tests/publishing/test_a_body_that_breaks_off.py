@@ -10,10 +10,10 @@ import pytest
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from delivery.models import Edition
-from publishing import drafts
+from publishing.drafts import drafts
 from publishing.models import Draft
+from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
-from subscribers.unsubscribe_token import token_for
 from tests.deployment.served_site import ServedSite, served_site
 from tests.newsletter_site.calling import Program
 from tests.publishing.window_of import FORM, WindowOf

@@ -10,16 +10,17 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition, Evidence
-from delivery.outcomes import CallUnanswered, NotSent
-from delivery.queue import control, identity
+from delivery.queue import control
+from delivery.queue.batches.split import lock_edition
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
-from delivery.queue.split import lock_edition
-from delivery.settlement import Sent
+from delivery.reconcile import database_identity
+from delivery.rules.outcomes import CallUnanswered, NotSent
+from delivery.rules.settlement import Sent
+from publishing.editions.status import status_of
+from publishing.editions.versions import VersionRefusedError, choices_of, place_of, still_going
 from publishing.models import Issue
-from publishing.publish import KeyUsedForOtherContentError, Published, has_words, publish
-from publishing.status import status_of
-from publishing.versions import VersionRefusedError, choices_of, place_of, still_going
-from subscribers.leaving import leave
+from publishing.publish.publish import KeyUsedForOtherContentError, Published, has_words, publish
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.hands_on_an_edition import Call
 from tests.publishing.beside import PATIENCE_S, at_once, beside
@@ -326,7 +327,7 @@ def test_after_a_restore_a_correction_waits_for_its_reconciliation(
     if restore == "noticed":
         Edition.objects.update(unreconciled_since=Now())
     else:
-        identity.notice()
+        database_identity.notice()
         DatabaseIdentity.objects.update(database=1)
 
     with pytest.raises(VersionRefusedError, match=r"Run `\./homing reconcile .*` first"):

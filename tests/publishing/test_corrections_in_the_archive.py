@@ -11,9 +11,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
-from publishing.progress import is_public
-from publishing.publish import publish
-from publishing.status import status_of
+from publishing.editions.status import status_of
+from publishing.progress.progress import is_public
+from publishing.publish.publish import publish
 from tests.publishing.ledger import cancelled, hold_is_over, sent
 from tests.publishing.letters import letter
 

@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing.content import Content
-from publishing.drafts import begin_for_issue
+from publishing.content.edition_content import Content
+from publishing.drafts.drafts import begin_for_issue
+from publishing.editions.versions import still_going
 from publishing.models import KeptForm
-from publishing.publish import publish
-from publishing.versions import still_going
-from subscribers.leaving import leave
+from publishing.publish.publish import publish
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, sent
 from tests.publishing.scheduling_desk import tomorrow

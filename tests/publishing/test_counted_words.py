@@ -7,10 +7,10 @@ import re
 import pytest
 
 from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.counted_words import words_in
-from publishing.drafts import Wording
-from publishing.written import HTML, MARKDOWN, Written
+from publishing.content.draft_content import HTML, MARKDOWN, Written
+from publishing.content.word_count import words_in
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
 
 TEXTS = {
     "": 0,

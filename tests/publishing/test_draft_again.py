@@ -11,11 +11,11 @@ from django.db import connection
 
 from delivery.models import Edition
 from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.drafts import Wording
+from publishing.content.draft_content import Written
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.written import Written
+from publishing.publish.publish import publish
 from tests.publishing.ledger import hold_is_over, in_doubt, sent
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf

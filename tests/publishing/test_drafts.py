@@ -9,11 +9,11 @@ from django.contrib.admin.models import LogEntry
 from django.db import transaction
 
 from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
+from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, Saved, Wording
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.written import HTML, MARKDOWN, Written, content_of
+from publishing.publish.publish import publish
 from tests.publishing import ledger
 from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.letters import letter

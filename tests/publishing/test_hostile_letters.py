@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from delivery.composition import compose
-from delivery.letter_dress import LONGEST, dressed
-from delivery.merge_fields import MOST_UNKNOWN, Template, unknown_fields
+from delivery.mail.compose import compose
+from delivery.mail.inline_css import LONGEST, dressed
+from delivery.mail.merge_fields import MOST_UNKNOWN, Template, unknown_fields
+from delivery.mail.normalise_html import MOST_TAGS, sound
 from delivery.models import Newsletter
-from delivery.sound_html import MOST_TAGS, sound
-from publishing.counted_words import about_words_in, words_in
-from publishing.gif_remarks import without_remarks
-from publishing.markdown import html_of
-from publishing.preflight.reading_a_letter import Link, read_letter
-from publishing.public_letter import public_letter, sanitised
-from publishing.summary import summary_of
-from publishing.text_part import text_of
+from publishing.content.markdown import html_of
+from publishing.content.public_html import public_letter, sanitised
+from publishing.content.summary import summary_of
+from publishing.content.text_part import text_of
+from publishing.content.word_count import about_words_in, words_in
+from publishing.images.strip_gif_metadata import without_remarks
+from publishing.preflight.parse_letter import Link, read_letter
 from tests.publishing.preflight.facts_of import found
 
 SHORT, LONG = 10_000, 40_000

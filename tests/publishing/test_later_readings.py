@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Worker
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from tests.publishing.ledger import sent
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf

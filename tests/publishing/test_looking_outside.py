@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from publishing.looking_outside import keeping
-from publishing.looking_outside.domain_records import Said
-from publishing.looking_outside.link_answer import LinkAnswer, Trouble
-from publishing.looking_outside.looking_up_a_domain import look_up_domain
-from publishing.looking_outside.name_servers import NameServers
-from publishing.looking_outside.opening_a_link import LinkOpener
-from publishing.looking_outside.opening_links import AT_A_TIME, MOST_LINKS, open_links
-from publishing.looking_outside.which_addresses import is_public
+from publishing.external_checks import cached_results
+from publishing.external_checks.dns import look_up_domain
+from publishing.external_checks.dns_queries import NameServers
+from publishing.external_checks.domain_records import Said
+from publishing.external_checks.link_result import LinkAnswer, Trouble
+from publishing.external_checks.links import AT_A_TIME, MOST_LINKS, open_links
+from publishing.external_checks.open_link import LinkOpener
+from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import OutsideLook
 from tests.publishing.name_server import LocalNameServer
 from tests.publishing.web_server import LocalWebServer
@@ -250,11 +250,11 @@ def test_a_redirect_to_nonsense_is_answered_and_can_be_kept(here, opened, onward
     address = f"{here}/to?u={onwards}"
 
     answer = opened(address)
-    keeping.keep_links({address: answer})
+    cached_results.keep_links({address: answer})
 
     assert answer.is_dead
     assert not onwards.startswith("file") or answer.trouble is Trouble.NOT_WEB
-    assert keeping.fresh("", [address]).links == {address: answer}
+    assert cached_results.fresh("", [address]).links == {address: answer}
 
 
 def test_the_connection_is_made_to_the_address_that_was_judged(here, opened, names, site):
@@ -295,13 +295,13 @@ def test_the_look_as_a_whole_is_bounded_and_says_what_it_has_until_then(here, na
 @pytest.mark.django_db
 def test_what_was_found_is_kept_and_the_latest_look_counts(names):
     address = "https://weatherbooks.example/1911"
-    keeping.keep_links({address: LinkAnswer(status=404, at=address)})
-    keeping.keep_links({address: LinkAnswer(status=200, at=address)})
+    cached_results.keep_links({address: LinkAnswer(status=404, at=address)})
+    cached_results.keep_links({address: LinkAnswer(status=200, at=address)})
     names.records = {(DOMAIN, "TXT"): [f'"{SPF}"']}
     found = look_up_domain(DOMAIN, names.known())
-    keeping.keep_domain(found)
+    cached_results.keep_domain(found)
 
-    known = keeping.fresh(DOMAIN, [address, "https://other.example/"])
+    known = cached_results.fresh(DOMAIN, [address, "https://other.example/"])
 
     assert known.links == {address: LinkAnswer(status=200, at=address)}
     assert known.domain == found
@@ -310,12 +310,12 @@ def test_what_was_found_is_kept_and_the_latest_look_counts(names):
 
 @pytest.mark.django_db
 def test_what_is_older_than_ten_minutes_counts_no_more_and_after_a_day_it_is_gone(names):
-    keeping.keep_domain(look_up_domain(DOMAIN, names.known()))
-    keeping.keep_links({"https://a.example/": LinkAnswer(status=404)})
+    cached_results.keep_domain(look_up_domain(DOMAIN, names.known()))
+    cached_results.keep_links({"https://a.example/": LinkAnswer(status=404)})
     OutsideLook.objects.update(looked_at="2020-01-01T00:00Z")
 
-    known = keeping.fresh(DOMAIN, ["https://a.example/"])
-    keeping.keep_links({"https://b.example/": LinkAnswer(status=200)})
+    known = cached_results.fresh(DOMAIN, ["https://a.example/"])
+    cached_results.keep_links({"https://b.example/": LinkAnswer(status=200)})
 
     assert (known.domain, known.links, known.links_at) == (None, {}, None)
     assert [look.subject for look in OutsideLook.objects.all()] == ["https://b.example/"]

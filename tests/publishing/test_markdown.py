@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.merge_fields import FIELD, Template
-from publishing.markdown import html_of
-from publishing.public_letter import sanitised
+from delivery.mail.merge_fields import FIELD, Template
+from publishing.content.markdown import html_of
+from publishing.content.public_html import sanitised
 
 
 def one_line(markdown: str) -> str:

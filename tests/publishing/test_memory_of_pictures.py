@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from publishing.small_picture import UnusablePictureError, small_picture
+from publishing.images.resize_image import UnusablePictureError, small_picture
 
 pytestmark = pytest.mark.process
 
@@ -20,7 +20,7 @@ DECODE = """
 import django, io, pathlib, sys
 django.setup()
 from PIL import Image
-from publishing.small_picture import small_picture
+from publishing.images.resize_image import small_picture
 def peak():  # the greatest of the usage counts that of the process before it became this one
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

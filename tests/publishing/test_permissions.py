@@ -16,9 +16,9 @@ from django.urls import reverse
 
 from delivery.models import Delivery, Edition, Newsletter
 from publishing import urls
-from publishing.actions import ACTIONS
-from publishing.publish import publish
-from subscribers import desk_urls
+from publishing.actions.edition_actions import ACTIONS
+from publishing.publish.publish import publish
+from subscribers.desk import urls as desk_urls
 from tests.database.template import set_ids_apart
 from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM, WindowOf

@@ -13,10 +13,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F
 from PIL import Image, ImageOps, PngImagePlugin
 
-from publishing import pictures
+from publishing.images import images
+from publishing.images.resize_image import UnusablePictureError, small_picture
 from publishing.models import Picture, PictureTries
-from publishing.models.picture import LARGEST_PICTURE
-from publishing.small_picture import UnusablePictureError, small_picture
+from publishing.models.image import LARGEST_PICTURE
 from tests.publishing.window_of import Page, WindowOf
 
 UPLOAD = "/admin/newsletters/pictures/"
@@ -300,8 +300,8 @@ class TestKeptAndShown:
         assert not Picture.objects.exists()
 
     def test_a_picture_waits_only_so_long_for_others(self, window, monkeypatch):
-        monkeypatch.setattr(pictures, "LONGEST_WAIT_S", 0.01)
-        with pictures.MEMORY:
+        monkeypatch.setattr(images, "LONGEST_WAIT_S", 0.01)
+        with images.MEMORY:
             answer = upload(window, picture())
 
         assert answer.status_code == 503

@@ -9,10 +9,10 @@ from threading import Barrier, Thread
 
 import pytest
 
-from delivery.books import Books
-from publishing.open_pages import OpenPages, SharedReadings
-from publishing.polling import LONGEST_S, ask_again_s, reload_s
-from publishing.status import status_from
+from delivery.rules.edition_counts import Books
+from publishing.editions.status import status_from
+from publishing.progress.open_pages import OpenPages, SharedReadings
+from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
 
 NOW = datetime(2026, 9, 17, 6, 30, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)

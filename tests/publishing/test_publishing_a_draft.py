@@ -14,15 +14,16 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing import approval, drafts
-from publishing.drafts import Wording
-from publishing.looking_outside import keeping
-from publishing.looking_outside.link_answer import LinkAnswer
-from publishing.markdown import html_of
+from publishing.approval import approval
+from publishing.content.draft_content import Written
+from publishing.content.markdown import html_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
+from publishing.external_checks import cached_results
+from publishing.external_checks.link_result import LinkAnswer
+from publishing.flash_messages import to_nobody
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.views.accepted import to_nobody
-from publishing.written import Written
+from publishing.publish.publish import publish
 from tests.publishing.beside import PATIENCE_S, at_once, beside, wait_until_somebody_waits
 from tests.publishing.ledger import hold_is_over, sent
 from tests.publishing.letters import letter
@@ -212,7 +213,7 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
         author, Written("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", "")
     )
     before = window.get(at(draft, "check"))
-    keeping.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
+    cached_results.keep_links({"https://weatherbooks.org/1911": LinkAnswer(status=404)})
 
     after = window.get(at(draft, "check"))
 

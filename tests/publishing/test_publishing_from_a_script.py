@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery, Edition
-from publishing.publish import publish
-from publishing.versions import still_going
+from publishing.editions.versions import still_going
+from publishing.publish.publish import publish
 from tests.publishing.ledger import cancelled, sent
 from tests.publishing.letters import letter
 

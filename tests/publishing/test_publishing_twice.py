@@ -6,13 +6,13 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
-from delivery.mail_on_request import KINDS
+from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.transactional_mail import KINDS
 from delivery.models import Batch, Delivery, Edition
-from delivery.test_letter import TEST_ISSUE
 from idempotency.claim import seats
 from idempotency.models import PostedForm
+from publishing.flash_messages import to_nobody
 from publishing.models import Issue
-from publishing.views.accepted import to_nobody
 from tests.publishing.beside import PATIENCE_S, at_once, beside
 from tests.publishing.ledger import written
 from tests.publishing.window_of import FORM, WindowOf

@@ -16,10 +16,10 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery
-from publishing.copy_words import why_of
-from publishing.publish import publish
-from publishing.reader_outcomes import every_copy, outcome_page, place
-from subscribers.erasing import erase
+from publishing.progress.outcome_sentences import why_of
+from publishing.progress.reader_outcomes import every_copy, outcome_page, place
+from publishing.publish.publish import publish
+from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.ledger import in_doubt, sent
 from tests.publishing.letters import letter

@@ -12,12 +12,12 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
 
 from delivery.models import Batch, Delivery, Edition
+from publishing.editions.status import status_of
 from publishing.models import Receipt
-from publishing.publish import publish
-from publishing.receipt_words import NotAReceiptError, read, signed, what_differs
-from publishing.receipts import receipt_of, signed_receipt, why_none
-from publishing.status import status_of
-from subscribers.erasing import erase
+from publishing.publish.publish import publish
+from publishing.receipts.receipt_text import NotAReceiptError, read, signed, what_differs
+from publishing.receipts.receipts import receipt_of, signed_receipt, why_none
+from subscribers.data_requests.erase import erase
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter

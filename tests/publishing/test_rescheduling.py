@@ -9,11 +9,12 @@ import pytest
 from django.utils import timezone
 
 from delivery.models import DatabaseIdentity, Edition
-from delivery.queue import identity, scheduled
-from postmark_sandbox.server import SandboxServer
-from publishing.actions import CannotDoThatError, reschedule
-from publishing.scheduling import Moment, moment_of
-from publishing.starting import start_due, start_now
+from delivery.queue import scheduled_editions
+from delivery.reconcile import database_identity
+from postmark_sandbox.http.server import SandboxServer
+from publishing.actions.edition_actions import CannotDoThatError, reschedule
+from publishing.scheduling.local_time import Moment, moment_of
+from publishing.scheduling.start_scheduled import start_due, start_now
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import at_once
 from tests.publishing.scheduling_desk import LISBON, its_time_came, log_of, schedule, tomorrow
@@ -110,7 +111,7 @@ def test_an_impossible_time_is_refused_beside_its_field(
 def test_it_goes_out_once_at_its_new_time(
     newsroom: Newsroom, provider: SandboxServer, waits: Edition
 ) -> None:
-    assert scheduled.move(waits.pk, later(), before=waits.scheduled_for)
+    assert scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
     assert not start_due()
     its_time_came(waits)
     assert start_due()
@@ -120,26 +121,26 @@ def test_it_goes_out_once_at_its_new_time(
 
 def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Edition) -> None:
     before = waits.scheduled_for
-    assert not scheduled.move(waits.pk, later(-48), before=before)
+    assert not scheduled_editions.move(waits.pk, later(-48), before=before)
     assert start_now(waits.pk) == 2
-    assert not scheduled.move(waits.pk, later(), before=before)
+    assert not scheduled_editions.move(waits.pk, later(), before=before)
     with pytest.raises(CannotDoThatError, match="only the time of a scheduled issue"):
         reschedule(waits, later(), record=lambda _: None)
 
     due = schedule(newsroom, title="Martins")
     its_time_came(due)
     due.refresh_from_db()
-    assert not scheduled.move(due.pk, later(), before=due.scheduled_for)
+    assert not scheduled_editions.move(due.pk, later(), before=due.scheduled_for)
     with pytest.raises(CannotDoThatError, match="its time has come"):
         reschedule(due, later(), record=lambda _: None)
 
 
 def test_a_restored_database_moves_nothing(waits: Edition) -> None:
-    identity.notice()
+    database_identity.notice()
     DatabaseIdentity.objects.update(database=1)
-    assert not scheduled.move(waits.pk, later(), before=waits.scheduled_for)
-    identity.notice()
-    assert not scheduled.move(waits.pk, later(), before=waits.scheduled_for)
+    assert not scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
+    database_identity.notice()
+    assert not scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
     with pytest.raises(CannotDoThatError, match=r"run \./homing reconcile first"):
         reschedule(waits, later(), record=lambda _: None)
 

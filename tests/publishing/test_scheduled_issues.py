@@ -15,27 +15,28 @@ from django.db import Error, IntegrityError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from delivery.books import Books
-from delivery.edition_state import EditionState
 from delivery.models import Batch, DatabaseIdentity, Delivery, Edition
-from delivery.queue import identity, scheduled
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import all_books
-from delivery.queue.reconcile import editions_to_walk, end_reconciliation
-from delivery.until_empty import Watch
-from delivery.worker import worker_from_settings
-from postmark_sandbox.server import SandboxServer
-from publishing import starting
-from publishing.actions import CannotDoThatError, applicable
-from publishing.actions import perform as perform_and_record
-from publishing.archive import public_editions
-from publishing.content import Content
+from delivery.queue import scheduled_editions
+from delivery.reconcile import database_identity
+from delivery.reconcile.record_findings import editions_to_walk, end_reconciliation
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import EditionState
+from delivery.worker.drain import Watch
+from delivery.worker.process import worker_from_settings
+from postmark_sandbox.http.server import SandboxServer
+from publishing.actions.edition_actions import CannotDoThatError, applicable
+from publishing.actions.edition_actions import perform as perform_and_record
+from publishing.archive.archived_editions import public_editions
+from publishing.content.edition_content import Content
+from publishing.editions.status import Status
+from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
-from publishing.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling import Moment, is_too_late, moment_of
-from publishing.starting import start_due
-from publishing.status import Status
-from publishing.versions import VersionRefusedError
+from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from publishing.scheduling import start_scheduled
+from publishing.scheduling.local_time import Moment, is_too_late, moment_of
+from publishing.scheduling.start_scheduled import start_due
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import PATIENCE_S, beside
@@ -138,7 +139,7 @@ def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -
     assert schedule(newsroom, at=moment, key="once") == first
     elsewhere = moment_of(moment.utc, "Asia/Kolkata")
     assert schedule(newsroom, at=elsewhere, key="once") == first
-    assert starting.start_now(first.pk) == 2
+    assert start_scheduled.start_now(first.pk) == 2
     assert schedule(newsroom, at=moment, key="once") == first
     assert Edition.objects.filter(kind="newsletter").count() == 1
 
@@ -326,7 +327,7 @@ def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name:
     perform(name, edition, status(edition))
     its_time_came(edition)
     assert not start_due()
-    assert starting.start_now(edition.pk) is None
+    assert start_scheduled.start_now(edition.pk) is None
     assert status(edition).state is EditionState.CANCELLED
     assert (books(edition).audience, rows_of(edition)) == (0, 0)
     assert not public_editions().exists()
@@ -499,17 +500,17 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     newsroom.confirm(2)
     edition = schedule(newsroom)
     its_time_came(edition)
-    identity.notice()
+    database_identity.notice()
     DatabaseIdentity.objects.update(database=1)
     # Not yet noticed: the statement itself looks.
     assert not start_due()
-    assert starting.start_now(edition.pk) is None
-    assert not scheduled.call_off(edition.pk, "")
+    assert start_scheduled.start_now(edition.pk) is None
+    assert not scheduled_editions.call_off(edition.pk, "")
 
-    assert identity.notice().stopped == (edition.pk,)
+    assert database_identity.notice().stopped == (edition.pk,)
 
     assert not start_due()
-    assert scheduled.due() == []
+    assert scheduled_editions.due() == []
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     assert f"./homing reconcile {edition.issue_id}" in found.reason
@@ -525,16 +526,16 @@ def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    identity.notice()
-    identity.declare_restored()
-    assert starting.RegisteredStarter().start_what_went_out(edition.pk)
-    assert not starting.RegisteredStarter().start_what_went_out(edition.pk)
+    database_identity.notice()
+    database_identity.declare_restored()
+    assert start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
+    assert not start_scheduled.RegisteredStarter().start_what_went_out(edition.pk)
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     Edition.objects.filter(pk=edition.pk).update(unreconciled_since=None)
     found = status(edition)
     assert found.state is EditionState.PAUSED
-    assert found.reason == starting.WENT_OUT_BEFORE
+    assert found.reason == start_scheduled.WENT_OUT_BEFORE
     assert not newsroom.step()
     assert books(edition).waiting == 3
 
@@ -544,8 +545,8 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    identity.notice()
-    identity.declare_restored()
+    database_identity.notice()
+    database_identity.declare_restored()
     # Long enough ago that no answer from the provider means that nothing was sent.
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
 
@@ -597,8 +598,8 @@ def test_schedule_older_than_postmarks_memory_stays_unreconciled(
 ) -> None:
     newsroom.confirm(1)
     edition = schedule(newsroom)
-    identity.notice()
-    identity.declare_restored()
+    database_identity.notice()
+    database_identity.declare_restored()
     Edition.objects.update(
         control_at=F("control_at") - timedelta(days=settings.POSTMARK_RETENTION_DAYS),
         unreconciled_since=F("unreconciled_since") - timedelta(hours=1),

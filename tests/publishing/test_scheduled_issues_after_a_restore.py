@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from delivery.queue import identity
-from postmark_sandbox.server import SandboxServer
+from delivery.reconcile import database_identity
+from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.copied_database import backup_of
 from tests.delivery.manage import Installation
 from tests.delivery.newsroom import Newsroom
@@ -33,7 +33,7 @@ def test_what_went_out_after_the_backup_goes_to_nobody_twice(
     newsroom.confirm(3)
     edition = schedule(newsroom)
     its_time_came(edition)
-    identity.notice()
+    database_identity.notice()
     with SandboxServer() as provider, backup_of(database_url) as backup:
 
         def copies() -> list[int]:
@@ -61,7 +61,7 @@ def test_a_correction_after_a_restore_gives_nobody_a_second_version(
 ) -> None:
     newsroom = Newsroom()
     first = newsroom.publish(3)
-    identity.notice()
+    database_identity.notice()
     letter = tmp_path / "letter.txt"
     letter.write_text("Put right.")
     author = newsroom.author.username

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.moment import LOCAL
-from publishing.scheduling import (
+from delivery.rules.scheduled_time import LOCAL
+from publishing.scheduling.local_time import (
     Moment,
     MomentRefusedError,
     clock_change,
@@ -20,7 +20,7 @@ from publishing.scheduling import (
     which_of,
     zones,
 )
-from publishing.when_form import TIME_AND_NOW, WhenForm
+from publishing.scheduling.schedule_form import TIME_AND_NOW, WhenForm
 
 LISBON, NEW_YORK = "Europe/Lisbon", "America/New_York"
 LORD_HOWE, APIA = "Australia/Lord_Howe", "Pacific/Apia"

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
-from publishing.approval import (
+from publishing.approval.approval import (
     CannotApproveError,
     NeedsApprovalError,
     approval_of,
@@ -19,9 +19,9 @@ from publishing.approval import (
     needs_approval,
     why_not,
 )
+from publishing.content.draft_content import Written, content_of
 from publishing.models import Draft, KeptForm
-from publishing.publish import publish
-from publishing.written import Written, content_of
+from publishing.publish.publish import publish
 from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM, WindowOf

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from delivery.models import Edition
-from publishing.kept_form import MOST_PER_WRITER
+from publishing.drafts.unsent_forms import MOST_PER_WRITER
 from publishing.models import Draft, KeptForm
 from tests.publishing.window_of import FORM, LETTER, Page, WindowOf
 

@@ -7,8 +7,8 @@ import re
 import nh3
 import pytest
 
-from delivery.sound_html import sound
-from publishing.preflight.reading_a_letter import read_letter
+from delivery.mail.normalise_html import sound
+from publishing.preflight.parse_letter import read_letter
 
 END = '<p><a href="https://x.example/leave">Leave</a> <a href="https://x.example/shop">Shop</a></p>'
 MSO = "<!--[if mso]><table><tr><td><![endif]--><div>{}</div><!--[if mso]></table><![endif]-->"

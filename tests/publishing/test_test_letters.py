@@ -14,28 +14,28 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import RequestFactory
 
+from delivery.feedback import event_inbox
+from delivery.mail.test_letter import NOBODY, TEST_ISSUE
 from delivery.models import Delivery, Edition, ProviderEvent
-from delivery.queue import provider_event
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import all_books
-from delivery.queue.identity import declare_restored
-from delivery.test_letter import NOBODY, TEST_ISSUE
+from delivery.reconcile.database_identity import declare_restored
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import all_books
 from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing import drafts
-from publishing.draft_form import content_posted
-from publishing.drafts import Wording
-from publishing.issue_list import held_back_on_request, newest_editions
+from publishing.content.draft_content import MARKDOWN, Written, content_of
+from publishing.dashboard.issue_list import held_back_on_request, newest_editions
+from publishing.drafts import drafts
+from publishing.drafts.draft_form import content_posted
+from publishing.drafts.drafts import Wording
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.test_letter_form import FIELDS, MarkedLetterForm
-from publishing.test_letters import marked_letter
-from publishing.written import MARKDOWN, Written, content_of
-from subscribers.erasing import erase
+from publishing.publish.publish import publish
+from publishing.test_letters.test_letter_form import FIELDS, MarkedLetterForm
+from publishing.test_letters.test_letters import marked_letter
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import record_of
+from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
-from subscribers.readers import RegisteredReaders
-from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.webhooks import PASSWORD, USER, event, key_of, post
 from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
@@ -529,7 +529,7 @@ def test_a_delivery_is_told_of_the_test(window, worker):
     before = the_letter().sentence
     post(event(key_of(sent_as_tests().get(), NOBODY), the_copy().provider_message_id, Recipient=TO))
 
-    provider_event.apply_pending()
+    event_inbox.apply_pending()
 
     assert the_letter().sentence != before
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.merge_fields import FIELD
-from publishing.content import Content, flaws_of
-from publishing.markdown import html_of
-from publishing.text_part import DEEPEST, text_of
-from publishing.written import HTML, MARKDOWN, Written, automatic_text, content_of
+from delivery.mail.merge_fields import FIELD
+from publishing.content.draft_content import HTML, MARKDOWN, Written, automatic_text, content_of
+from publishing.content.edition_content import Content, flaws_of
+from publishing.content.markdown import html_of
+from publishing.content.text_part import DEEPEST, text_of
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from django.db.models import F
 
 from delivery.models import Edition, Newsletter
-from publishing.content import Content
+from publishing.content.edition_content import Content
+from publishing.content.public_html import sanitised
 from publishing.models import Issue
-from publishing.public_letter import sanitised
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from tests.publishing.letters import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,9 +7,9 @@ from django.contrib.admin.models import LogEntry
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
-from publishing.archive import latest_letters
+from publishing.archive.archived_editions import latest_letters
 from publishing.models import Issue
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from tests.publishing.ledger import sent
 from tests.publishing.letters import letter
 from tests.publishing.window_of import FORM

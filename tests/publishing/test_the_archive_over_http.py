@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 
 from delivery.models import Newsletter
-from publishing.public_letter import first_picture, sanitised
-from publishing.publish import publish
-from subscribers import agreed_words
+from publishing.content.public_html import first_picture, sanitised
+from publishing.publish.publish import publish
+from subscribers.consent import consent_wording
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, sent
 from tests.publishing.letters import letter
@@ -116,7 +116,7 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
     if origin == "https://testserver":
         assert "Look in your mailbox" in answer.words
         assert Subscriber.objects.get(name="Dora").state == "pending"
-        assert agreed_words.SIGN_UP in first_visit.words
+        assert consent_wording.SIGN_UP in first_visit.words
     else:
         # One more press, beside our own words.
         ours = answer.form_with("email")

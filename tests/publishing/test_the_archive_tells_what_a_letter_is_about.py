@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from publishing.archive import latest_letters
-from publishing.publish import publish
-from publishing.summary import LONGEST, summary_of
+from publishing.archive.archived_editions import latest_letters
+from publishing.content.summary import LONGEST, summary_of
+from publishing.publish.publish import publish
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf
 

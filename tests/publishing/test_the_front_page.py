@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from delivery.models import Newsletter
-from publishing.content import Content
-from publishing.publish import publish
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.subscribers.signing_up_by_hand import visitor
 

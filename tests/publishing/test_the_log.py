@@ -14,14 +14,14 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Edition
-from publishing.audit_trail import record_action, record_draft_begun, record_listing
-from publishing.drafts import throw_away
-from publishing.history import words_of
-from publishing.logged import said
+from publishing.activity.activity_sentences import said
+from publishing.activity.record_activity import record_action, record_draft_begun, record_listing
+from publishing.drafts.drafts import throw_away
 from publishing.models import Draft, Issue
-from publishing.publish import publish
-from subscribers import audit_trail as of_readers
-from subscribers.importing import audit_trail as of_imports
+from publishing.progress.edition_history import words_of
+from publishing.publish.publish import publish
+from subscribers import record_activity as of_readers
+from subscribers.importing import record_activity as of_imports
 from subscribers.models import Subscriber, SubscriberImport
 from tests.publishing.ledger import in_doubt
 from tests.publishing.letters import letter

@@ -15,12 +15,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
-from delivery.queue import control, identity, presence, scheduled
-from publishing.approval import approve, hash_to_approve
-from publishing.looking_outside.domain_records import Records, Said
-from publishing.looking_outside.keeping import keep_domain
+from delivery.monitoring import worker_heartbeat
+from delivery.queue import control, scheduled_editions
+from delivery.reconcile import database_identity
+from publishing.approval.approval import approve, hash_to_approve
+from publishing.external_checks.cached_results import keep_domain
+from publishing.external_checks.domain_records import Records, Said
 from publishing.models import Draft
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.ledger import cancelled, in_doubt, sent
 from tests.publishing.letters import letter
@@ -48,7 +50,7 @@ def publish_one(author: Any) -> Callable[..., Edition]:
 
 
 def a_worker() -> None:
-    presence.arrive(uuid.uuid4(), host="letterbox", pid=4711)
+    worker_heartbeat.arrive(uuid.uuid4(), host="letterbox", pid=4711)
 
 
 def section(page: Page, name: str) -> str:
@@ -131,7 +133,7 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
 
     Edition.objects.update(scheduled_for=timezone.now() + timedelta(hours=1))
     assert "goes out" in lede(window.get(DESK))
-    identity.declare_restored()
+    database_identity.declare_restored()
     assert "goes out" not in lede(window.get(DESK))
     assert "Swifts" in section(window.get(DESK), "need")
 
@@ -370,7 +372,7 @@ def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_cal
 ) -> None:
     first = publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
-    assert scheduled.call_off(waits.pk, "Called back by a person.")
+    assert scheduled_editions.call_off(waits.pk, "Called back by a person.")
     # A correction to some is no number of readers either.
     sent(first, "Ada")
     publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")

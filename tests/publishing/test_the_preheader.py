@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from delivery.models import Edition
-from publishing.archive import latest_letters
-from publishing.content import LONGEST_PREHEADER, Content
-from publishing.publish import publish
-from publishing.what_differs import compare
+from publishing.archive.archived_editions import latest_letters
+from publishing.content.edition_content import LONGEST_PREHEADER, Content
+from publishing.content.version_diff import compare
+from publishing.publish.publish import publish
 from tests.publishing.window_of import FORM, LETTER, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,15 +9,15 @@ from html import unescape
 
 import pytest
 
-from delivery.dispatch import renderer_for
-from delivery.message import Copy
+from delivery.mail.message import Copy
 from delivery.models import Edition
+from delivery.worker.step import renderer_for
 from idempotency.key import fresh_key
-from publishing import drafts
-from publishing.drafts import Wording
+from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.written import HTML, MARKDOWN, Written, content_of
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.window_of import LETTER, WindowOf
 

@@ -17,11 +17,11 @@ from django.db.models.functions import Cast, Concat, Now
 from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, Worker
-from delivery.queue import presence
-from publishing.progress import reading_of
-from publishing.publish import publish
-from publishing.scheduling import moment_of
-from publishing.status import status_of
+from delivery.monitoring import worker_heartbeat
+from publishing.editions.status import status_of
+from publishing.progress.progress import reading_of
+from publishing.publish.publish import publish
+from publishing.scheduling.local_time import moment_of
 from subscribers.models import Subscriber
 from tests.publishing.ledger import hold_is_over, written
 from tests.publishing.letters import letter
@@ -351,12 +351,12 @@ def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window
     found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
     workers = [uuid.uuid4() for _ in range(3)]
     for worker, warning in zip(workers, ("", found, found), strict=True):
-        presence.arrive(worker, host="letterbox", pid=4711, warning=warning)
+        worker_heartbeat.arrive(worker, host="letterbox", pid=4711, warning=warning)
 
     for page in (window.get(), window.get(address(edition))):
         assert page.words.count(found) == 1
 
-    presence.leave(workers[1])
+    worker_heartbeat.leave(workers[1])
     Worker.objects.filter(pk=workers[2]).update(heard_at=Now() - timedelta(seconds=61))
     assert found not in window.get().words
 

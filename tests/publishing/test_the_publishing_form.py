@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from delivery.models import Edition, Newsletter
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing import drafts
-from publishing.drafts import Wording, hold_under, written_of
+from publishing.content.draft_content import content_of
+from publishing.drafts import drafts
+from publishing.drafts.drafts import Wording, hold_under, written_of
 from publishing.models import Draft, Issue
-from publishing.publish import publish
-from publishing.publishing_a_draft import Agreed, publish_draft
-from publishing.written import content_of
+from publishing.publish.publish import publish
+from publishing.publish.publish_draft import Agreed, publish_draft
 from subscribers.models import Subscriber
 from tests.publishing.beside import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.publishing.ledger import written

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from publishing.publish import publish
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.letters import letter
 from tests.publishing.window_of import WindowOf
@@ -25,7 +25,13 @@ def test_it_is_logged_what_was_cancelled_and_who_was_erased(
     cancelled = typed(database_url, "edition", "cancel", str(edition.issue_id))
     erased = typed(
         database_url,
-        *("shell", "-v", "0", "-c", f"from subscribers.erasing import erase; erase({reader})"),
+        *(
+            "shell",
+            "-v",
+            "0",
+            "-c",
+            f"from subscribers.data_requests.erase import erase; erase({reader})",
+        ),
     )
 
     assert '"event": "version 1 of an issue: cancelled from the command line"' in cancelled.stderr
@@ -39,7 +45,7 @@ def test_it_is_logged_what_was_done_on_a_page(
 ) -> None:
     edition = publish(author.pk, "a key", letter("Swifts"), hold_s=600).edition
 
-    with caplog.at_level("INFO", "publishing.audit_trail"):
+    with caplog.at_level("INFO", "publishing.activity.record_activity"):
         window.post(f"/admin/newsletters/{edition.issue_id}/pause/", version="1")
 
     assert "version 1 of an issue: paused" in caplog.messages

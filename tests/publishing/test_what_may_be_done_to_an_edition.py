@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
-from publishing.actions import ACTIONS, applicable, perform
+from publishing.actions.edition_actions import ACTIONS, applicable, perform
+from publishing.editions.status import status_of
 from publishing.models import Draft
-from publishing.publish import publish
-from publishing.status import status_of
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.delivery.hands_on_an_edition import begun, taken
 from tests.publishing.letters import letter

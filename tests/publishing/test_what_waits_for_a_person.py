@@ -8,13 +8,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from delivery.mail_on_request import CONFIRMATION_ISSUE
+from delivery.mail.transactional_mail import CONFIRMATION_ISSUE
 from delivery.models import Edition
 from delivery.queue.control import stop
-from delivery.queue.mail_on_request import request_mail
+from delivery.queue.enqueue_transactional import request_mail
+from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
-from publishing.publish import publish
-from publishing.versions import VersionRefusedError
+from publishing.publish.publish import publish
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.letters import letter
 from tests.subscribers.factories import SubscriberFactory

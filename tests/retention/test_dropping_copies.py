@@ -17,35 +17,37 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from delivery.delivery_key import DeliveryKey
+from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
-from delivery.queue import dropping, identity, provider_event
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import books_of
-from delivery.queue.dropping import Answer, Standing, may_be_dropped
-from delivery.queue.forget import MAKE_COPIES
-from newsletter_site.logs.lines import LineFormatter
+from delivery.reconcile import database_identity
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import books_of
+from delivery.retention import drop_deliveries
+from delivery.retention.anonymise import MAKE_COPIES
+from delivery.retention.drop_deliveries import Answer, Standing, may_be_dropped
+from delivery.rules.delivery_key import DeliveryKey
+from newsletter_site.logs.format import LineFormatter
 from newsletter_site.retention import prune, would_go
-from publishing.content import Content
-from publishing.dropped_words import dropped_sentence
-from publishing.dropping_copies import (
+from publishing.content.edition_content import Content
+from publishing.editions.dropped_sentence import dropped_sentence
+from publishing.editions.versions import EVERYONE, REACHED, VersionRefusedError, place_of
+from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from publishing.publish.publish import publish
+from publishing.receipts.drop_old_deliveries import (
     CopiesStayError,
     drop_copies,
     drop_old_copies,
     why_they_stay,
 )
-from publishing.publish import publish
-from publishing.reader_outcomes import ALL, CopiesDroppedError, every_copy
-from publishing.receipts import (
+from publishing.receipts.receipts import (
     facts_today,
     receipt_of,
     recount_before_dropping,
     signed_receipt,
 )
-from publishing.versions import EVERYONE, REACHED, VersionRefusedError, place_of
-from subscribers.erasing import erase
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import record_of
 from subscribers.models import Subscriber
-from subscribers.record import record_of
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.on_record import put_on_record
 from tests.publishing.beside import PATIENCE_S, beside
@@ -82,14 +84,14 @@ def told_of(copy: Delivery, kind: str, **more: Any) -> bytes:
 
 def apply_all() -> None:
     for event in ProviderEvent.objects.filter(applied_at__isnull=True).order_by("pk"):
-        assert provider_event.apply(event.pk)
+        assert event_inbox.apply(event.pk)
 
 
 def begin_to_drop(edition: Edition) -> None:
     """Two of its five copies are gone, and nobody deletes more."""
     receipt_of(edition)
-    assert dropping.say_dropped(edition.pk, days=52) is Answer.SAID
-    pieces = dropping.delete_copies(edition.pk, at_once=2)
+    assert drop_deliveries.say_dropped(edition.pk, days=52) is Answer.SAID
+    pieces = drop_deliveries.delete_copies(edition.pk, at_once=2)
     assert next(pieces) == 2
     pieces.close()
 
@@ -225,7 +227,7 @@ class TestWhatIsRefused:
 
         with pytest.raises(CopiesStayError, match="differ") as stays:
             drop_copies(old)
-        with caplog.at_level("WARNING", "publishing.dropping_copies"):
+        with caplog.at_level("WARNING", "publishing.receipts.drop_old_deliveries"):
             prune(rest=lambda _: None)
         assert rows_of(old).count() == 4
         lines = LineFormatter(shape="lines", words=False, secrets=[])
@@ -243,17 +245,17 @@ class TestWhatIsRefused:
         self, old: Edition
     ) -> None:
         put_on_record(rows_of(old)[0], "m")
-        assert sum(dropping.delete_copies(old.pk)) == 0
+        assert sum(drop_deliveries.delete_copies(old.pk)) == 0
         assert rows_of(old).count() == 5
         assert Evidence.objects.exists()
 
-    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (provider_event.TRIES, False)])
+    @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.TRIES, False)])
     def test_while_something_that_was_told_is_not_applied_yet(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
         copy = Delivery.objects.filter(issue=old.issue_id)[0]
         otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
-        event = provider_event.keep(told_of(copy, "Delivery", **otherwise))
+        event = event_inbox.keep(told_of(copy, "Delivery", **otherwise))
         ProviderEvent.objects.update(failures=failures)
 
         with pytest.raises(CopiesStayError, match="could not be applied yet"):
@@ -262,9 +264,9 @@ class TestWhatIsRefused:
         assert sum(drop_old_copies()) == 0
 
         assert event is not None
-        assert provider_event.apply(event)
+        assert event_inbox.apply(event)
         # An event about another issue does not keep these copies.
-        provider_event.keep(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
+        event_inbox.keep(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
 
@@ -300,16 +302,16 @@ class TestHalfDropped:
         books = books_of(old.pk)
         assert books.audience == books.sent == 5
         assert breaches_of([old.pk]) == []
-        assert dropping.left_behind() == [old.pk]
+        assert drop_deliveries.left_behind() == [old.pk]
         assert next(each.number for each in would_go() if each.kind.name == "copies") == 3
         assert pruned() == 3
-        assert dropping.left_behind() == []
+        assert drop_deliveries.left_behind() == []
         assert breaches_of([old.pk]) == []
 
     def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
         begin_to_drop(old)
         recount_before_dropping(old)
-        assert dropping.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
+        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.WAS_SAID_BEFORE
         assert rows_of(old).count() == 3
 
     def test_a_locked_copy_goes_later(
@@ -429,9 +431,9 @@ class TestCorrections:
 
 class TestWhatIsToldLater:
     def told(self, copy: Delivery, kind: str, **more: Any) -> None:
-        event = provider_event.keep(told_of(copy, kind, **more))
+        event = event_inbox.keep(told_of(copy, kind, **more))
         assert event is not None
-        assert provider_event.apply(event)
+        assert event_inbox.apply(event)
 
     def test_a_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
         copy = rows_of(old)[0]
@@ -467,7 +469,7 @@ class TestWhatIsToldLater:
         miss_one(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
-        assert old.pk not in identity.declare_restored()
+        assert old.pk not in database_identity.declare_restored()
         assert breaches_of([old.pk]) == []
 
 
@@ -476,14 +478,14 @@ class TestWhatIsToldWhileTheyGo:
     def half_dropped(self, old: Edition) -> Edition:
         """It is said that its copies are dropped, and all of them are still there."""
         receipt_of(old)
-        assert dropping.say_dropped(old.pk, days=52) is Answer.SAID
+        assert drop_deliveries.say_dropped(old.pk, days=52) is Answer.SAID
         return old
 
     def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
         self, half_dropped: Edition
     ) -> None:
         for copy in rows_of(half_dropped):
-            provider_event.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+            event_inbox.keep(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
         apply_all()
         half_dropped.refresh_from_db()
         assert half_dropped.control == "running"
@@ -497,7 +499,7 @@ class TestWhatIsToldWhileTheyGo:
         self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         copy = rows_of(old)[0]
-        provider_event.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        event_inbox.keep(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
         with onlooker.transaction():
             onlooker.execute("UPDATE edition SET copies_dropped_at = now() WHERE id = %s", [old.pk])
             applied = beside(apply_all)
@@ -508,7 +510,7 @@ class TestWhatIsToldWhileTheyGo:
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
 
     def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(self, old: Edition) -> None:
-        provider_event.keep(told_of(rows_of(old)[0], "Delivery"))
+        event_inbox.keep(told_of(rows_of(old)[0], "Delivery"))
         with CaptureQueriesContext(connection) as asked:
             apply_all()
         assert not [query["sql"] for query in asked if "copies_dropped_at" in query["sql"]]
@@ -517,7 +519,7 @@ class TestWhatIsToldWhileTheyGo:
         self, half_dropped: Edition
     ) -> None:
         copy = rows_of(half_dropped)[0]
-        provider_event.keep(told_of(copy, "Delivery", MessageID="another-one"))
+        event_inbox.keep(told_of(copy, "Delivery", MessageID="another-one"))
         apply_all()
         assert not Alarm.objects.exists()
         assert not Evidence.objects.exists()
@@ -528,11 +530,11 @@ class TestWhatIsToldWhileTheyGo:
         put_on_record(kept, "another-issue")
         alarm = {"kind": "accepted_twice", "about": "m", "sentence": "Twice."}
         Alarm.objects.create(edition=half_dropped, **alarm)
-        assert sum(dropping.delete_copies(half_dropped.pk)) == 5
+        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 5
         put_on_record(copy, "m")
-        assert dropping.left_behind() == [half_dropped.pk]
-        assert sum(dropping.delete_copies(half_dropped.pk)) == 0
-        assert dropping.left_behind() == []
+        assert drop_deliveries.left_behind() == [half_dropped.pk]
+        assert sum(drop_deliveries.delete_copies(half_dropped.pk)) == 0
+        assert drop_deliveries.left_behind() == []
         assert list(Evidence.objects.values_list("issue_id", flat=True)) == [kept.issue_id]
         assert Alarm.objects.exists()
 

@@ -13,8 +13,8 @@ from PIL import Image
 
 from delivery.models import Edition
 from newsletter_site.retention import prune, would_go
+from publishing.images.images import address_of, in_html, in_markdown, keep_picture
 from publishing.models import Draft, KeptForm, Picture
-from publishing.pictures import address_of, in_html, in_markdown, keep_picture
 from tests.delivery.newsroom import Newsroom
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,10 +14,10 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Delivery, Edition
-from delivery.queue.audit import breaches_of
-from delivery.queue.books import books_of
+from delivery.reports.audit import breaches_of
+from delivery.reports.edition_counts import books_of
 from newsletter_site.retention import prune
-from publishing.receipts import receipt_of
+from publishing.receipts.receipts import receipt_of
 from tests.delivery.newsroom import Newsroom
 from tests.own_cluster import ROOT
 from tests.retention.conftest import one_of_three_kinds

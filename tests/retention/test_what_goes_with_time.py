@@ -19,20 +19,20 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from delivery.models import Attempt, Batch, Delivery, Edition, Errand, ProviderEvent, Worker
-from delivery.queue.audit import breaches_of
-from delivery.queue.old_work import calls
-from delivery.queue.pieces import OldRows, piece
-from delivery.queue.presence import arrive
+from delivery.monitoring.worker_heartbeat import arrive
+from delivery.reports.audit import breaches_of
+from delivery.retention.batched_delete import OldRows, piece
+from delivery.retention.expire_details import calls
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
+from newsletter_site.models.api_token import ApiToken
 from newsletter_site.retention import kinds, prune, would_go
-from newsletter_site.sign_in.counted_under import of_a_network
-from newsletter_site.sign_in.counts import take_a_try
-from newsletter_site.tokens.model import ApiToken
-from postmark_sandbox.server import SandboxServer
-from publishing.content import Content
+from newsletter_site.sign_in.attempts import take_a_try
+from newsletter_site.sign_in.throttle_keys import of_a_network
+from postmark_sandbox.http.server import SandboxServer
+from publishing.content.edition_content import Content
 from publishing.models import KeptForm, OutsideLook, Picture
-from publishing.test_letters import send_test
+from publishing.test_letters.test_letters import send_test
 from subscribers.models import Subscriber, SubscriberImport
 from tests.delivery.newsroom import Newsroom
 from tests.retention.conftest import one_of_three_kinds

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection
 
-from delivery import outcomes, retries
-from delivery.dispatch import result_of
 from delivery.models import Delivery
 from delivery.queue.claim import Claim, claim, claim_look_up, release
 from delivery.queue.control import cancel, pause, resume
-from delivery.queue.doubt import doubt_of
+from delivery.queue.lease_reaper import sweep
 from delivery.queue.settle import settle_call, settle_look_up
 from delivery.queue.start import Started, start
-from delivery.queue.sweep import sweep
+from delivery.rules import outcomes, retries
+from delivery.unknown.lookup_context import doubt_of
+from delivery.worker.step import result_of
 from tests.delivery.newsroom import Newsroom
 from tests.small_model.findings import SMALL_WORLDS, found_in
 from tests.small_model.protocol import PASSES, first_state, transitions

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from subscribers.importing.running import TAKE_TURN
+from subscribers.importing.run import TAKE_TURN
 from tests.freezing import freeze
 
 ROOT = Path(__file__).resolve().parents[2]

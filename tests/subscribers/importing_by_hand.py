@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from subscribers.importing import background, receiving
-from subscribers.importing.reading import ReaderFile
-from subscribers.importing.receiving import Statement
+from subscribers.importing import accept_upload, background
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.models import SubscriberImport
 from tests.publishing.window_of import Page, WindowOf
 
@@ -58,4 +58,6 @@ def run_workers() -> None:
 def kept_in_waiting(path: Path) -> SubscriberImport:
     """The file as it waits for a worker."""
     with ReaderFile(path, path.name) as file, path.open("rb") as content:
-        return receiving.receive_to_import(file, content, path.name, Statement(confirmed=True))[0]
+        return accept_upload.receive_to_import(file, content, path.name, Statement(confirmed=True))[
+            0
+        ]

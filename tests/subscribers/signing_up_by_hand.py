@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.test import Client
 
 from delivery.models import Delivery, Edition
+from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.readers import RegisteredReaders
 
 SIGN_UP = "/subscriptions/"
 ADA = "ada@posthouse.example.org"

@@ -10,8 +10,8 @@ import pytest
 from django.conf import LazySettings
 from django.http import HttpResponse
 
-from subscribers.form_elsewhere import html_of_form
 from subscribers.models import ConsentRecord, Subscriber
+from subscribers.signup.embed_form import html_of_form
 from tests.publishing.window_of import Form, Page, WindowOf
 from tests.subscribers.importing_by_hand import someone
 

@@ -10,14 +10,14 @@ from django.db.models.functions import Now
 from django.http import HttpResponse
 
 from delivery.models import Newsletter, SuppressionChange
-from subscribers import consent
-from subscribers.agreed_words import CONFIRM, CONFIRM_BUTTON
 from subscribers.audience import confirmed
-from subscribers.confirming import Standing, standing_of
-from subscribers.erasing import erase
-from subscribers.leaving import leave
+from subscribers.consent import consent_ledger
+from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON
+from subscribers.data_requests.erase import erase
+from subscribers.leaving.leave import leave
+from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import ConsentRecord, Subscriber, Suppression
-from subscribers.unsubscribe_token import token_for
+from subscribers.signup.confirm import Standing, standing_of
 from tests.subscribers.factories import (
     SubscriberFactory,
     SubscriberImportFactory,
@@ -319,7 +319,7 @@ def test_only_their_own_request_after_they_went_brings_back(
 @pytest.mark.parametrize("how", ["operator", "form"])
 def test_the_database_takes_what_the_page_offers(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
-    consent.record(reader.pk, "asked", how, request=1)
+    consent_ledger.record(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text
     press(reader)
     assert offered is (how == "form" or state == "pending")

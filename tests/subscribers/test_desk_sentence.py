@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from subscribers.desk_sentence import SHUT_OUT, standing_of
+from subscribers.data_requests.personal_data import ProvidersWord, Record, ShutOut, record_of
+from subscribers.desk.reader_sentence import SHUT_OUT, standing_of
 from subscribers.models import Subscriber
-from subscribers.record import ProvidersWord, Record, ShutOut, record_of
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
 pytestmark = pytest.mark.django_db

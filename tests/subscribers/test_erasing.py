@@ -16,14 +16,16 @@ from django.conf import LazySettings
 from django.db import connection, transaction
 from django.test import Client
 
+from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
-from delivery.queue import provider_event
-from postmark_sandbox.server import SandboxServer
-from subscribers import consent
-from subscribers.erasing import erase
-from subscribers.erasure_hash import erased_among, hash_of
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.erasure_hash import erased_among, hash_of
+from subscribers.data_requests.personal_data import record_of
 from subscribers.importing import import_file
-from subscribers.leaving import leave
+from subscribers.leaving.leave import leave
+from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import (
     Bounce,
     ConsentRecord,
@@ -32,9 +34,7 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
 )
-from subscribers.record import record_of
-from subscribers.signing_up import Wish, sign_up
-from subscribers.unsubscribe_token import token_for
+from subscribers.signup.sign_up import Wish, sign_up
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.delivery.test_starting_a_call import a_call_held_by
@@ -71,8 +71,10 @@ def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
 def somebody_with_a_past() -> Subscriber:
     """A reader about whom there is something to be found in many places."""
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
-    consent.record(reader.pk, "asked", "form", request=1, name=NAME, wording="One letter a week.")
-    consent.record(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
+    consent_ledger.record(
+        reader.pk, "asked", "form", request=1, name=NAME, wording="One letter a week."
+    )
+    consent_ledger.record(reader.pk, "left", "link", detail=f"{ADDRESS} wrote to us")
     SuppressionFactory(address_key=ADDRESS.lower(), reason="complaint")
     Bounce.objects.create(
         subscriber=reader, type="HardBounce", inactive=True, at=SOME_DAY, description=ADDRESS
@@ -95,7 +97,7 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
     reader = somebody_with_a_past()
     leave(reader.pk)
     other = SubscriberFactory(email="miriam@posthouse.example.org")
-    consent.record(other.pk, "asked", "form", request=1)
+    consent_ledger.record(other.pk, "asked", "form", request=1)
     LeftOutRow.objects.create(
         subscriber_import=SubscriberImportFactory(),
         line=9,
@@ -273,7 +275,7 @@ def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: 
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
         leave(reader.pk)
-        provider_event.keep(an_event("Bounce", reader.email))
+        event_inbox.keep(an_event("Bounce", reader.email))
 
 
 def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
@@ -287,13 +289,13 @@ def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom:
 def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
     """Whoever applies it holds it and waits for its reader, whom an erasure holds."""
     reader = newsroom.confirm(1)[0]
-    event = provider_event.keep(an_event("Bounce", reader.email))
+    event = event_inbox.keep(an_event("Bounce", reader.email))
     assert event is not None
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT FROM provider_event FOR UPDATE")
         assert beside(lambda: erase(reader.pk)).result(PATIENCE_S)
 
-    assert provider_event.apply(event)
+    assert event_inbox.apply(event)
     assert tables_that_hold(reader.email) == []
 
 
@@ -336,9 +338,9 @@ KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "C
 
 
 def told(kind: str, address: str, *more: Any) -> None:
-    event = provider_event.keep(an_event(kind, address, *more))
+    event = event_inbox.keep(an_event(kind, address, *more))
     assert event is not None
-    assert provider_event.apply(event)
+    assert event_inbox.apply(event)
 
 
 def test_what_the_provider_tells_later_does_not_bring_the_address_back(
@@ -366,8 +368,8 @@ def test_an_unknown_event_goes_with_its_reader(
 ) -> None:
     reader = newsroom.confirm(1)[0]
     event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
-    assert provider_event.keep(event) is not None
-    provider_event.apply_pending()
+    assert event_inbox.keep(event) is not None
+    event_inbox.apply_pending()
     assert record_of(reader.pk).provider_told[0].body == event.decode()  # type: ignore[union-attr]
     erase(reader.pk)
     assert tables_that_hold(reader.email) == []

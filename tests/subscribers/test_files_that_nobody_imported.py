@@ -9,8 +9,8 @@ import pytest
 from django.conf import LazySettings
 from django.db import IntegrityError
 
-from delivery import chores
-from subscribers.importing.expiring_files import expire_file
+from delivery.tasks import background_tasks
+from subscribers.importing.expire_uploads import expire_file
 from subscribers.models import ImportPiece, LeftOutRow, Subscriber, SubscriberImport
 from tests.publishing.window_of import WindowOf
 from tests.subscribers.conftest import ImportRows
@@ -158,7 +158,7 @@ def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> Non
         uploaded(window, FAIR + extra)
     days_pass(7.5)
     assert [expire_file(), expire_file()] == [True, True]
-    chores.do_all()
+    background_tasks.do_all()
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"expired"}
     assert not expire_file()
 

@@ -7,9 +7,9 @@ import io
 import pytest
 from django.core.management import call_command
 
-from subscribers import consent
-from subscribers.erasing import erase
-from subscribers.importing.running import PIECE
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.erase import erase
+from subscribers.importing.run import PIECE
 from subscribers.models import ImportAddressSeen, LeftOutRow, Subscriber, SubscriberImport
 from subscribers.models.import_piece import LONGEST_PIECE
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
@@ -124,7 +124,7 @@ def test_a_suppressed_address_is_skipped_known_or_not(import_rows: ImportRows, k
 
 
 def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows) -> None:
-    consent_id = consent.record(SubscriberFactory().pk, "confirmed", "link", request=1)
+    consent_id = consent_ledger.record(SubscriberFactory().pk, "confirmed", "link", request=1)
     SuppressionFactory(
         address_key="ada@example.org",
         reason="complaint",

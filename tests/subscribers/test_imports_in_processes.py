@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from subscribers.importing import background
-from subscribers.importing.running import PIECE
+from subscribers.importing.run import PIECE
 from subscribers.models import (
     ConsentRecord,
     ImportAddressSeen,

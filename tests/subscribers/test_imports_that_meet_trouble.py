@@ -13,11 +13,17 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from subscribers.importing import Progress, UnreadableFileError, background, import_file, receiving
-from subscribers.importing.holding import MOST_SETBACKS, Hold, guard, take
-from subscribers.importing.reading import ReaderFile
-from subscribers.importing.receiving import Statement
-from subscribers.importing.running import PIECE, run
+from subscribers.importing import (
+    Progress,
+    UnreadableFileError,
+    accept_upload,
+    background,
+    import_file,
+)
+from subscribers.importing.accept_upload import Statement
+from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.lease import MOST_SETBACKS, Hold, guard, take
+from subscribers.importing.run import PIECE, run
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
 from tests.publishing.beside import PATIENCE_S, beside
@@ -118,7 +124,7 @@ def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
         ReaderFile(file_of("ada@example.org,Ada")) as file,
         pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
     ):
-        receiving.receive_to_import(
+        accept_upload.receive_to_import(
             file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", Statement(confirmed=True)
         )
 

@@ -14,10 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscribers.importing.description import Description
-from subscribers.importing.judging import judge
-from subscribers.importing.reading import LONGEST_LINE, BadRow, ReaderFile, Row, UnreadableFileError
-from subscribers.models.left_out_row import LONGEST_EXCERPT
+from subscribers.importing.file_format.description import Description
+from subscribers.importing.file_format.read_file import (
+    LONGEST_LINE,
+    BadRow,
+    ReaderFile,
+    Row,
+    UnreadableFileError,
+)
+from subscribers.importing.file_format.validate_row import judge
+from subscribers.models.rejected_row import LONGEST_EXCERPT
 
 READERS = [
     ("ada@example.org", "Ada Whitlock"),

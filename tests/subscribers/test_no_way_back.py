@@ -15,14 +15,14 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
-from delivery import polling
+from delivery.feedback import polling
 from delivery.models import Edition
-from newsletter_site.api_document import document
-from postmark_sandbox.server import SandboxServer
+from newsletter_site.api.openapi_document import document
+from postmark_sandbox.http.server import SandboxServer
 from subscribers.audience import confirmed
-from subscribers.leaving import leave
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
-from subscribers.told import GRAVER
+from subscribers.suppression.apply_provider_events import GRAVER
 from tests.delivery import webhooks
 from tests.newsletter_site.calling import API, Program
 from tests.publishing.window_of import WindowOf

@@ -18,10 +18,12 @@ from django.db import OperationalError, connection, connections
 from django.test import Client
 
 from delivery.models import SuppressionChange
-from subscribers import consent, reader_list, shutting_out
-from subscribers.desk_actions import ACTIONS
+from subscribers.consent import consent_ledger
+from subscribers.desk import reader_list
+from subscribers.desk.reader_actions import ACTIONS
+from subscribers.desk.reader_list import SEARCH_S, Looked
 from subscribers.models import ConsentRecord, Subscriber, Suppression
-from subscribers.reader_list import SEARCH_S, Looked
+from subscribers.suppression import manual_suppression
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
     SubscriberFactory,
@@ -252,7 +254,7 @@ def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> 
 
 def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
-    consent.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
+    consent_ledger.record(reader.pk, "asked", "form", request=1, wording="One letter a week.")
     SuppressionFactory(address_key=reader.email)
 
     page = shown(operator.get(page_of(reader)))
@@ -330,8 +332,8 @@ def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason
 @pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced", "complained"])
 def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state: str) -> None:
     reader = SubscriberFactory(state=state)
-    assert shutting_out.shut_out(reader.pk)
-    assert shutting_out.let_in(reader.pk)
+    assert manual_suppression.shut_out(reader.pk)
+    assert manual_suppression.let_in(reader.pk)
     assert list(SuppressionChange.objects.values_list("change", flat=True)) == ["suppress"]
 
 

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError
 
 from subscribers.importing import Progress, UnreadableFileError, import_file
-from subscribers.importing.reading import MOST_LINES_IN_A_ROW
-from subscribers.importing.running import PIECE
+from subscribers.importing.file_format.read_file import MOST_LINES_IN_A_ROW
+from subscribers.importing.run import PIECE
 from subscribers.models import LeftOutRow, Subscriber
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 

@@ -11,16 +11,17 @@ from django.conf import LazySettings
 from django.db import connection, transaction
 from django.test import Client
 
-from delivery import chores
+from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
-from delivery.queue import control, provider_event
-from delivery.queue.mail_on_request import request_mail
-from postmark_sandbox.server import SandboxServer
-from subscribers import consent
-from subscribers.asking_for_record import MOST_FAILURES, NOBODY, answer_waiting
-from subscribers.erasing import erase
+from delivery.queue import control
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.tasks import background_tasks
+from postmark_sandbox.http.server import SandboxServer
+from subscribers.consent import consent_ledger
+from subscribers.data_requests.data_request import MOST_FAILURES, NOBODY, answer_waiting
+from subscribers.data_requests.erase import erase
+from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
-from subscribers.readers import RegisteredReaders
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import PATIENCE_S, beside
@@ -133,10 +134,10 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
     assert answer_waiting() == 1
     assert mails_to(other) == [1]
     assert not ConsentRecord.objects.filter(subscriber=reader).exists()
-    assert chores.something_is_due()
+    assert background_tasks.something_is_due()
     for _ in range(MOST_FAILURES - 1):
         assert answer_waiting() == 0
-    assert not chores.something_is_due()
+    assert not background_tasks.something_is_due()
     assert "failed 5 times and is set aside" in caplog.text
     assert ADA not in caplog.text
 
@@ -195,7 +196,7 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
 @pytest.mark.django_db
 def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
-    consent.record(reader.pk, "asked", "form", request=1)
+    consent_ledger.record(reader.pk, "asked", "form", request=1)
     for _ in range(4):
         assert ask(ADA).status_code == 200
     assert mails_to(reader) == [1, 2]
@@ -241,7 +242,7 @@ def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> Non
 def test_the_mail_leads_to_the_record(newsroom: Newsroom, provider: SandboxServer) -> None:
     reader = SubscriberFactory(email=ADA)
     post(ADA)
-    chores.do_all()
+    background_tasks.do_all()
     newsroom.deliver_all()
 
     (message,) = [
@@ -297,9 +298,9 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
 
 def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
     other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
-    consent.record(other.pk, "asked", "form", request=1, name="Other")
+    consent_ledger.record(other.pk, "asked", "form", request=1, name="Other")
     reader = SubscriberFactory(email=ADA, name="Ada & Co")
-    consent.record(
+    consent_ledger.record(
         reader.pk, "asked", "form", request=1, network="203.0.113.0/24", wording="One a week."
     )
     edition = newsroom.publish(title="Swifts for {{ name|you }}")
@@ -308,7 +309,7 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
         subscriber=reader, type="SoftBounce", inactive=False, at=SOME_DAY, description="Full."
     )
     SuppressionFactory(address_key=ADA, reason="complaint")
-    provider_event.keep(an_event("Bounce", ADA, edition, reader.pk))
+    event_inbox.keep(an_event("Bounce", ADA, edition, reader.pk))
     link = asked(reader)
 
     page = Client().get(link).content.decode().replace("<wbr>", "")

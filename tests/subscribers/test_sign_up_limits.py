@@ -8,8 +8,8 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscribers.network import network_of
-from subscribers.sign_up_limits import (
+from subscribers.client_network import network_of
+from subscribers.signup_limits import (
     HOUR_S,
     SUSPICIOUS_PER_HOUR,
     Asked,

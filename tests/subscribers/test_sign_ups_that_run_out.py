@@ -6,11 +6,11 @@ import orjson
 import pytest
 from django.conf import LazySettings
 
-from delivery import chores
+from delivery.feedback import event_inbox
 from delivery.models import Delivery
-from delivery.queue import provider_event
-from subscribers.expiring import expire_pending
+from delivery.tasks import background_tasks
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.signup.expire_unconfirmed import expire_pending
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import (
     SOME_DAY,
@@ -27,7 +27,7 @@ def test_nothing_of_the_address_stays_anywhere() -> None:
     sign_up()
     sign_up()
     Bounce.objects.create(subscriber=the_one(), type="SoftBounce", inactive=False, at=SOME_DAY)
-    event = provider_event.keep(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
+    event = event_inbox.keep(orjson.dumps({"RecordType": "Bounce", "Email": ADA}))
     days_pass(29.9)
     assert expire_pending() == 0
     days_pass(0.2)
@@ -92,5 +92,5 @@ def test_every_worker_does_it(settings: LazySettings) -> None:
     settings.PENDING_EXPIRES_DAYS = 2
     sign_up()
     days_pass(3)
-    chores.do_all()
+    background_tasks.do_all()
     assert not Subscriber.objects.exists()

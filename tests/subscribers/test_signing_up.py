@@ -11,11 +11,11 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
-from subscribers import sign_up_form
-from subscribers.agreed_words import SIGN_UP, SIGN_UP_BUTTON
 from subscribers.audience import confirmed
+from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON
 from subscribers.models import ConsentRecord, ConsentWording, Subscriber
-from subscribers.sign_up_form import moment
+from subscribers.signup import signup_form
+from subscribers.signup.signup_form import moment
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 from tests.subscribers.signing_up_by_hand import (
     ADA,
@@ -224,7 +224,7 @@ class TestTheNetwork:
 
 @pytest.mark.parametrize("shown", ["", "x", "0.0", "0:forged", moment(9e9)])
 def test_a_moment_that_we_never_sealed_counts_as_no_time(shown: str) -> None:
-    form = sign_up_form.sent({"email": ADA, "shown": shown}, now=time.time())
+    form = signup_form.sent({"email": ADA, "shown": shown}, now=time.time())
     assert form.seconds_filling_in is not None
     assert form.seconds_filling_in < 1
 

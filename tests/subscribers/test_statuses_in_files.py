@@ -12,13 +12,14 @@ from django.core.management import CommandError
 
 from delivery.models import Delivery
 from subscribers.audience import confirmed
-from subscribers.erasing import erase
-from subscribers.importing.columns import layout_of
-from subscribers.importing.judging import judge
-from subscribers.importing.reading import Row
+from subscribers.data_requests.erase import erase
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.importing.file_format.columns import layout_of
+from subscribers.importing.file_format.read_file import Row
+from subscribers.importing.file_format.status import Stated
+from subscribers.importing.file_format.validate_row import judge
 from subscribers.importing.report import LeftOut
-from subscribers.importing.running import PIECE
-from subscribers.importing.status import Stated
+from subscribers.importing.run import PIECE
 from subscribers.models import (
     ConsentRecord,
     LeftOutRow,
@@ -26,8 +27,7 @@ from subscribers.models import (
     SubscriberImport,
     Suppression,
 )
-from subscribers.readers import RegisteredReaders
-from subscribers.shutting_out import let_in, shut_out
+from subscribers.suppression.manual_suppression import let_in, shut_out
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.everywhere import tables_that_hold
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from subscribers.audience import confirmed
-from subscribers.importing.columns import layout_of
-from subscribers.importing.status import Stated
+from subscribers.importing.file_format.columns import layout_of
+from subscribers.importing.file_format.status import Stated
 from subscribers.models import Suppression
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import SubscriberFactory, the_list

@@ -9,9 +9,9 @@ from django.conf import LazySettings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscribers import request_token, unsubscribe_token
-from subscribers.request_token import Request
-from subscribers.unsubscribe_token import read, token_for
+from subscribers.links import request_token, unsubscribe_token
+from subscribers.links.request_token import Request
+from subscribers.links.unsubscribe_token import read, token_for
 
 LARGEST_ID = 2**63 - 1  # of a bigint
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from delivery import readers
+from delivery.hooks import readers
 from subscribers import audience
+from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.readers import RegisteredReaders
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 
 pytestmark = pytest.mark.django_db

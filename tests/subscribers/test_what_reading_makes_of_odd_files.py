@@ -6,8 +6,13 @@ import codecs
 
 import pytest
 
-from subscribers.importing.judging import Candidate, judge
-from subscribers.importing.reading import LONGEST_LINE, BadRow, Row, UnreadableFileError
+from subscribers.importing.file_format.read_file import (
+    LONGEST_LINE,
+    BadRow,
+    Row,
+    UnreadableFileError,
+)
+from subscribers.importing.file_format.validate_row import Candidate, judge
 from subscribers.importing.report import LeftOut
 from tests.subscribers.no_lists import NO_LISTS
 from tests.subscribers.test_lists_in_every_dialect import read, rows_of

@@ -13,13 +13,14 @@ from django.conf import settings
 from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery import log_ids, until_empty
-from delivery.dispatch import postmark_from_settings
-from delivery.postmark import now_s
-from delivery.standing_back import stand_back
-from delivery.stream_check import disagreement
-from delivery.worker import worker_from_settings
-from delivery.write_down import write_down
+from delivery import log_context
+from delivery.postmark.client import now_s
+from delivery.postmark.stream_check import disagreement
+from delivery.worker import drain
+from delivery.worker.process import worker_from_settings
+from delivery.worker.process_priority import stand_back
+from delivery.worker.retry_write import write_down
+from delivery.worker.step import postmark_from_settings
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class Command(BaseCommand):
         # Before the provider is asked for anything: from here on a signal ends it in good order.
         worker.stop_on_signals()
         worker.warning = disagreement(postmark_from_settings())
-        log_ids.bind(worker=worker.id)
+        log_context.bind(worker=worker.id)
         if worker.warning:
             logger.warning(worker.warning)
         if not options["until_empty"]:
@@ -84,7 +85,7 @@ class Command(BaseCommand):
             worker.run()
             logger.info("The worker has ended; nothing is left half-way.")
             return
-        watch = until_empty.Watch(self.stderr, is_terminal=self.stderr.isatty())
+        watch = drain.Watch(self.stderr, is_terminal=self.stderr.isatty())
         worker.run(until=watch.nothing_more_will_happen)
         # All is done; that the line is cut just now must not make it look otherwise.
         totals = write_down(

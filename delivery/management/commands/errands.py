@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from delivery.queue.errand import Known, all_known
+from delivery.tasks.periodic_tasks import Known, all_known
 
 
 class Command(BaseCommand):

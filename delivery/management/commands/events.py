@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from delivery.queue.provider_event import set_aside_events, try_set_aside_again
+from delivery.feedback.event_inbox import set_aside_events, try_set_aside_again
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from newsletter_site.operating import probes
+from newsletter_site.operations.health import checks
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("check", choices=list(probes.CHECKS))
+        parser.add_argument("check", choices=list(checks.CHECKS))
         parser.add_argument(
             "--here",
             action="store_true",
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         if options["here"] and check != "workers":
             raise CommandError(f"--here is for `health workers`; found `health {check}`.")
         if options["here"]:
-            # As a worker names it (delivery/worker.py).
-            verdict = probes.workers_of(socket.gethostname()[:255])
+            # As a worker names it (delivery/worker/process.py).
+            verdict = checks.workers_of(socket.gethostname()[:255])
         else:
-            verdict = probes.CHECKS[check]()
+            verdict = checks.CHECKS[check]()
         for reason in verdict.reasons:
             self.stderr.write(reason)
         self.stdout.write(json.dumps(verdict.as_json(with_details=True)))

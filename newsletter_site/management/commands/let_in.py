@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
-from newsletter_site.sign_in import counts, known_browser, second_factor
-from newsletter_site.sign_in.counted_under import hashed_name
-from newsletter_site.sign_in.trail import record_from_the_command_line
+from newsletter_site.sign_in import attempts, known_browser, two_step_devices
+from newsletter_site.sign_in.account_activity import record_from_the_command_line
+from newsletter_site.sign_in.throttle_keys import hashed_name
 
 
 class Command(BaseCommand):
@@ -38,8 +38,8 @@ class Command(BaseCommand):
                 "has no staff status. Both are given in the admin."
             )
         with transaction.atomic():
-            counts.forget_name(hashed_name(username))
-            second_factor.end_pauses(author)
+            attempts.forget_name(hashed_name(username))
+            two_step_devices.end_pauses(author)
             record_from_the_command_line(author, "An operator forgot the failed sign-ins")
         way = reverse("let_in", args=[known_browser.link_token(username)])
         self.stdout.write(

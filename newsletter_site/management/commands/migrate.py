@@ -15,9 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 
 from newsletter_site.migrating import guard
-from newsletter_site.migrating.holders import Wait
-from newsletter_site.migrating.patience import Patience
-from newsletter_site.migrating.reaching import in_one_line, may_come
+from newsletter_site.migrating.lock_holders import Wait
+from newsletter_site.migrating.lock_timeouts import Patience
+from newsletter_site.migrating.progress import Watch
 from newsletter_site.migrating.schema_editor import (
     DoneMeanwhile,
     LeftBehindError,
@@ -25,7 +25,7 @@ from newsletter_site.migrating.schema_editor import (
     forget_second_record,
     patient,
 )
-from newsletter_site.migrating.watch import Watch
+from newsletter_site.migrating.wait_for_database import in_one_line, may_come
 
 # What may be different the next time: a lock not got in time, a build that was cut because it
 # waited, a deadlock; a server that is stopped, starts, or was lost in the middle.

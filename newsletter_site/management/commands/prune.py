@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
 from newsletter_site.retention import Gone, Kind, drop_copies, prune, would_go
-from publishing.dropping_copies import CopiesStayError, copies_to_drop
-from publishing.naming_editions import issue_id, version_number
-from publishing.status import NoSuchEditionError, edition_of
+from publishing.editions.parse_edition_name import issue_id, version_number
+from publishing.editions.status import NoSuchEditionError, edition_of
+from publishing.receipts.drop_old_deliveries import CopiesStayError, copies_to_drop
 
 INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
 LINE_EVERY_S = 5.0

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from newsletter_site.sign_in import second_factor
+from newsletter_site.sign_in import two_step_devices
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         author = get_user_model().objects.filter(username=username).first()
         if author is None:
             raise CommandError(f"There is no author with the user name {username!r}.")
-        if not second_factor.remove(author, by_operator=True):
+        if not two_step_devices.remove(author, by_operator=True):
             raise CommandError(f"{username!r} has no second factor; nothing was changed.")
         self.stdout.write(
             f"The second factor of {username} is gone, and their sessions have ended. The password "

@@ -9,10 +9,10 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from newsletter_site.tokens.keeping import TokenRefusedError, make, revoke
-from newsletter_site.tokens.model import ApiToken
+from newsletter_site.models.api_token import ApiToken
+from newsletter_site.tokens.manage import TokenRefusedError, make, revoke
 from newsletter_site.tokens.scopes import NAMES
-from newsletter_site.tokens.standing import standing_of
+from newsletter_site.tokens.token_state import standing_of
 
 WHERE = " from the command line"
 

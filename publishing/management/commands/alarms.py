@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery.queue.alarms import all_to_look_at, look_at
-from publishing.audit_trail import record_action_from_the_command_line
+from delivery.monitoring.alarms import all_to_look_at, look_at
+from publishing.activity.record_activity import record_action_from_the_command_line
 
 
 class Command(BaseCommand):

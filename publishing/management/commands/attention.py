@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from publishing.for_a_person import lines_for_a_person
+from publishing.dashboard.needs_attention import lines_for_a_person
 
 
 class Command(BaseCommand):

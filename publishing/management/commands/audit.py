@@ -9,9 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery.models import Edition
-from delivery.queue.audit import breaches_of
-from publishing.naming_editions import issue_id
-from publishing.words_for_numbers import counted
+from delivery.reports.audit import breaches_of
+from publishing.editions.parse_edition_name import issue_id
+from publishing.humanise import counted
 
 
 class Command(BaseCommand):

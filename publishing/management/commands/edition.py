@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from publishing.actions import ACTIONS, CannotDoThatError, perform
-from publishing.audit_trail import record_action_from_the_command_line
+from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
+from publishing.activity.record_activity import record_action_from_the_command_line
+from publishing.editions.status import status_of
 from publishing.management.edition_command import EditionCommand
-from publishing.status import status_of
 
 
 class Command(EditionCommand):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from publishing.editions.status import status_of
 from publishing.management.edition_command import EditionCommand
-from publishing.status import status_of
 
 
 class Command(EditionCommand):

@@ -13,23 +13,23 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from delivery.books import ARCHIVE_ONLY, WORDS_FOR
 from delivery.models import Edition, Newsletter
-from delivery.queue.reconcile import time_now
+from delivery.reconcile.record_findings import time_now
+from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
 from idempotency.key import BadKey, key_given
-from publishing.approval import NeedsApprovalError
-from publishing.content import LONGEST_PART, Content, flaws_of
-from publishing.naming_editions import issue_id, version_number
-from publishing.publish import (
+from publishing.approval.approval import NeedsApprovalError
+from publishing.content.edition_content import LONGEST_PART, Content, flaws_of
+from publishing.editions.parse_edition_name import issue_id, version_number
+from publishing.editions.versions import EVERYONE, NOBODY, VersionRefusedError, still_going
+from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     Published,
     edition_under,
     has_words,
     publish,
 )
-from publishing.scheduling import Moment, MomentRefusedError, read_moment
-from publishing.starting import waits_for_its_time
-from publishing.versions import EVERYONE, NOBODY, VersionRefusedError, still_going
+from publishing.scheduling.local_time import Moment, MomentRefusedError, read_moment
+from publishing.scheduling.start_scheduled import waits_for_its_time
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from publishing.management.edition_command import EditionCommand
-from publishing.receipts import NoReceiptError, receipt_of, signed_receipt
+from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
 
 
 class Command(EditionCommand):

@@ -12,15 +12,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery import reconciliation_run
-from delivery.edition_state import EditionState
 from delivery.models import Edition
-from delivery.queue import identity
-from delivery.reconciliation_run import Outcome
-from delivery.reconciliation_walk import SearchUnavailableError
-from publishing.dropped_words import dropped_sentence
-from publishing.naming_editions import issue_id
-from publishing.status import status_of
+from delivery.reconcile import database_identity, run
+from delivery.reconcile.run import Outcome
+from delivery.reconcile.walk import SearchUnavailableError
+from delivery.rules.edition_state import EditionState
+from publishing.editions.dropped_sentence import dropped_sentence
+from publishing.editions.parse_edition_name import issue_id
+from publishing.editions.status import status_of
 
 NEEDS_A_PERSON = 3
 # Often enough to be watched, seldom enough to be read in a log.
@@ -59,12 +58,12 @@ class Command(BaseCommand):
         self._said_at = -LINE_EVERY_S
         issue = self._issue(options["issue"])
         if options["restored"]:
-            identity.declare_restored()
+            database_identity.declare_restored()
         else:
-            identity.notice()
+            database_identity.notice()
         unreconciled = _unreconciled(issue)
         try:
-            outcome = reconciliation_run.run(issue, waits=not options["no_wait"], tell=self._tell)
+            outcome = run.run(issue, waits=not options["no_wait"], tell=self._tell)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
             # What was reconciled until then goes on, and the next run does not know it any more.
             self._say_what_goes_on(unreconciled)

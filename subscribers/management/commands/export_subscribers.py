@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from subscribers.file_to_write import file_to_write
+from subscribers.atomic_file import file_to_write
+from subscribers.desk.reader_list import Looked, everybody
+from subscribers.desk.readers_csv import lines_of
 from subscribers.models import Subscriber
-from subscribers.reader_file import lines_of
-from subscribers.reader_list import Looked, everybody
 
 
 class Command(BaseCommand):

@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
 
 from subscribers.importing import LeftOut, Progress, UnreadableFileError, import_file
-from subscribers.importing.columns import read_mapping
+from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.import_file import called
 from subscribers.importing.rejects_file import RejectsFile
-from subscribers.importing.wording import left_out_lines, report_lines
+from subscribers.importing.report_text import left_out_lines, report_lines
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
 GOES_ON = (

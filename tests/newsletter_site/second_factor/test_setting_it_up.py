@@ -13,7 +13,7 @@ from django.db.models import F
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from newsletter_site.sign_in import second_factor
+from newsletter_site.sign_in import two_step_devices
 from tests.newsletter_site.second_factor.a_browser import (
     DESK,
     PAGE,
@@ -129,7 +129,7 @@ def test_a_new_password_ends_a_set_up_that_was_begun_with_the_old_one() -> None:
 
 
 def test_none_is_begun_beside_one_that_is_on(codes: list[str], author: Any) -> None:
-    assert second_factor.begin(author) is None
+    assert two_step_devices.begin(author) is None
     assert TOTPDevice.objects.get().confirmed
 
 

@@ -14,8 +14,8 @@ from django.db.models.functions import Now
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import seats
 from idempotency.models import PostedForm
-from publishing.publish import publish
-from publishing.versions import versions_of
+from publishing.editions.versions import versions_of
+from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.newsletter_site.calling import Program
 from tests.publishing.letters import letter

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from publishing.content import Content
-from publishing.looking_outside.domain_records import DomainRecords, Records, Said
+from publishing.content.edition_content import Content
+from publishing.external_checks.domain_records import DomainRecords, Records, Said
 from publishing.preflight.facts import Facts, TestSent
-from publishing.preflight.findings import Findings, findings_of
-from publishing.preflight.reading_a_letter import read_letter
+from publishing.preflight.parse_letter import read_letter
+from publishing.preflight.run_checks import Findings, findings_of
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
 LETTER = "<p>They came on the 30th of April.</p><p>Dear {{ name|reader }}, they have gone.</p>"

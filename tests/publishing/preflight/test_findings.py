@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from publishing.looking_outside.domain_records import Records, Said
-from publishing.looking_outside.link_answer import LinkAnswer, Trouble
+from publishing.external_checks.domain_records import Records, Said
+from publishing.external_checks.link_result import LinkAnswer, Trouble
+from publishing.preflight.audience_change import Since, change_of_readers
 from publishing.preflight.facts import Published
 from publishing.preflight.finding import Where
-from publishing.preflight.how_long_it_takes import Went, takes
-from publishing.preflight.of_the_links import to_be_opened
-from publishing.preflight.readers_since import Since, change_of_readers
-from publishing.preflight.reading_a_letter import read_letter
+from publishing.preflight.links import to_be_opened
+from publishing.preflight.parse_letter import read_letter
+from publishing.preflight.sending_time import Went, takes
 from tests.publishing.preflight.facts_of import NOW, domain, found, records, sentences
 
 LONG_AGO = datetime(2026, 9, 12, tzinfo=UTC)

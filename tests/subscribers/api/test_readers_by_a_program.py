@@ -13,13 +13,13 @@ from django.db import DatabaseError, connection, transaction
 
 from delivery.models import Delivery, Edition
 from idempotency.models import PostedForm
-from subscribers.adding import Added, Result, add
 from subscribers.audience import confirmed
-from subscribers.erasing import erase
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import record_of
+from subscribers.data_requests.personal_data_sentences import in_words
+from subscribers.desk.add_reader import Added, Result, add
+from subscribers.desk.readers_csv import lines_of
 from subscribers.models import ConsentRecord, Subscriber
-from subscribers.reader_file import lines_of
-from subscribers.record import record_of
-from subscribers.record_words import in_words
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.calling import Program
 from tests.publishing.beside import PATIENCE_S, at_once, beside

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from api.same_call import fingerprints_of_call
+from api.call_fingerprint import fingerprints_of_call
 from idempotency.fingerprint import fingerprint
 from idempotency.models import PostedForm
 from subscribers.api.shapes import NewReader

@@ -1,0 +1,45 @@
+"""
+Check sheets of one kind of letter, within a site:
+`python -m benchmarks.programs.check_sheets LETTERS`.
+
+LETTERS is a file with a JSON list of HTML letters. Each is checked as the page does it, with its
+draft in the database. Tells the seconds on the processor of each.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from benchmarks.site.within_site import begin, tell
+
+
+def main() -> None:
+    """Check each letter once, after one that is not counted."""
+    begin()
+    from django.contrib.auth import get_user_model
+
+    from publishing.models import Draft
+    from publishing.preflight.collect import check
+
+    author = get_user_model().objects.create_user(f"author-{uuid.uuid4()}", password=None)
+
+    def seconds(letter: str) -> float:
+        draft = Draft.objects.create(
+            title="Swifts", letter=letter, format=Draft.Format.HTML, begun_by=author
+        )
+        began = time.process_time()
+        checked = check(draft, author.pk)
+        took_s = time.process_time() - began
+        assert checked.content.html, "an empty letter was checked"
+        return took_s
+
+    seconds("<p>Warming up.</p>")
+    tell([seconds(letter) for letter in json.loads(Path(sys.argv[1]).read_text())])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""
+A progress page's readings in a process of its own, within a site, while others send:
+`python -m benchmarks.programs.read_progress SESSION PATH TIMES`.
+
+Asked of the site's own WSGI application, the whole way through middleware, session and permissions:
+a reading of its own each time, and in turns with it one for a page that shares what was read within
+the last second, as pages in one web process do. Tells of each the milliseconds in the view, those
+of the whole answer, and how many of these were spent on the processor.
+
+The view begins where the middleware ends. Who asks, and what they may do, is looked up within it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import wraps
+from typing import Any
+
+from benchmarks.programs.browser import InProcess
+from benchmarks.site.within_site import begin, tell
+
+WARMING_UP = 3
+REST_S = 0.1  # not a flood: whoever sends has the processor as before
+
+
+def main() -> None:
+    """Read so many times."""
+    session, path, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    begin()
+    in_the_view = timed_view("progress_json")
+    from newsletter_site.wsgi import application
+
+    browser = InProcess(application, session)
+
+    def read(address: str) -> tuple[float, float, float]:
+        began_s = time.thread_time()
+        page = browser.get(address)
+        on_processor_s = time.thread_time() - began_s
+        assert page.status == 200, page
+        assert json.loads(page.body)["audience"], page
+        time.sleep(REST_S)
+        return 1000 * in_the_view.pop(), 1000 * page.took_s, 1000 * on_processor_s
+
+    both = [(read(path), read(f"{path}&page=reads")) for _ in range(WARMING_UP + times)]
+    own, shared = zip(*both[WARMING_UP:], strict=True)
+    tell({"own": own, "shared": shared})
+
+
+def timed_view(name: str) -> list[float]:
+    """The seconds that the desk's view of this name takes, a value each time it is called."""
+    from publishing.urls import urlpatterns
+
+    (pattern,) = (each for each in urlpatterns if each.name == name)
+    view, seconds = pattern.callback, []
+
+    @wraps(view)
+    def timed(*args: Any, **named: Any) -> Any:
+        began = time.perf_counter()
+        answer = view(*args, **named)
+        seconds.append(time.perf_counter() - began)
+        return answer
+
+    pattern.callback = timed
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""
+A provider that answers at once and costs next to nothing, so that a benchmark measures the sender.
+
+Runs in a process of its own and prints its address:
+`python -m benchmarks.site.provider`. It answers as
+Postmark would, counts its calls and messages and checks nothing. It stands on the same cores as
+those who are measured, so it does not parse what it is sent: one regular expression looks a call
+through for the addresses, and the answer is joined from bytes. What it cannot read so, it parses.
+
+With `--delay-ms` it answers that much later. With `--keep` it remembers whose copy every message
+was, some fifty bytes each, and says on request whether anybody was sent two:
+
+    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers with --keep alone
+    GET /twice      {"twice": …, "such_as": […]}, only with --keep
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import re
+import secrets
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+SUBMITTED_AT = b"2026-05-04T14:15:22.9870001Z"
+# A quotation mark inside a JSON string has a backslash before it, so these can only be keys.
+_ADDRESSES = re.compile(rb'"To":"([^"\\]*(?:\\.[^"\\]*)*)"')
+_DELIVERIES = re.compile(rb'"Metadata":\{"delivery":"([^"\\]*)"')
+_BETWEEN = b'"'
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
+
+_HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+_FIRST_BUFFER_BYTES = 1 << 20
+_LONGEST_HEAD_BYTES = 64 << 10
+
+
+class ConnectionEndedError(Exception):
+    """The other side is gone, or speaks something else."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came over one connection. Each has its own, so that nobody waits to count."""
+
+    calls: int = 0
+    messages: int = 0
+    received_bytes: int = 0
+    # Whose copies they were: the keys of each call, joined by what stands in none of them.
+    kept: list[bytes] = field(default_factory=list)
+
+
+class Ids:
+    """
+    Ids as long as Postmark's and never twice the same, made of what is joined anyway.
+
+    A real UUID each would take the machine's time from those who are measured. An id begins with
+    the message's place in its call, names this process in the middle and ends with the call.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        run = secrets.token_hex(6)
+        self._middle = f"-{run[:4]}-{run[4:8]}-{run[8:]}-".encode()
+        self._places: list[bytes] = []
+
+    def places(self, size: int) -> list[bytes]:
+        """What stands between the address and the end of the id, for each place in a call."""
+        while len(self._places) < size:
+            self._places.append(
+                b'","SubmittedAt":"%b","MessageID":"%08x%b'
+                % (SUBMITTED_AT, len(self._places), self._middle)
+            )
+        return self._places[:size]
+
+    def next_end(self) -> bytes:
+        """The end of all ids of the next call."""
+        return b"%012x" % next(self._numbers)
+
+
+class Provider:
+    """Takes calls on a port of this machine, a thread for each connection."""
+
+    def __init__(self, *, delay_s: float, keeps: bool) -> None:
+        self._delay_s = delay_s
+        self._keeps = keeps
+        self._ids = Ids()
+        self._tallies: list[Tally] = []
+        self._pages: dict[bytes, Callable[[], tuple[bytes, object]]] = {
+            b"/counts": self._counts,
+            b"/twice": self._twice,
+        }
+
+    def serve(self, listener: socket.socket) -> None:
+        """Take connections for ever."""
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=self._talk, args=[connection], daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        """One connection, kept open for many calls."""
+        tally = Tally()
+        self._tallies.append(tally)
+        with connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            call = Call(connection)
+            try:
+                while True:
+                    line, length = call.read()
+                    status, body = self._answer(line, call, length, tally)
+                    connection.sendall(_HEAD % (status, len(body)) + body)
+            except (ConnectionEndedError, ConnectionError):
+                return
+
+    def _answer(self, line: bytes, call: Call, length: int, tally: Tally) -> tuple[bytes, bytes]:
+        method, _, rest = line.partition(b" ")
+        path = rest.partition(b" ")[0]
+        if method == b"POST":
+            try:
+                body = self._accepted(call, length, tally)
+            except ValueError:
+                told = {"ErrorCode": 402, "Message": "Invalid JSON"}
+                return b"422 Unprocessable Entity", orjson.dumps(told)
+            if self._delay_s:
+                time.sleep(self._delay_s)
+            return b"200 OK", body
+        status, told = self._pages.get(path, _nothing_found)()
+        return status, orjson.dumps(told)
+
+    def _accepted(self, call: Call, length: int, tally: Tally) -> bytes:
+        """An acceptance of each message, in their order; for one message alone one alone."""
+        start, end = call.start, call.start + length
+        alone = call.buffer.startswith(b'{"', start, end)
+        ours = alone or call.buffer.startswith(b"[{", start, end)
+        addresses = _ADDRESSES.findall(call.buffer, start, end) if ours else []
+        keys = _DELIVERIES.findall(call.buffer, start, end) if self._keeps else addresses
+        if not addresses or len(keys) != len(addresses):
+            addresses, keys, alone = parsed(call.buffer[start:end])
+        tally.calls += 1
+        tally.messages += len(addresses)
+        tally.received_bytes += length
+        if self._keeps:
+            tally.kept.append(_BETWEEN.join(keys))
+        size = len(addresses)
+        if not size:
+            return b"[]"
+        # Joined of three parts for each message, the last of which begins the next message too.
+        parts = [b'","ErrorCode":0'] * (3 * size)
+        parts[0::3] = addresses
+        parts[1::3] = self._ids.places(size)
+        close = b'%b","ErrorCode":0,"Message":"OK"}' % self._ids.next_end()
+        parts[2::3] = [close + b',{"To":"'] * (size - 1) + [close]
+        results = b'{"To":"' + b"".join(parts)
+        return results if alone else b"[%b]" % results
+
+    def _counts(self) -> tuple[bytes, object]:
+        told: dict[str, object] = {
+            "calls": sum(tally.calls for tally in self._tallies),
+            "messages": sum(tally.messages for tally in self._tallies),
+            "bytes": sum(tally.received_bytes for tally in self._tallies),
+        }
+        if self._keeps:
+            told["readers"] = len(set(self._kept()))
+        return b"200 OK", told
+
+    def _twice(self) -> tuple[bytes, object]:
+        if not self._keeps:
+            return b"409 Conflict", {"Message": "Nothing is kept; start it with --keep."}
+        twice = [key for key, times in Counter(self._kept()).items() if times > 1]
+        return b"200 OK", {"twice": len(twice), "such_as": [key.decode() for key in twice[:5]]}
+
+    def _kept(self) -> Iterator[bytes]:
+        for tally in self._tallies:
+            for keys in tally.kept:
+                yield from keys.split(_BETWEEN)
+
+
+class Call:
+    """The call that is read from a connection, in a buffer that serves the next one again."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.buffer = bytearray(_FIRST_BUFFER_BYTES)
+        self._filled = 0
+        # Where the body begins, and where the next call does.
+        self.start = 0
+        self._next = 0
+
+    def read(self) -> tuple[bytes, int]:
+        """Wait for the next call; its first line, and the length of its body in bytes."""
+        left = self._filled - self._next
+        self.buffer[:left] = self.buffer[self._next : self._filled]
+        self._filled = left
+        while (end := self.buffer.find(b"\r\n\r\n", 0, self._filled)) < 0:
+            if self._filled >= _LONGEST_HEAD_BYTES:
+                raise ConnectionEndedError
+            self._receive(self._filled + _LONGEST_HEAD_BYTES, all_of_it=False)
+        head = bytes(self.buffer[:end])
+        told = _LENGTH.search(head)
+        length = int(told[1]) if told else 0
+        self.start = end + 4
+        self._next = self.start + length
+        if self._next > len(self.buffer):
+            self.buffer.extend(bytes(self._next - len(self.buffer)))
+        while self._filled < self._next:
+            self._receive(self._next, all_of_it=True)
+        return head.partition(b"\r\n")[0], length
+
+    def _receive(self, until: int, *, all_of_it: bool) -> None:
+        """Fill the buffer up to `until`; in one go if all of it is to be waited for."""
+        flags = socket.MSG_WAITALL if all_of_it else 0
+        with memoryview(self.buffer) as view, view[self._filled : until] as room:
+            came = self._connection.recv_into(room, 0, flags)
+        if not came:
+            raise ConnectionEndedError
+        self._filled += came
+
+
+def parsed(body: bytes) -> tuple[list[bytes], list[bytes], bool]:
+    """
+    Addresses and keys of the messages of a call, each as it stands within quotation marks, and
+    whether it was one message alone; for whoever writes JSON otherwise than we do.
+    """
+    told = orjson.loads(body or b"[]")
+    alone = isinstance(told, dict)
+    addresses: list[bytes] = []
+    keys: list[bytes] = []
+    for message in [told] if alone else told:
+        if not isinstance(message, dict) or "To" not in message:
+            continue
+        address = orjson.dumps(message["To"])[1:-1]
+        addresses.append(address)
+        keys.append(str(message.get("Metadata", {}).get("delivery", "")).encode() or address)
+    return addresses, keys, alone
+
+
+def _nothing_found() -> tuple[bytes, object]:
+    """What a search finds here."""
+    return b"200 OK", {"TotalCount": 0, "Messages": []}
+
+
+def main() -> None:
+    """Listen on a free port of this machine, say which, and answer until ended."""
+    options = argparse.ArgumentParser(description="A provider that answers at once.")
+    options.add_argument("--delay-ms", type=float, default=0.0, help="answer so much later")
+    options.add_argument("--keep", action="store_true", help="remember whose copies they were")
+    chosen = options.parse_args()
+    if chosen.delay_ms < 0:
+        sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+        # Interrupted at the keyboard, it ends as it is ended otherwise: without a word.
+        with contextlib.suppress(KeyboardInterrupt):
+            Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
+
+
+if __name__ == "__main__":
+    main()

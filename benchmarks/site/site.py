@@ -1,0 +1,152 @@
+"""
+A site for one benchmark: a fresh database with full durability, an author, and a provider that
+answers at once. It is set up as on a server, because with DEBUG on Django keeps and formats every
+statement, and what is measured then is something else. It ends with the benchmark, whatever ends
+that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from benchmarks.letter import HOST, LETTER, SENDER, TITLE
+from benchmarks.site.own_server import database_url, own_server
+from benchmarks.site.provider_process import ProviderProcess, a_provider
+
+ROOT = Path(__file__).resolve().parents[2]
+# Nobody's shell leaks into a benchmark: of its environment only this stays.
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+# Only with it programs of the benchmarks run within a site: theirs, and nobody else's.
+OF_A_BENCHMARK = "HOMING_BENCHMARK"
+
+_READERS = """
+    INSERT INTO subscriber (email, name, state, source, created_at, confirmed_at, requests,
+                            record_requests)
+    SELECT 'reader' || n || '@example.net', 'Reader ' || n, 'confirmed', 'sign-up', now(), now(),
+           0, 0
+    FROM generate_series((SELECT count(*) FROM subscriber) + 1, %s) AS n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where it stands: its folder, its database, its provider and its own settings."""
+
+    folder: Path
+    database: str
+    provider: ProviderProcess
+    settings: dict[str, str]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For a process of the site that starts now; the provider is the one that runs now."""
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        ours = {"POSTMARK_BASE_URL": self.provider.url, OF_A_BENCHMARK: str(self.folder)}
+        return kept | self.settings | ours
+
+    def manage(self, *command: str, **settings: str) -> str:
+        """The output of one management command under these settings; an error if it fails."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *command],
+            cwd=ROOT,
+            env=self.environment | settings,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    @contextmanager
+    def running(self, *command: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
+        """A management command that runs beside the block, and is ended with it if need be."""
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", *command],
+            cwd=ROOT,
+            env=self.environment | settings,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        with process:  # Its pipe is closed whatever was read of it.
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection of one's own to its database; every statement commits."""
+        return psycopg.connect(self.database, autocommit=True)
+
+    def one(self, sql: str, *values: Any) -> Any:
+        """The first value of the first row that a statement gives."""
+        with self.connect() as connection:
+            row = connection.execute(sql, values or None).fetchone()
+        assert row is not None, sql
+        return row[0]
+
+    def readers(self, number: int, *, analyse: bool = True) -> None:
+        """Add readers until this many are confirmed; `analyse` updates the planner."""
+        with self.connect() as connection:
+            connection.execute(_READERS, [number])
+            if analyse:
+                connection.execute("VACUUM (ANALYZE) subscriber")
+        confirmed = self.one("SELECT count(*) FROM subscriber WHERE state = 'confirmed'")
+        if confirmed != number:
+            raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")
+
+    def publish(self, html: str = LETTER, title: str = TITLE, **settings: str) -> str:
+        """The issue that was published to all of them, to go out at once."""
+        letter = self.folder / "letter.html"
+        letter.write_text(html)
+        words = ("--title", title, "--html-file", str(letter), "--hold=0")
+        output = self.manage("publish", *words, **settings)
+        return str(json.loads(output.splitlines()[-1])["issue"])
+
+
+@contextmanager
+def a_site(*, delay_ms: float = 0.0, keep: bool = False) -> Iterator[Site]:
+    """
+    A migrated site with an author and nobody on the list.
+
+    Its provider answers after `delay_ms` milliseconds, and remembers with `keep` who was sent what.
+    """
+    with own_server() as folder, a_provider(delay_ms=delay_ms, keep=keep) as provider:
+        site = Site(folder, database_url(folder), provider, _production(folder))
+        site.manage("migrate", "--verbosity", "0")
+        site.manage("collectstatic", "--noinput", "--verbosity", "0")
+        author = ("--username", "author", "--email", "author@example.org")
+        site.manage("createsuperuser", "--noinput", *author)
+        yield site
+
+
+def _production(folder: Path) -> dict[str, str]:
+    """What a server sets; with it `check --deploy` has nothing to say."""
+    return {
+        "DEBUG": "off",
+        "DATABASE_URL": database_url(folder),
+        "HOMING_DATA_DIR": str(folder),
+        "STATIC_ROOT": str(folder / "static"),
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "SITE_URL": f"https://{HOST}",
+        # Measurements ask the web server itself, as the proxy in front of it would.
+        "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
+        "TRUST_PROXY": "on",
+        "FROM_EMAIL": SENDER,
+        "POSTMARK_SERVER_TOKEN": "benchmark",
+        "POSTMARK_WEBHOOK_USER": "postmark",
+        "POSTMARK_WEBHOOK_PASSWORD": secrets.token_urlsafe(20),
+        "METRICS_TOKEN": secrets.token_urlsafe(20),
+    }

@@ -1,0 +1,102 @@
+"""
+A yardstick: psycopg, requests and a loop, with no framework and no promises.
+
+As a competent person writes it in an afternoon: a table of who gets the letter, a batch of rows
+claimed in one statement, messages built with orjson, one call, the rows marked as sent with the
+ids of the answer in one statement, commit. One connection, one session, one thread. What it has
+not: no record of a call before it is made (whoever ends it during a call sends the batch again), no
+doubt, no look-ups, no consent checked again, no pausing, no counts, and a transaction that is open
+during the call.
+
+It runs as a process of its own and prints the seconds from its first statement to its last commit:
+
+    python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+
+import orjson
+import psycopg
+import requests
+
+from benchmarks.yardsticks.plain_message import plain_message
+
+# The readers are those of the site. Known to the planner and without dead rows when it begins.
+PREPARE = (
+    "DROP TABLE IF EXISTS bare_loop",
+    """
+    CREATE TABLE bare_loop (
+        recipient_id bigint PRIMARY KEY,
+        address text NOT NULL,
+        name text NOT NULL,
+        sent_at timestamptz,
+        provider_message_id text
+    )
+    """,
+    "CREATE INDEX ON bare_loop (recipient_id) WHERE sent_at IS NULL",
+    """
+    INSERT INTO bare_loop (recipient_id, address, name)
+    SELECT id, email, name FROM subscriber WHERE state = 'confirmed' ORDER BY id LIMIT {readers}
+    """,
+    "VACUUM (ANALYZE) bare_loop",
+)
+CLAIM = """
+    SELECT recipient_id, address, name FROM bare_loop WHERE sent_at IS NULL AND recipient_id > %s
+    ORDER BY recipient_id LIMIT %s FOR UPDATE SKIP LOCKED
+"""
+MARK = """
+    UPDATE bare_loop SET sent_at = clock_timestamp(), provider_message_id = answer.id
+    FROM unnest(%s::bigint[], %s::text[]) AS answer (recipient_id, id)
+    WHERE bare_loop.recipient_id = answer.recipient_id
+"""
+
+
+def bare_loop(connection: psycopg.Connection, provider: str, batch: int) -> int:
+    """Send to everybody who waits, in batches; how many were sent."""
+    sent = last = 0
+    issue = uuid.uuid4().hex
+    with requests.Session() as session:
+        session.trust_env = False
+        session.headers["Content-Type"] = "application/json"
+        # From where it is: looking past those that are done would take longer each time.
+        while rows := connection.execute(CLAIM, [last, batch]).fetchall():
+            attempt = uuid.uuid4().hex
+            body = orjson.dumps([plain_message(issue, attempt, *row) for row in rows])
+            answer = session.post(f"{provider}/email/batch", data=body, timeout=60)
+            answer.raise_for_status()
+            ids = []
+            for result in orjson.loads(answer.content):
+                if result["ErrorCode"]:
+                    raise RuntimeError(result["Message"])
+                ids.append(result["MessageID"])
+            connection.execute(MARK, [[row[0] for row in rows], ids])
+            connection.commit()
+            sent, last = sent + len(rows), rows[-1][0]
+    connection.rollback()
+    return sent
+
+
+def main() -> None:
+    """Make the table, send, print the seconds that sending took, and leave nothing behind."""
+    if len(sys.argv) != 5:
+        sys.exit("Expected four words: DATABASE_URL PROVIDER_URL READERS BATCH.")
+    database, provider, readers, batch = sys.argv[1:]
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in PREPARE:
+            connection.execute(statement.format(readers=int(readers)))
+        connection.autocommit = False
+        began = time.monotonic()
+        sent = bare_loop(connection, provider, int(batch))
+        took = time.monotonic() - began
+        assert sent == int(readers), sent
+        connection.execute("DROP TABLE bare_loop")
+        connection.commit()
+    print(took)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""
+A yardstick: the naive worker. It claims one row, sends one message, deletes the row and commits.
+
+The row is locked while its message is sent, so that two of them would not send it twice; the
+session and the connection are kept. The messages are those of the other yardstick.
+
+It runs as a process of its own and prints the seconds from its first statement to its last commit:
+
+    python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+
+import orjson
+import psycopg
+import requests
+
+from benchmarks.yardsticks.plain_message import plain_message
+
+PREPARE = (
+    "DROP TABLE IF EXISTS one_by_one",
+    "CREATE TABLE one_by_one (recipient_id bigint PRIMARY KEY, address text, name text)",
+    """
+    INSERT INTO one_by_one
+    SELECT id, email, name FROM subscriber WHERE state = 'confirmed' ORDER BY id LIMIT {readers}
+    """,
+    "VACUUM (ANALYZE) one_by_one",
+)
+CLAIM = """
+    SELECT recipient_id, address, name FROM one_by_one
+    ORDER BY recipient_id LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
+
+
+def one_by_one(connection: psycopg.Connection, provider: str) -> int:
+    """Send to everybody who waits, one after the other; how many were sent."""
+    sent = 0
+    issue = uuid.uuid4().hex
+    with requests.Session() as session:
+        session.trust_env = False
+        session.headers["Content-Type"] = "application/json"
+        while row := connection.execute(CLAIM).fetchone():
+            body = orjson.dumps(plain_message(issue, uuid.uuid4().hex, *row))
+            answer = session.post(f"{provider}/email", data=body, timeout=60)
+            answer.raise_for_status()
+            if orjson.loads(answer.content)["ErrorCode"]:
+                raise RuntimeError(answer.text)
+            connection.execute("DELETE FROM one_by_one WHERE recipient_id = %s", [row[0]])
+            connection.commit()
+            sent += 1
+    connection.rollback()
+    return sent
+
+
+def main() -> None:
+    """Make the table, send, print the seconds that sending took, and leave nothing behind."""
+    if len(sys.argv) != 4:
+        sys.exit("Expected three words: DATABASE_URL PROVIDER_URL READERS.")
+    database, provider, readers = sys.argv[1:]
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in PREPARE:
+            connection.execute(statement.format(readers=int(readers)))
+        connection.autocommit = False
+        began = time.monotonic()
+        sent = one_by_one(connection, provider)
+        took = time.monotonic() - began
+        assert sent == int(readers), sent
+        connection.execute("DROP TABLE one_by_one")
+        connection.commit()
+    print(took)
+
+
+if __name__ == "__main__":
+    main()

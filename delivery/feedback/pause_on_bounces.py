@@ -1,0 +1,62 @@
+"""
+Pauses an edition with too many bounces or spam complaints.
+
+The limits are in `delivery/rules/bounce_threshold.py`.
+
+Counted is what happened since it was last resumed, so that the bounces a person has seen do not
+pause it again. Only newsletters: one queue of confirmation mails serves everybody who signs up,
+and whoever typed invented addresses into the form must not be able to stop it.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+
+from delivery.models import Alarm
+from delivery.monitoring.alarms import raise_alarm
+from delivery.queue.control import pause_by_itself
+from delivery.rules.bounce_threshold import Counts, Limits, surge_in
+
+
+def limits_from_settings() -> Limits:
+    """The limits as the operator set them."""
+    return Limits(
+        bounces_percent=settings.DELIVERY_SURGE_BOUNCES_PERCENT,
+        bounces_least=settings.DELIVERY_SURGE_BOUNCES_LEAST,
+        complaints_percent=settings.DELIVERY_SURGE_COMPLAINTS_PERCENT,
+        complaints_least=settings.DELIVERY_SURGE_COMPLAINTS_LEAST,
+    )
+
+
+def pause_a_surge(cursor: CursorWrapper, edition: int) -> bool:
+    """
+    Pause the edition and raise an alarm if its bounces or complaints are a surge; whether it did.
+
+    The caller has locked the edition, and has just counted one more.
+    """
+    # A copy in the air or in doubt has left as well: a bounce may be told before its reply is.
+    cursor.execute(
+        """
+        SELECT sum(sent + unknown + CASE state WHEN 'sending' THEN waiting ELSE 0 END)
+                   - watched_left,
+               sum(bounced) - watched_bounced, sum(complained) - watched_complained,
+               sum(CASE state WHEN 'sending' THEN 0 ELSE waiting END), watched_left
+        FROM edition JOIN batch ON batch.edition_id = edition.id
+        WHERE edition.id = %s AND kind = 'newsletter' AND control = 'running'
+        GROUP BY edition.id
+        """,
+        [edition],
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return False
+    left, bounced, complained, waiting, since = map(int, row)
+    surge = surge_in(Counts(left, bounced, complained, waiting), limits_from_settings())
+    if surge is None:
+        return False
+    pause_by_itself(cursor, edition, surge.sentence)
+    raise_alarm(
+        cursor, edition, Alarm.Kind.SURGE, f"{surge.what} after {since} copies", surge.sentence
+    )
+    return True

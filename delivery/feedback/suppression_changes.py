@@ -1,0 +1,141 @@
+"""
+Puts down what the provider shall do about an address, and what it said to that.
+
+Of one address only the latest change is sent: what it stood at before is of no use to anybody. The
+calls themselves can be repeated, so an end that is not known is no doubt: it is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.conf import settings
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from delivery.models import SuppressionChange
+from delivery.rules.provider_events import Suppressed
+
+Change = Literal["suppress", "reactivate"]
+
+# The provider's clock and the database's may be so far apart.
+CLOCKS_APART_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A change that is to be sent."""
+
+    id: int
+    address: str
+
+
+def ask_provider(address: str, change: Change) -> None:
+    """
+    Have the provider suppress or reactivate an address on the broadcast stream, soon.
+
+    Runs in the caller's transaction: if that is undone, nothing is asked.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO suppression_change (address, address_key, stream, change)
+            VALUES (%s, %s, %s, %s)
+            """,
+            [address, address.lower(), settings.POSTMARK_BROADCAST_STREAM, change],
+        )
+
+
+def supersede() -> None:
+    """Take the place of every waiting change that a later one of the same address follows."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE suppression_change AS earlier SET state = 'superseded',
+                   done_at = clock_timestamp()
+            WHERE state = 'waiting' AND EXISTS (
+                SELECT FROM suppression_change AS later
+                WHERE later.address_key = earlier.address_key AND later.stream = earlier.stream
+                  AND later.id > earlier.id)
+            """
+        )
+
+
+def to_send(stream: str, change: Change, *, most: int) -> list[Waiting]:
+    """The oldest changes of a kind that wait, one an address at most."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT id, address FROM suppression_change AS mine
+            WHERE state = 'waiting' AND stream = %s AND change = %s AND NOT EXISTS (
+                SELECT FROM suppression_change AS later
+                WHERE later.address_key = mine.address_key AND later.stream = mine.stream
+                  AND later.id > mine.id)
+            ORDER BY id LIMIT %s
+            """,
+            [stream, change, most],
+        )
+        return [Waiting(*row) for row in cursor.fetchall()]
+
+
+def settle(answers: Mapping[int, str]) -> None:
+    """Write down what was said: change → the provider's reason for refusing it, empty if done."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE suppression_change
+            SET state = CASE WHEN answer = '' THEN 'done' ELSE 'refused' END, said = answer,
+                done_at = clock_timestamp()
+            FROM unnest(%s::bigint[], %s::text[]) AS told (change_id, answer)
+            WHERE id = change_id AND state = 'waiting'
+            """,
+            [list(answers), list(answers.values())],
+        )
+
+
+def streams_waited_for() -> list[str]:
+    """The streams that a change waits for."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT stream FROM suppression_change WHERE state = 'waiting'")
+        return sorted(row[0] for row in cursor.fetchall())
+
+
+def was_asked_by_us(cursor: CursorWrapper, fact: Suppressed) -> bool:
+    """
+    Whether we had asked for this suppression ourselves, and had not since had it lifted.
+
+    Judged by when it happened and not by when it is told, so that the order makes no difference.
+    """
+    cursor.execute(
+        """
+        SELECT EXISTS (
+            SELECT FROM suppression_change AS asked
+            WHERE address_key = %(key)s AND stream = %(stream)s AND change = 'suppress'
+              AND asked_at <= %(at)s::timestamptz + %(apart)s * interval '1 s'
+              AND NOT EXISTS (
+                SELECT FROM suppression_change AS lifted
+                WHERE lifted.address_key = asked.address_key AND lifted.stream = asked.stream
+                  AND lifted.id > asked.id AND lifted.change = 'reactivate'
+                  AND lifted.state = 'done'
+                  AND lifted.done_at < %(at)s::timestamptz - %(apart)s * interval '1 s'))
+        """,
+        {
+            "key": fact.address_key,
+            "stream": fact.stream,
+            "at": fact.at,
+            "apart": CLOCKS_APART_S,
+        },
+    )
+    return bool(cursor.fetchone()[0])
+
+
+def changes_of(address: str) -> Sequence[SuppressionChange]:
+    """What was asked about an address, the latest first; a reader's page shows it."""
+    return list(SuppressionChange.objects.filter(address_key=address.lower()).order_by("-id"))
+
+
+def forget(address: str) -> None:
+    """Keep nothing of it any more: the person is erased. What waits is not sent."""
+    SuppressionChange.objects.filter(address_key=address.lower()).delete()

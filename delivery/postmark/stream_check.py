@@ -1,0 +1,32 @@
+"""Compares our way of handling unsubscribes with the stream's own setting at Postmark."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from delivery.postmark.client import Postmark
+
+EXPECTED = {"own": {"custom", "none"}, "postmark": {"postmark"}}
+
+
+def disagreement(postmark: Postmark) -> str:
+    """
+    One sentence if the broadcast stream handles unsubscribes in another way than we do.
+
+    Empty if the two agree, or if Postmark does not tell: a worker must start without the network.
+    Source: Postmark's API documentation, “Message streams”.
+    """
+    stream = settings.POSTMARK_BROADCAST_STREAM
+    told = postmark.unsubscribe_handling(stream)
+    if told is None or told.lower() in EXPECTED[settings.UNSUBSCRIBE_HANDLING]:
+        return ""
+    wanted, danger = (
+        ("Custom", "two unsubscribe links")
+        if settings.UNSUBSCRIBE_HANDLING == "own"
+        else ("Postmark", "no unsubscribe link")
+    )
+    return (
+        f"UNSUBSCRIBE_HANDLING is {settings.UNSUBSCRIBE_HANDLING!r}, but Postmark's stream "
+        f"{stream!r} says {told!r}; expected {wanted!r}. Change one of the two, or readers may "
+        f"find {danger} in their mail."
+    )

@@ -1,0 +1,101 @@
+"""
+What Postmark answers about bounces, and to a change of suppressions. Pure: status, headers and
+body in.
+
+Anything unexpected is no information: what a list does not show must not count as “nothing there”.
+Source: Postmark's API documentation, “Bounces” and “Suppressions”.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from delivery.postmark.responses import retry_after_s, time_in
+from delivery.rules.outcomes import NoInformation
+
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class BouncePage:
+    """One page of bounces, newest first, as the bodies of the events they are, and the total."""
+
+    events: Sequence[bytes]
+    oldest_at: datetime | None
+    total: int
+
+
+def bounce_page(status: int, headers: Mapping[str, str], body: bytes) -> BouncePage | NoInformation:
+    """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
+    parsed = _parsed(status, headers, body, "list of bounces")
+    if isinstance(parsed, NoInformation):
+        return parsed
+    bounces, total = parsed.get("Bounces"), parsed.get("TotalCount")
+    if not isinstance(bounces, list) or not isinstance(total, int):
+        return NoInformation("Postmark's list of bounces could not be read.")
+    events = []
+    for bounce in bounces:
+        if not isinstance(bounce, dict):
+            return NoInformation("Postmark's list of bounces could not be read.")
+        is_complaint = bounce.get("Type") == "SpamComplaint"
+        events.append(
+            orjson.dumps(
+                {**bounce, "RecordType": "SpamComplaint" if is_complaint else "Bounce"},
+                option=orjson.OPT_SORT_KEYS,
+            )
+        )
+    return BouncePage(events, time_in(bounces[-1].get("BouncedAt")) if bounces else None, total)
+
+
+def changed_suppressions(
+    status: int, headers: Mapping[str, str], body: bytes
+) -> Mapping[str, str] | NoInformation:
+    """
+    What became of each address, case-folded: Postmark's reason for refusing it, empty if done. Who
+    is not named stays to be asked for.
+    """
+    parsed = _parsed(status, headers, body, "change of suppressions")
+    if isinstance(parsed, NoInformation):
+        return parsed
+    items = parsed.get("Suppressions")
+    if not isinstance(items, list):
+        return NoInformation("Postmark's answer about suppressions could not be read.")
+    answers: dict[str, str] = {}
+    for item in items:
+        if not isinstance(item, dict) or not isinstance(item.get("EmailAddress"), str):
+            continue
+        address = item["EmailAddress"].strip().lower()
+        if item.get("Status") in ("Suppressed", "Deleted"):
+            answers[address] = ""
+        elif item.get("Status") == "Failed":
+            said = item.get("Message")
+            shown = " ".join(said.split())[:LONGEST_REASON] if isinstance(said, str) else ""
+            answers[address] = shown.replace("\x00", "") or "Postmark gave no reason."
+    return answers
+
+
+def why_no_list(status: int, headers: Mapping[str, str], what: str) -> NoInformation | None:
+    """Why an answer of this status is not what was asked for, or None if it may be."""
+    if status == 200:
+        return None
+    return NoInformation(f"Postmark answered {status} for its {what}.", retry_after_s(headers))
+
+
+def _parsed(
+    status: int, headers: Mapping[str, str], body: bytes, what: str
+) -> dict[str, Any] | NoInformation:
+    refused = why_no_list(status, headers, what)
+    if refused is not None:
+        return refused
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        return NoInformation(f"Postmark's {what} could not be read.")
+    return parsed

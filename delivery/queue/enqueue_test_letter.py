@@ -1,0 +1,127 @@
+"""Puts a test letter into the queue, and keeps what is known of those that were sent."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection, transaction
+
+from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.models import Edition
+from delivery.queue.batches.batch_ids import first_batch_id
+from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
+from delivery.retention.anonymise import MAKE_COPIES
+
+# No two backups of one database are restored so close that both land on the same place.
+NUMBERS_APART = 1_000
+PLACES = 1_000
+
+
+class Fate(NamedTuple):
+    """How the one copy of a test letter stands, as the rows have it."""
+
+    number: int
+    address: str
+    outcome: str
+    reason: str
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    bounced_at: datetime | None
+    complained_at: datetime | None
+    batch_state: str
+    batch_reason: str
+    due_at: datetime
+    control: str
+    control_reason: str
+    worker_is_there: bool
+    author: str | None
+    title: str
+    asked_at: datetime
+
+
+def next_number() -> int:
+    """The number of the next test letter; nobody gets it a second time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval('test_letter_number')")
+        return int(cursor.fetchone()[0])
+
+
+def leave_a_gap_in_numbers() -> None:
+    """Have the numbers jump: a restored backup does not know which it gave out since."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT setval('test_letter_number', nextval('test_letter_number')
+                                                + %s * (1 + floor(random() * %s))::bigint)
+            WHERE has_sequence_privilege('test_letter_number', 'UPDATE')
+            """,
+            [NUMBERS_APART, PLACES],
+        )
+
+
+def enqueue_test(edition: Edition, address: str, name: str) -> None:
+    """
+    Have the one copy of a test letter sent to `address`, before every newsletter.
+
+    `edition` is new and of the kind `test`. Must be called inside the transaction that makes it.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError(
+            "A test letter is enqueued in the transaction that makes it; there is none."
+        )
+    batch = first_batch_id(edition.pk)
+    with connection.cursor() as cursor:
+        # Whoever has themselves erased meanwhile waits for this, or this sees that they are gone.
+        cursor.execute(MAKE_COPIES)
+        cursor.execute(
+            """
+            INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name, outcome)
+            VALUES (%s, %s, %s, %s, %s, %s, 'waiting')
+            """,
+            [edition.issue_id, NOBODY, edition.version, batch, address, name],
+        )
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed,
+                               withdrawn, failed, missed)
+            VALUES (%s, %s, %s, 'ready', 0, clock_timestamp(), 0, 0, 0, 0, '', 1, 1, 0, 0, 0, 0, 0,
+                    0)
+            """,
+            [batch, edition.pk, AHEAD_OF_ALL],
+        )
+
+
+def fate_of(number: int) -> Fate | None:
+    """How the test letter of this number stands; None if there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT version, address, outcome, coalesce(delivery.reason, ''), sent_at, delivered_at,
+                   bounced_at, complained_at, batch.state, batch.reason, batch.due_at, control,
+                   control_reason,
+                   EXISTS (SELECT FROM worker
+                           WHERE heard_at > clock_timestamp() - interval '60 s'),
+                   author_id::text, title, published_at
+            FROM edition JOIN delivery USING (issue_id, version)
+                 JOIN batch ON batch.id = batch_id
+            WHERE issue_id = %s AND version = %s AND recipient_id = %s
+            """,
+            [TEST_ISSUE, number, NOBODY],
+        )
+        row = cursor.fetchone()
+    return Fate(*row) if row else None
+
+
+def sent_to(address_key: str) -> list[int]:
+    """The numbers of the test letters that went to this case-folded address, or are to go."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT version FROM delivery
+            WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s ORDER BY version
+            """,
+            [TEST_ISSUE, NOBODY, address_key],
+        )
+        return [row[0] for row in cursor.fetchall()]

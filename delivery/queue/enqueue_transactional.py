@@ -1,0 +1,122 @@
+"""
+Puts mail on request into the queue, in the transaction of whatever it was requested by.
+
+So the request and its mail are both there after the commit, or neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from delivery.mail.compose import compose_on_request
+from delivery.mail.transactional_mail import ISSUES, WORDS
+from delivery.models import Edition
+from delivery.queue.batches.batch_ids import DRAWN_NUMBERS, first_batch_id
+from delivery.queue.enqueue import SERVED_NOW, batch_size_for
+
+AHEAD_OF_ALL = 0
+
+
+def request_mail(
+    kind: str, version: int, recipients: Sequence[tuple[int, str]], *, ahead: bool
+) -> None:
+    """
+    Have a mail of this kind sent to each of `recipients`: (recipient id, address).
+
+    It is the `version`-th of its kind for each of them. With `ahead` it goes before every
+    newsletter; without, it takes its place in line as a newsletter does. Must be called inside a
+    transaction, and locks nothing that another request would wait for, but for the very first of a
+    version. Raises `IntegrityError` if one of them has a mail of this kind and version already, and
+    `LookupError` if the edition has no room for another batch.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError(
+            "A mail is requested in the transaction of what it is requested by; there is none."
+        )
+    if not recipients:
+        return
+    edition = _edition(Edition.Kind(kind), version)
+    size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+    with connection.cursor() as cursor:
+        place = AHEAD_OF_ALL if ahead else _served_now(cursor)
+        for number, start in enumerate(range(0, len(recipients), size)):
+            copies = recipients[start : start + size]
+            batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(copies))
+            cursor.execute(
+                """
+                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name,
+                                      outcome)
+                SELECT %s, recipient, %s, %s, address, '', 'waiting'
+                FROM unnest(%s::bigint[], %s::text[]) AS copy (recipient, address)
+                """,
+                [
+                    edition.issue_id,
+                    version,
+                    batch,
+                    [recipient for recipient, _ in copies],
+                    [address for _, address in copies],
+                ],
+            )
+
+
+def _edition(kind: Edition.Kind, version: int) -> Edition:
+    """The edition that all share whose `version`-th mail of this kind it is; made if need be."""
+    editions = Edition.objects.filter(issue_id=ISSUES[kind], version=version)
+    edition = editions.first()
+    if edition is None:
+        words = WORDS[kind]
+        mail = compose_on_request(words)
+        content = "\0".join((words.title, mail.html, mail.text))
+        # Two may be the first at once: one of them makes it, and the other finds it.
+        Edition.objects.bulk_create(
+            [
+                Edition(
+                    issue_id=ISSUES[kind],
+                    version=version,
+                    kind=kind,
+                    stream=settings.POSTMARK_TRANSACTIONAL_STREAM,
+                    title=words.title,
+                    html_mail=mail.html,
+                    text_mail=mail.text,
+                    content_hash=hashlib.sha256(content.encode()).digest(),
+                )
+            ],
+            ignore_conflicts=True,
+        )
+        edition = editions.get()
+    return edition
+
+
+def _served_now(cursor: CursorWrapper) -> int:
+    cursor.execute(SERVED_NOW)
+    return int(cursor.fetchone()[0])
+
+
+def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
+    """
+    Begin a batch under the next number that is free; its id.
+
+    Always in line, also where the edition is held back: whether it is cannot be known without its
+    lock. A batch that should not be in line is held back when its call would start (`start.py`).
+    """
+    for _ in range(DRAWN_NUMBERS):
+        cursor.execute(
+            """
+            INSERT INTO batch (id, edition_id, pos, state, epoch, due_at, tries, setbacks, crashes,
+                               lookups, reason, size, waiting, sent, unknown, suppressed,
+                               withdrawn, failed, missed)
+            SELECT %s + nextval('batch_on_request'), %s, %s, 'ready', 0, clock_timestamp(),
+                   0, 0, 0, 0, '', %s, %s, 0, 0, 0, 0, 0, 0
+            ON CONFLICT (id) DO NOTHING RETURNING id
+            """,
+            [first_batch_id(edition), edition, place, copies, copies],
+        )
+        row = cursor.fetchone()
+        if row is not None:
+            return int(row[0])
+    raise LookupError(f"Edition {edition} of mail on request has no room for another batch.")

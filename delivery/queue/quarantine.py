@@ -1,0 +1,109 @@
+"""
+Sets deliveries aside that wait but may have gone: asked about before anything else.
+
+The order is always send, then mark; a mark without a settled delivery breaks it, and so does an
+acceptance that came when nobody waited for it any more (docs/decisions/0006). The first is the work
+of other hands, and this is the only place that raises the alarm about it; the second is not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from django.db.backends.utils import CursorWrapper
+
+from delivery.models import Alarm
+from delivery.monitoring.alarms import raise_alarm
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.split import split_off
+from delivery.queue.batches.write_outcomes import write_fates
+from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.settlement import Unknown
+
+logger = logging.getLogger(__name__)
+
+# An acceptance of the copy is on record. OFFSET keeps it one look by the key.
+_IS_PROVED = """EXISTS (
+    SELECT FROM evidence
+    WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
+      AND evidence.recipient_id = delivery.recipient_id
+    OFFSET 0)"""
+
+# What says that a waiting copy may have gone: the provider's id, a time, or an acceptance that came
+# after its worker had lost its claim.
+BEARS_A_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
+
+
+def set_aside(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
+    """
+    Put each of these waiting deliveries of `batch` into a batch of its own that is in doubt.
+
+    Each is asked about by its own key, and what is found out about one is never lost because of
+    another. Where no acceptance is on record an alarm is raised, once for each copy. The caller has
+    locked the edition and holds the batch.
+    """
+    logger.critical(
+        "%d deliveries of batch %d bear a mark of having been sent without being settled; "
+        "Postmark is asked about them before anything else",
+        len(marked),
+        batch,
+    )
+    _raise_alarms(cursor, batch, edition, marked)
+    for recipient in marked:
+        aside = split_off(cursor, batch, edition, [recipient])
+        write_fates(cursor, aside, {recipient: Unknown()}, was="waiting", evidence="")
+        cursor.execute(
+            """
+            UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,
+                   doubt_since = clock_timestamp(), due_at = clock_timestamp(), reason = %s
+            WHERE id = %s
+            """,
+            ["It bears a mark of having been sent, but is not settled: Postmark is asked.", aside],
+        )
+
+
+def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
+    cursor.execute(
+        f"""
+        SELECT issue_id, version, recipient_id FROM delivery
+        WHERE batch_id = %s AND recipient_id = ANY(%s) AND NOT {_IS_PROVED}
+        ORDER BY recipient_id
+        """,  # noqa: S608 -- a constant
+        [batch, list(marked)],
+    )
+    for issue, version, recipient in cursor.fetchall():
+        raise_alarm(
+            cursor,
+            edition,
+            Alarm.Kind.MARKED_UNSETTLED,
+            str(DeliveryKey(issue, version, recipient)),
+            f"The copy of reader {recipient} bears a mark of having been sent without being "
+            "settled; Postmark is asked about it.",
+        )
+
+
+def set_marked_aside(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
+    """
+    Set aside every marked copy in the paused batches of an edition, or in one batch; how many.
+
+    For whoever is about to withdraw what waits: a copy that may have gone is asked about instead.
+    The caller has locked the edition.
+    """
+    cursor.execute(
+        f"""
+        SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)
+        FROM delivery JOIN batch ON batch.id = batch_id
+        WHERE batch.edition_id = %(edition)s AND outcome = 'waiting'
+          AND CASE WHEN %(batch)s::bigint IS NULL THEN {NOT_OVER} AND batch.state = 'paused'
+                   ELSE batch.id = %(batch)s END
+          AND {BEARS_A_MARK}
+        GROUP BY batch_id
+        """,  # noqa: S608 -- constants
+        {"edition": edition, "batch": batch},
+    )
+    aside = 0
+    for holder, marked in cursor.fetchall():
+        set_aside(cursor, holder, edition, marked)
+        aside += len(marked)
+    return aside

@@ -1,0 +1,135 @@
+"""
+Scheduled editions: which are due, how they start, move and are called off.
+
+One statement makes a scheduled edition run, guarded by that it still is one. It belongs to a
+transaction in which its audience is enqueued: who comes second finds it running, and who is killed
+in between leaves it scheduled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules.scheduled_time import Moment
+
+# A trigger lets nobody else start an edition for the unreached or nobody: code of a release before
+# would mail it to others.
+KNOWS_GOES_TO = "SELECT set_config('homing.knows_goes_to', 'on', true)"
+
+IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
+             AND scheduled_for <= clock_timestamp()"""
+
+
+def due() -> list[int]:
+    """The editions whose time has come, the longest due first."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id FROM edition WHERE {IS_DUE} ORDER BY scheduled_for, id")  # noqa: S608
+        return [row[0] for row in cursor.fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """When an edition began, and when it was meant to."""
+
+    at: datetime
+    scheduled_for: datetime
+
+
+def begin(cursor: CursorWrapper, edition: int, *, at_once: bool = False) -> Begun | None:
+    """
+    Make a scheduled edition run, because its time has come or a person will have it `at_once`.
+
+    None if it is not one any more, its time has not come, or the database was restored and does
+    not know whether it went out already. Runs in the caller's transaction, which enqueues its
+    audience. There is no hold: the time until now was one.
+    """
+    return _begin(
+        cursor,
+        edition,
+        "running",
+        f"""unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}
+            AND (%(at_once)s OR scheduled_for <= clock_timestamp())""",
+        at_once=at_once,
+    )
+
+
+def begin_what_went_out(cursor: CursorWrapper, edition: int) -> Begun | None:
+    """
+    Make a scheduled edition one that waits for a person, because the provider has copies of it.
+
+    The database was restored from a backup of before its time. Runs in the caller's transaction,
+    which enqueues its audience and pauses it; it stays unreconciled.
+    """
+    return _begin(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
+
+
+def _begin(
+    cursor: CursorWrapper, edition: int, control: str, guard: str, *, at_once: bool = False
+) -> Begun | None:
+    cursor.execute(KNOWS_GOES_TO)
+    cursor.execute(
+        f"""
+        UPDATE edition SET control = %(control)s, control_reason = '', control_at = moment.now,
+               published_at = moment.now, held_until = moment.now
+        FROM (SELECT clock_timestamp() AS now) AS moment
+        WHERE id = %(edition)s AND control = 'scheduled' AND {guard}
+        RETURNING published_at, scheduled_for
+        """,  # noqa: S608 -- constants
+        {"edition": edition, "control": control, "at_once": at_once},
+    )
+    row = cursor.fetchone()
+    return Begun(*row) if row else None
+
+
+def move(edition: int, at: Moment, *, before: datetime) -> bool:
+    """
+    Give a scheduled edition another time; return False if `before` is not its time.
+
+    Both times have to lie ahead: a worker may be starting an edition that is due.
+    """
+    with short_transaction() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE edition SET scheduled_for = %(utc)s, scheduled_local = %(local)s,
+                   scheduled_zone = %(zone)s, published_at = %(utc)s, held_until = %(utc)s
+            WHERE id = %(edition)s AND control = 'scheduled' AND unreconciled_since IS NULL
+              AND scheduled_for = %(before)s
+              AND least(scheduled_for, %(utc)s) > clock_timestamp()
+              AND {IS_THE_KNOWN_DATABASE}
+            """,  # noqa: S608 -- constants
+            {
+                "edition": edition,
+                "before": before,
+                "utc": at.utc,
+                "local": at.local,
+                "zone": at.zone,
+            },
+        )
+        return bool(cursor.rowcount)
+
+
+def call_off(edition: int, reason: str) -> bool:
+    """
+    End a scheduled edition before its time; False if it is not one any more.
+
+    It reached nobody: nobody was in its audience. Not where the database was restored and does not
+    know whether it went out.
+    """
+    with short_transaction() as cursor:
+        cursor.execute(
+            f"""
+            UPDATE edition SET control = 'cancelled', control_reason = %s, control_at = moment.now,
+                   published_at = moment.now, held_until = moment.now
+            FROM (SELECT clock_timestamp() AS now) AS moment
+            WHERE id = %s AND control = 'scheduled' AND unreconciled_since IS NULL
+              AND {IS_THE_KNOWN_DATABASE}
+            """,  # noqa: S608 -- constants
+            [reason, edition],
+        )
+        return bool(cursor.rowcount)

@@ -1,0 +1,172 @@
+"""
+The pace that all workers share: takes a turn at it, and slows it down after a 429.
+
+One row holds it. Whoever finds the row locked passes on, so nobody waits for a worker that froze
+in its turn; what to write there is decided in `delivery/rules/send_rate.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules.send_rate import Slowing, after_too_fast, breath_s, is_over, pace_of
+
+logger = logging.getLogger(__name__)
+
+# What was accepted is measured over this time: several calls long, and still the present.
+MEASURED_OVER_S = 10
+
+# In SQL, without a lock and next to free: whether a 429 slows the workers down.
+IS_SLOWED = "EXISTS (SELECT FROM pace WHERE slowed_at IS NOT NULL)"
+
+# Of the row of pace, what `slowing_in` reads.
+SLOWING = (
+    "too_fast_per_s, slowed_to_per_s, extract(epoch FROM clock_timestamp() - slowed_at)::float8"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The right to claim one batch now. `pace_per_s` is None if nothing limits it any more."""
+
+    pace_per_s: float | None
+
+
+def slowing_in(cells: Sequence[float | None]) -> Slowing | None:
+    """The slowing that the columns `SLOWING` hold, if any."""
+    too_fast, to, for_s = cells
+    return None if too_fast is None or to is None else Slowing(too_fast, to, for_s or 0.0)
+
+
+def is_slowed() -> bool:
+    """Whether a 429 slows the workers down."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {IS_SLOWED}")
+        return bool(cursor.fetchone()[0])
+
+
+def have_a_row() -> None:
+    """
+    See to it that the one row is there, which a restored or emptied table may lack.
+
+    Outside any transaction: while one that inserts it is open, every other insert would wait.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO pace (id, next_claim_at) VALUES (1, clock_timestamp()) "
+            "ON CONFLICT DO NOTHING"
+        )
+
+
+def take_turn(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> Turn | None:
+    """
+    The turn of whoever asks first once it is due; None if it is not, or another is taking it.
+
+    The row stays locked until the caller's transaction ends. A slowing that is over is forgotten.
+    """
+    cursor.execute(
+        f"SELECT {SLOWING} FROM pace WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
+        "FOR UPDATE SKIP LOCKED"
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    slowing = slowing_in(row)
+    if slowing and is_over(slowing, ceiling_per_s):
+        cursor.execute(
+            "UPDATE pace SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
+        )
+        logger.info("the workers are back at their pace from before the last 429")
+    return Turn(pace_of(slowing, ceiling_per_s))
+
+
+def use_turn(cursor: CursorWrapper, turn: Turn, copies: int) -> None:
+    """
+    Put the next turn off by as long as `copies` take at the pace of this one.
+
+    A second that nobody used may be made up for, so that a short sleep costs nothing; no more.
+    """
+    if turn.pace_per_s is None:
+        return
+    cursor.execute(
+        """
+        UPDATE pace SET next_claim_at = greatest(next_claim_at, clock_timestamp()
+            - interval '1 second') + make_interval(secs => %s)
+        """,
+        [copies / turn.pace_per_s],
+    )
+
+
+def slow_down(
+    attempt: UUID, *, ceiling_per_s: float | None, retry_after_s: float | None = None
+) -> bool:
+    """
+    Halve the pace because the call of `attempt` was refused as too fast; True if that was done.
+
+    Calls that were in the air together halve it once: an attempt that started before the quiet
+    after the last halving was over says nothing about the pace since. Either way nobody claims
+    before `retry_after_s`.
+    """
+    have_a_row()
+    with short_transaction() as cursor:
+        cursor.execute(
+            "UPDATE pace SET next_claim_at = greatest(next_claim_at, "
+            "clock_timestamp() + make_interval(secs => %s))",
+            [breath_s(retry_after_s)],
+        )
+        # The row is locked by now: of two that are refused together the second reads what the
+        # first has written.
+        cursor.execute(
+            f"""
+            SELECT {SLOWING} FROM pace
+            WHERE slowed_at IS NULL
+               OR slowed_at < (SELECT started_at FROM attempt WHERE id = %s)
+            """,  # noqa: S608 -- a constant
+            [attempt],
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return False
+        slowing = after_too_fast(
+            slowing_in(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
+        )
+        # It grows from the end of the breath: a provider that asks for minutes of quiet does not
+        # ask to be met at full speed afterwards.
+        cursor.execute(
+            "UPDATE pace SET too_fast_per_s = %s, slowed_to_per_s = %s, "
+            "slowed_at = clock_timestamp() + make_interval(secs => %s)",
+            [slowing.too_fast_per_s, slowing.to_per_s, breath_s(retry_after_s)],
+        )
+    logger.warning(
+        "Postmark asked for a slower pace: all workers together send %g copies a second for now",
+        round(slowing.to_per_s, 1),
+    )
+    return True
+
+
+def _accepted_per_s(cursor: CursorWrapper) -> float:
+    """
+    What all workers had accepted per second lately, whatever edition it was of.
+
+    Measured from the start of the first of those calls, so that a worker that has only just begun
+    is not taken for a slow one.
+    """
+    cursor.execute(
+        """
+        SELECT coalesce(sum(accepted), 0)::float8
+               / least(%(over)s, greatest(1, extract(epoch FROM
+                     clock_timestamp() - coalesce(min(started_at), clock_timestamp()))))::float8
+        FROM attempt
+        WHERE accepted > 0
+          AND finished_at > statement_timestamp() - make_interval(secs => %(over)s)
+        """,
+        {"over": MEASURED_OVER_S},
+    )
+    return float(cursor.fetchone()[0])

@@ -1,0 +1,240 @@
+"""
+Which database this is, and what happens when it is another than the workers knew.
+
+A backup brings its tables along, and with them the identity that was stored; the server tells its
+own. While the two differ no batch can be claimed for a call, and whoever notices stops every open
+edition until it is reconciled (docs/decisions/0012-a-restored-backup.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from delivery.feedback.polled_streams import errands_by_stream
+from delivery.hooks import readers
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.control import stop
+from delivery.queue.enqueue_test_letter import leave_a_gap_in_numbers
+from delivery.queue.known_database import DIFFERS
+from delivery.queue.short_transaction import short_transaction
+from delivery.reconcile.compare import stopped_because
+from delivery.tasks.periodic_tasks import make_due
+
+logger = logging.getLogger(__name__)
+
+# Batches of before the restore were claimed under epochs that this database may give out again. No
+# batch is claimed so many times between a backup and its restore.
+EPOCHS_APART = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """
+    What a look at the database's identity led to.
+
+    `is_new` if none was stored; `is_another` if it was that of another database, and then `stopped`
+    are the editions that have to be reconciled. `untold` names what this server refuses to tell.
+    """
+
+    is_new: bool = False
+    is_another: bool = False
+    stopped: tuple[int, ...] = ()
+    untold: tuple[str, ...] = ()
+
+
+def notice() -> Noticed:
+    """
+    Compare the database's identity with the one that is stored, and store it.
+
+    Where it is another one, every open edition stops in the same transaction, so that no worker
+    can claim a batch of it before the stop. Looking costs one statement while nothing has changed.
+    """
+    with short_transaction() as cursor:
+        known = _look(cursor, lock=False)
+        if known is not None and not known.is_another and not known.has_more_to_store:
+            return Noticed(untold=known.untold)
+        is_new, found = _lock(cursor)
+        stopped: tuple[int, ...] = ()
+        if found.is_another:
+            stopped = _begin_anew(cursor)
+            logger.critical(
+                "this database is not the one that was known (%s): %d open editions stop until "
+                "they are reconciled; run ./homing reconcile",
+                found.what_differs,
+                len(stopped),
+            )
+        _store(cursor)
+    if found.is_another:
+        _analyse()
+    return Noticed(is_new, found.is_another, stopped, found.untold)
+
+
+def declare_restored() -> tuple[int, ...]:
+    """
+    Do what `notice` does when the database is another one, because a person says that it is.
+
+    For what cannot be noticed: files of the same server that were put back, tables that were
+    restored into the same database. Returns the editions that have to be reconciled.
+    """
+    with short_transaction() as cursor:
+        _lock(cursor)
+        stopped = _begin_anew(cursor)
+        _store(cursor)
+    _analyse()
+    logger.critical("restored, as was declared: %d open editions stop", len(stopped))
+    return stopped
+
+
+def short_name(cursor: CursorWrapper) -> str:
+    """
+    A name for this database as it goes on since it was last found to be another, or declared so.
+
+    What is counted in it goes back when a backup is restored; then it has another name.
+    """
+    cursor.execute(
+        """
+        SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
+                                            this.database, stored.since)::bytea), 'hex'), 8)
+        FROM this_database() AS this LEFT JOIN database_identity AS stored ON true
+        """
+    )
+    return str(cursor.fetchone()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The stored identity beside the database's own."""
+
+    is_another: bool
+    has_more_to_store: bool
+    what_differs: str
+    untold: tuple[str, ...]
+
+
+def _lock(cursor: CursorWrapper) -> tuple[bool, _Look]:
+    """
+    Lock the identity's row, and look; whether the row is new. Always before any edition, so that
+    whoever notices and whoever declares a restore cannot wait for each other.
+    """
+    # A row to lock, also for the first look of all: two workers may start at once.
+    cursor.execute(
+        """
+        INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+        ON CONFLICT DO NOTHING
+        """
+    )
+    is_new = cursor.rowcount == 1
+    found = _look(cursor, lock=True)
+    if found is None:
+        raise AssertionError("the identity that was just stored is not there")
+    return is_new, found
+
+
+def _look(cursor: CursorWrapper, *, lock: bool) -> _Look | None:
+    cursor.execute(
+        f"""
+        SELECT {DIFFERS},
+               (stored.system_identifier = '' AND this.system_identifier <> '')
+                   OR (stored.timeline = '' AND this.timeline <> ''),
+               format('%s/%s/%s, now %s/%s/%s', stored.system_identifier, stored.timeline,
+                      stored.database, this.system_identifier, this.timeline, this.database),
+               this.system_identifier = '', this.timeline = ''
+        FROM database_identity AS stored, this_database() AS this
+        {"FOR UPDATE OF stored" if lock else ""}
+        """  # noqa: S608 -- constants
+    )
+    row = cursor.fetchone()
+    if row is None:
+        return None
+    is_another, has_more_to_store, what_differs, no_system_identifier, no_timeline = row
+    told = (("system identifier", no_system_identifier), ("timeline", no_timeline))
+    untold = tuple(name for name, is_untold in told if is_untold)
+    return _Look(is_another, has_more_to_store, what_differs, untold)
+
+
+def _store(cursor: CursorWrapper) -> None:
+    cursor.execute(
+        """
+        INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+        SELECT 1, system_identifier, timeline, database, clock_timestamp() FROM this_database()
+        ON CONFLICT (id) DO UPDATE SET
+            system_identifier = coalesce(nullif(excluded.system_identifier, ''),
+                                         database_identity.system_identifier),
+            timeline = coalesce(nullif(excluded.timeline, ''), database_identity.timeline),
+            database = excluded.database, since = excluded.since
+        """
+    )
+
+
+def _begin_anew(cursor: CursorWrapper) -> tuple[int, ...]:
+    """What a restored database needs, whoever says that it is one; the editions that stopped."""
+    readers.registered().leave_a_gap_in_ids()
+    leave_a_gap_in_numbers()
+    # Who left since the backup stands on the provider's list: it is read at once.
+    make_due(cursor, errands_by_stream().values())
+    return _stop_open_editions(cursor)
+
+
+def _analyse() -> None:
+    """
+    Gather planner statistics for tables that have none, as after a restored dump.
+
+    Each table is locked on its own, and only against vacuum. A table that is being vacuumed, or
+    that this role does not own, is skipped.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT string_agg(oid::regclass::text, ', ') FROM pg_class
+            WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+                  AND reltuples < 0 AND pg_has_role(relowner, 'USAGE')
+            """
+        )
+        (tables,) = cursor.fetchone()
+        if tables:
+            cursor.execute(f"ANALYZE (SKIP_LOCKED) {tables}")
+
+
+def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
+    """
+    Have every edition that is not done reconciled before anything more of it goes out.
+
+    A running one stops, and goes on when it is reconciled. One that a person paused or closed, or
+    that a fault stopped, stays what it is; what was cancelled sends nothing more anyway. One that
+    waits for its time may have gone out after the backup was taken.
+    """
+    cursor.execute(
+        f"""
+        SELECT id, issue_id FROM edition
+        WHERE copies_dropped_at IS NULL
+              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND {NOT_OVER})
+           OR (control IN ('running', 'paused') AND held_until > clock_timestamp())
+           OR control = 'scheduled'
+        ORDER BY id
+        """  # noqa: S608 -- a constant
+    )
+    unreconciled = []
+    for edition, issue in cursor.fetchall():
+        control = lock_edition(cursor, edition)
+        if control == "running":
+            stop(cursor, edition, stopped_because(issue))
+        cursor.execute(
+            f"""
+            UPDATE batch SET epoch = epoch + %s
+            WHERE edition_id = %s AND {NOT_OVER} AND state <> 'done'
+            """,  # noqa: S608 -- a constant
+            [EPOCHS_APART, edition],
+        )
+        if control != "cancelled":
+            cursor.execute(
+                "UPDATE edition SET unreconciled_since = clock_timestamp() WHERE id = %s",
+                [edition],
+            )
+            unreconciled.append(edition)
+    return tuple(unreconciled)

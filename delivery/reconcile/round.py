@@ -1,0 +1,291 @@
+"""
+One round of reconciling: the provider's record of one issue on one stream, beside ours.
+
+Nothing is ever sent again here. What the provider has is recorded; what only we have is said; and
+an edition of a restored database goes on once silence about the rest of it counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, OperationalError
+
+from delivery import log_context
+from delivery.hooks import start_scheduled
+from delivery.mail.transactional_mail import tag_of
+from delivery.postmark.search_windows import span_of
+from delivery.reconcile import record_findings
+from delivery.reconcile.compare import (
+    Obstacle,
+    Silence,
+    compare,
+    may_be_reconciled_at,
+    obstacle_to,
+    silence_of,
+    unbalanced,
+)
+from delivery.reconcile.record_findings import Walked
+from delivery.reconcile.seen_recipients import Seen
+from delivery.reconcile.walk import Search, pages_of
+from delivery.rules.delivery_key import DeliveryKey, read
+from delivery.rules.outcomes import Listed
+
+logger = logging.getLogger(__name__)
+
+# Copies asked about one by one in a round; more are left to the next.
+MOST_ASKED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What silence is weighed by. Times in seconds."""
+
+    deadline_s: float
+    last_lookup_after_s: float
+    retention_days: int
+
+
+@dataclass(slots=True)
+class Report:
+    """
+    What a round found.
+
+    `obstacles` are by edition; one that is reconciled has none. `unknown` are
+    messages of versions that this database does not know, by version. `too_fresh` counts copies
+    that are recorded as sent and not shown yet; a walk from `again_at` on can judge them.
+    """
+
+    found: int = 0
+    recorded: int = 0
+    strangers: int = 0
+    missing: int = 0
+    too_fresh: int = 0
+    again_at: datetime | None = None
+    not_asked: int = 0
+    aside: int = 0
+    twice: int = 0
+    reconciled: list[int] = field(default_factory=list)
+    obstacles: dict[int, tuple[Obstacle, datetime]] = field(default_factory=dict)
+    unknown: Counter[int] = field(default_factory=Counter)
+
+
+class Round:
+    """Reconciles the editions of one issue on one stream. `tell` is called with the progress."""
+
+    def __init__(
+        self,
+        editions: Sequence[Walked],
+        search: Search,
+        settings: Settings,
+        *,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._editions = {walked.version: walked for walked in editions}
+        self._issue = editions[0].issue
+        self._stream = editions[0].stream
+        self._search = search
+        self._settings = settings
+        self._tell = tell
+        self._seen: dict[int, Seen] = defaultdict(Seen)
+        self._others: set[str] = set()
+        self._shown = self._total = self._asked = 0
+        self._newest: datetime | None = None
+        self._walked_at = record_findings.time_now()
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Raises `SearchUnavailableError` if the provider cannot be asked."""
+        walked_at = self._walked_at
+        # Asked for before the walk: if the search shows it now, it shows what came earlier from
+        # now on.
+        last = record_findings.last_accepted_on(self._stream)
+        shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
+        self._walk(walked_at)
+        # Asked for after the walk: a version may be published meanwhile.
+        for version in record_findings.versions_of(self._issue):
+            del self.report.unknown[version]
+        silence = silence_of(
+            walked_at,
+            last_lookup_after_s=self._settings.last_lookup_after_s,
+            retention_days=self._settings.retention_days,
+            shows_later_mail=shows_later_mail,
+            last_accepted_at=last[1] if last else None,
+            newest_shown_at=self._newest,
+        )
+        for walked in self._editions.values():
+            self._balances(walked, self._settle, walked_at, silence)
+            self.report.twice += record_findings.second_copies_of(walked)
+        return self.report
+
+    def _settle(self, walked: Walked, walked_at: datetime, silence: Silence) -> None:
+        self.report.aside += record_findings.set_bare_marks_aside(walked)
+        self._ask_about_the_missing(walked, silence)
+        if walked.unreconciled_since is not None:
+            self._end(walked, walked.unreconciled_since, walked_at, silence)
+
+    def _balances(self, walked: Walked, do: Callable[..., None], *what: object) -> bool:
+        """
+        Do this about an edition, unless its books do not balance; whether it was done.
+
+        The tables refuse what contradicts itself. That edition is left then; the others go on.
+        """
+        if walked.edition in self.report.obstacles:
+            return False
+        log_context.bind(version=walked.version)
+        try:
+            do(walked, *what)
+        except OperationalError:
+            # The database is away or busy, which says nothing about the books.
+            raise
+        except DatabaseError as error:
+            # Its own words may repeat a row.
+            logger.error(
+                "edition %d does not balance: the database said %s",
+                walked.edition,
+                type(error).__name__,
+            )
+            self.report.obstacles[walked.edition] = (unbalanced(walked.issue), self._walked_at)
+            return False
+        return True
+
+    # --- What the provider shows ------------------------------------------------------------------
+
+    def _walk(self, now: datetime) -> None:
+        first = min(walked.published_at for walked in self._editions.values())
+        for messages, total in pages_of(self._search, tag_of(self._issue), span_of(first, now)):
+            self._total = total
+            by_version: dict[int, list[tuple[int, Listed]]] = defaultdict(list)
+            for listed in messages:
+                key = read(listed.delivery)
+                # How the search compares is not documented: each hit is compared here again.
+                if key is None or key.issue != self._issue or key.version not in self._editions:
+                    is_new = self._count_apart(listed)
+                    if key is not None and key.issue == self._issue:
+                        self.report.unknown[key.version] += is_new
+                else:
+                    by_version[key.version].append((key.recipient, listed))
+                if listed.at is not None and (self._newest is None or listed.at > self._newest):
+                    self._newest = listed.at
+            for version, found in by_version.items():
+                if not self._balances(self._editions[version], self._take_in, found):
+                    for recipient, listed in found:
+                        if recipient not in self._seen[version]:
+                            self._count_apart(listed)
+            self._tell(f"{self._shown:,} of {total:,} messages that Postmark shows")
+
+    def _take_in(self, walked: Walked, found: Sequence[tuple[int, Listed]]) -> None:
+        recipients = [recipient for recipient, _ in found]
+        if walked.is_scheduled and start_scheduled.registered().start_what_went_out(walked.edition):
+            # It went out after the backup was taken. Now that it has an audience, what was found
+            # is settled in it.
+            logger.critical("edition %d had gone out before the restore", walked.edition)
+        comparison = compare(found, record_findings.recorded_of(walked, recipients))
+        if comparison.news:
+            self.report.recorded += record_findings.record(walked, comparison.news)
+            comparison = compare(found, record_findings.recorded_of(walked, recipients))
+        same = set(comparison.same)
+        for recipient, listed in found:
+            if recipient in same and listed.message_id not in self._others:
+                is_new = self._seen[walked.version].add(recipient)
+                self._shown += is_new
+                self.report.found += is_new
+        for _, listed in comparison.news:
+            self.report.found += self._count_apart(listed)
+        for _, listed in comparison.strangers:
+            self.report.strangers += self._count_apart(listed)
+
+    def _count_apart(self, listed: Listed) -> bool:
+        """What is not simply the copy on record is rare, and counted by its id."""
+        if listed.message_id in self._others:
+            return False
+        self._others.add(listed.message_id)
+        self._shown += 1
+        return True
+
+    # --- What it does not show --------------------------------------------------------------------
+
+    def _ask_about_the_missing(self, walked: Walked, silence: Silence) -> None:
+        """Recorded as sent, and not shown: asked about one by one before anything is said."""
+        for stretch in record_findings.recorded_as_sent(walked):
+            unseen = [each for each in stretch if each[0] not in self._seen[walked.version]]
+            self._count_too_fresh([at for _, at in unseen if silence.is_too_early_for(at)], silence)
+            candidates = [recipient for recipient, at in unseen if silence.counts_for(at)]
+            if not candidates:
+                continue
+            keys = {recipient: self._key(walked, recipient) for recipient in candidates}
+            alarmed = record_findings.alarmed_of(walked, list(keys.values()))
+            for recipient, key in keys.items():
+                if key in alarmed:
+                    self.report.missing += 1
+                elif self._asked >= MOST_ASKED:
+                    self.report.not_asked += 1
+                elif not self._ask(walked, recipient):
+                    self.report.missing += 1
+                    record_findings.raise_missing(walked, key, recipient)
+
+    def _count_too_fresh(self, sent_at: Sequence[datetime], silence: Silence) -> None:
+        # While the search lags, the time since the call says nothing, so the wait begins now.
+        begins = [at if at > silence.until else self._walked_at for at in sent_at]
+        judged_at = [at + timedelta(seconds=self._settings.last_lookup_after_s) for at in begins]
+        self.report.too_fresh += len(sent_at)
+        self.report.again_at = max(filter(None, [self.report.again_at, *judged_at]), default=None)
+
+    def _ask_about_the_open(self, walked: Walked) -> bool:
+        """
+        Ask about each copy that waits or is in doubt: for a record that cannot be walked whole.
+
+        False if there are too many of them.
+        """
+        for stretch in record_findings.recorded_as_open(walked):
+            for recipient, _ in stretch:
+                if self._asked >= MOST_ASKED:
+                    return False
+                self._ask(walked, recipient)
+        return True
+
+    def _ask(self, walked: Walked, recipient: int) -> bool:
+        """Whether the provider shows a message under this very key; what it shows is recorded."""
+        self._asked += 1
+        if self._asked % 50 == 0:
+            self._tell(f"{self._asked:,} copies asked about one by one")
+        found = [
+            (recipient, Listed(one.delivery, one.message_id, one.at))
+            for one in self._search.about("delivery", self._key(walked, recipient))
+        ]
+        if found:
+            self._take_in(walked, found)
+        return bool(found)
+
+    @staticmethod
+    def _key(walked: Walked, recipient: int) -> str:
+        return str(DeliveryKey(walked.issue, walked.version, recipient))
+
+    # --- Going on ---------------------------------------------------------------------------------
+
+    def _end(
+        self, walked: Walked, unreconciled_since: datetime, walked_at: datetime, silence: Silence
+    ) -> None:
+        at = may_be_reconciled_at(
+            unreconciled_since,
+            deadline_s=self._settings.deadline_s,
+            last_lookup_after_s=self._settings.last_lookup_after_s,
+        )
+        was_all_shown = self._shown >= self._total or self._ask_about_the_open(walked)
+        # What has ended sends nothing more: what nobody can tell any longer stays as it is.
+        obstacle = obstacle_to(
+            was_all_shown=was_all_shown or walked.has_ended,
+            shows_later_mail=silence.shows_later_mail,
+            walked_at=walked_at,
+            reconcilable_at=at,
+            backup_not_before=silence.since if walked.has_ended else walked.backup_not_before,
+            silence=silence,
+        )
+        if obstacle is not None:
+            self.report.obstacles[walked.edition] = (obstacle, at)
+        elif record_findings.end_reconciliation(walked):
+            self.report.reconciled.append(walked.edition)

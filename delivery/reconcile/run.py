@@ -1,0 +1,152 @@
+"""A whole run of reconciling: round after round, waiting where silence does not count yet."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.conf import settings
+
+from delivery import log_context
+from delivery.mail.test_letter import TEST_ISSUE
+from delivery.mail.transactional_mail import KINDS
+from delivery.reconcile import record_findings
+from delivery.reconcile.compare import Obstacle
+from delivery.reconcile.record_findings import Walked
+from delivery.reconcile.round import Report, Round, Settings
+from delivery.reconcile.walk import Search
+from delivery.rules.retries import delay_after
+from delivery.worker.step import policy_from_settings, postmark_from_settings
+
+# A search that lags or hides something is walked again so often, with growing pauses.
+MOST_ROUNDS_WITHOUT_PROGRESS = 6
+# While it waits it says so now and then, and looks at the database's clock again.
+LOOK_EVERY_S = 5.0
+
+Group = tuple[uuid.UUID, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """
+    What a run found, and what keeps editions from being reconciled, if anything does.
+
+    `unknown` are messages of a version that this database does not know, with an edition of the
+    same issue that it does: edition, version, how many. `again_at`: when a later run can judge what
+    this one could not; None if it judged all.
+    """
+
+    editions: int
+    reports: Sequence[Report]
+    recorded: int
+    reconciled: int
+    obstacles: Sequence[tuple[Walked, Obstacle]]
+    unknown: Sequence[tuple[Walked, int, int]]
+    again_at: datetime | None
+
+
+def run(issue: uuid.UUID | None, *, waits: bool, tell: Callable[[str], None]) -> Outcome:
+    """
+    Reconcile an issue's editions, or all that may differ from the provider's record.
+
+    Where something is worth waiting for and `waits`, waits and walks again. Raises
+    `SearchUnavailableError` if the provider cannot be asked; what was recorded until then stays.
+    """
+    retention_days = settings.POSTMARK_RETENTION_DAYS
+    editions = record_findings.editions_to_walk(issue, retention_days=retention_days)
+    to_walk = editions
+    reports: dict[Group, Report] = {}
+    first_of: dict[Group, Walked] = {}
+    in_the_way: dict[int, tuple[Walked, Obstacle, datetime]] = {}
+    recorded = reconciled = setbacks = 0
+    counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
+    tell(f"Comparing {counted} with Postmark's record.")
+    while True:
+        # What is worth waiting for is walked again, or somebody else has seen to it.
+        in_the_way = {
+            edition: found
+            for edition, found in in_the_way.items()
+            if not found[1].is_worth_waiting_for
+        }
+        for group, members in groupby(sorted(to_walk, key=_group), key=_group):
+            walked = list(members)
+            first_of.setdefault(group, walked[0])
+            with log_context.scope():
+                log_context.bind(issue=walked[0].issue)
+                report = reports[group] = _round(walked, tell)
+            recorded += report.recorded
+            reconciled += len(report.reconciled)
+            for one in walked:
+                in_the_way.pop(one.edition, None)
+                if one.edition in report.obstacles:
+                    in_the_way[one.edition] = (one, *report.obstacles[one.edition])
+        worth_it = [found for found in in_the_way.values() if found[1].is_worth_waiting_for]
+        now = record_findings.time_now()
+        pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
+        if not pause_s:
+            setbacks += 1
+        if not worth_it or not waits or setbacks > MOST_ROUNDS_WITHOUT_PROGRESS:
+            left = [(one, obstacle) for one, obstacle, _ in in_the_way.values()]
+            unknown = [
+                (first_of[group], version, count)
+                for group, report in reports.items()
+                for version, count in sorted(report.unknown.items())
+                # Nobody publishes these: a version of them comes back when it is asked for.
+                if group[0] not in {*KINDS, TEST_ISSUE}
+            ]
+            later = [report.again_at for report in reports.values()]
+            later += [max(at, now) for _, _, at in worth_it]
+            return Outcome(
+                len(editions),
+                list(reports.values()),
+                recorded,
+                reconciled,
+                left,
+                unknown,
+                again_at=max(filter(None, later), default=None),
+            )
+        tell(worth_it[0][1].sentence)
+        _wait(max(pause_s) if pause_s else _pause_after(setbacks), tell)
+        walkable = record_findings.editions_to_walk(issue, retention_days=retention_days)
+        # A report is about all editions of an issue, so they are walked together again.
+        again = {_group(one) for one in walkable if one.unreconciled_since is not None}
+        to_walk = [one for one in walkable if _group(one) in again]
+
+
+def _group(walked: Walked) -> Group:
+    return walked.issue, walked.stream
+
+
+def _round(editions: Sequence[Walked], tell: Callable[[str], None]) -> Report:
+    postmark = postmark_from_settings()
+    policy = policy_from_settings()
+    try:
+        return Round(
+            editions,
+            Search(postmark, editions[0].stream, policy, roll=random.random),
+            Settings(
+                deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+                last_lookup_after_s=policy.lookup_after_s[-1],
+                retention_days=settings.POSTMARK_RETENTION_DAYS,
+            ),
+            tell=tell,
+        ).run()
+    finally:
+        postmark.close()
+
+
+def _pause_after(setbacks: int) -> float:
+    """Seconds; the longest of the span, because this is one command and not a crowd."""
+    return delay_after(setbacks - 1, 1.0, policy_from_settings())
+
+
+def _wait(seconds: float, tell: Callable[[str], None]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        tell(f"Waits for {left:.0f} s more.")
+        time.sleep(min(left, LOOK_EVERY_S))

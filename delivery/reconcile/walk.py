@@ -1,0 +1,114 @@
+"""
+Walks all that the provider shows under one tag, a page at a time.
+
+Never the database. A search that fails is asked again after a pause, and given up after a while:
+nothing is concluded from it then.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
+from delivery.postmark.search_windows import Span, Window, halves
+from delivery.rules import retries
+from delivery.rules.outcomes import Found, Listed, LookedUp, NoInformation, Page
+
+logger = logging.getLogger(__name__)
+
+MOST_TRIES = 6
+
+Answer = TypeVar("Answer", Page, LookedUp)
+
+
+class SearchUnavailableError(Exception):
+    """The search failed again and again; the text is one sentence."""
+
+
+class Search:
+    """The provider's search on one stream, asked with patience."""
+
+    def __init__(
+        self,
+        postmark: Postmark,
+        stream: str,
+        policy: retries.Policy,
+        *,
+        roll: Callable[[], float],
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._postmark = postmark
+        self._stream = stream
+        self._policy = policy
+        self._roll = roll
+        self._pause = pause
+
+    def page(self, filters: Mapping[str, str], offset: int) -> Page:
+        """One page. Raises `SearchUnavailableError`."""
+
+        def ask() -> Page | NoInformation:
+            return self._postmark.page(
+                filters,
+                stream=self._stream,
+                offset=offset,
+                deadline_at_s=now_s() + self._postmark.deadline_s,
+            )
+
+        return self._patiently(ask)
+
+    def about(self, field_name: str, value: str) -> Sequence[Found]:
+        """All messages whose metadata has this. Raises `SearchUnavailableError`."""
+
+        def ask() -> LookedUp | NoInformation:
+            return self._postmark.search(
+                field_name,
+                value,
+                stream=self._stream,
+                deadline_at_s=now_s() + self._postmark.deadline_s,
+            )
+
+        return self._patiently(ask).found
+
+    def _patiently(self, ask: Callable[[], Answer | NoInformation]) -> Answer:
+        tries = 0
+        while isinstance(answer := ask(), NoInformation):
+            tries += 1
+            if tries == MOST_TRIES:
+                raise SearchUnavailableError(
+                    f"Postmark's search gave no answer {tries} times. Last: {answer.reason}"
+                )
+            logger.warning("%s It is asked again.", answer.reason)
+            delay_s = retries.delay_after(tries - 1, self._roll(), self._policy)
+            self._pause(max(delay_s, answer.retry_after_s or 0.0))
+        return answer
+
+
+def pages_of(search: Search, tag: str, span: Span) -> Iterator[tuple[list[Listed], int]]:
+    """
+    Every page of what bears the tag, each with how many there are by the search's first account.
+
+    More than can be paged through is cut into windows of time, the earliest first. Neighbours
+    share their border, so that a message can come twice; a second that holds too many is shown as
+    far as it can be.
+    """
+    whole = search.page({"tag": tag}, 0)
+    to_do: list[tuple[Window, Page | None]] = [(Window(), whole)]
+    while to_do:
+        window, first = to_do.pop()
+        filters = {"tag": tag, **window.query()}
+        page = first or search.page(filters, 0)
+        parts = halves(window, span) if page.total > LONGEST_SEARCH else None
+        if parts is not None:
+            earlier, later = parts
+            to_do += [(later, None), (earlier, None)]
+            continue
+        offset = 0
+        while True:
+            yield list(page.messages), whole.total
+            offset += PAGE
+            if len(page.messages) < PAGE or offset >= LONGEST_SEARCH:
+                break
+            page = search.page(filters, offset)

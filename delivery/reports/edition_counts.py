@@ -1,0 +1,202 @@
+"""
+Reads the books of an edition as a sum over its batches.
+
+It costs the same whether a thousand or a million copies are under way: the deliveries themselves
+are never counted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.rules.edition_counts import Books
+from delivery.rules.scheduled_time import Moment
+from delivery.rules.send_rate import slowed_to
+
+# Rates over a minute are steady enough to read and young enough to be true.
+_RATE_OVER_S = 60
+# A worker reports every few seconds; after this long it is not there.
+_WORKER_SILENT_AFTER_S = 60
+
+
+def _books(of_batches: str = "") -> str:
+    """The statement that reads books, up to its WHERE; `of_batches` narrows what it sums up."""
+    return f"""
+    SELECT scheduled_for, scheduled_local, scheduled_zone, goes_to, copies_dropped_at,
+           coalesce(count.being_sent, 0), coalesce(count.awaiting_decision, 0),
+           kind, coalesce(count.bounced, 0), coalesce(count.complained, 0),
+           edition.id, issue_id, version, title, control, control_reason, control_at,
+           unreconciled_since IS NOT NULL, published_at, held_until,
+           CASE WHEN kind = 'newsletter' THEN audience ELSE coalesce(count.size, 0) END,
+           coalesce(count.sent, 0), coalesce(count.suppressed, 0), coalesce(count.withdrawn, 0),
+           coalesce(count.failed, 0), coalesce(count.unknown, 0), coalesce(count.waiting, 0),
+           coalesce(count.missed, 0),
+           coalesce(count.in_work, 0), coalesce(count.in_line, 0), coalesce(count.parked, 0),
+           coalesce(count.paused, 0), coalesce(count.reason, ''),
+           count.next_try_at, count.next_lookup_at, count.doubt_since,
+           worker.heard_at,
+           coalesce(worker.heard_at > clock_timestamp() - interval '{_WORKER_SILENT_AFTER_S} s',
+                    false),
+           (coalesce((SELECT sum(accepted) FROM attempt
+                     WHERE attempt.edition_id = edition.id
+                       AND finished_at > clock_timestamp() - interval '{_RATE_OVER_S} s'), 0)
+               / greatest(1, least({_RATE_OVER_S},
+                     extract(epoch FROM clock_timestamp() - greatest(held_until, published_at)))
+           ))::float8,
+           clock_timestamp(), slowing.*
+    FROM edition
+    LEFT JOIN LATERAL (
+        SELECT sum(size) AS size, sum(sent) AS sent, sum(suppressed) AS suppressed,
+               sum(withdrawn) AS withdrawn, sum(failed) AS failed, sum(unknown) AS unknown,
+               sum(waiting) AS waiting, sum(missed) AS missed,
+               sum(bounced) AS bounced, sum(complained) AS complained,
+               sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
+               sum(unknown) FILTER (WHERE state = 'parked') AS awaiting_decision,
+               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up')) AS in_work,
+               count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS in_line,
+               count(*) FILTER (WHERE state = 'parked') AS parked,
+               count(*) FILTER (WHERE state = 'paused') AS paused,
+               min(reason) FILTER (WHERE state IN ('ready', 'unknown', 'parked')
+                                     AND reason <> '') AS reason,
+               min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
+               min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,
+               min(doubt_since) AS doubt_since
+        FROM batch WHERE batch.edition_id = edition.id {of_batches}
+    ) AS count ON true
+    LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
+    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+    """  # noqa: S608 -- the names are constants
+
+
+def books_of(edition: int) -> Books:
+    """The books of one edition. Raises `LookupError` if there is none with this id."""
+    for books in all_books(among=[edition]):
+        return books
+    raise LookupError(f"There is no edition {edition}.")
+
+
+def books_named(issue: uuid.UUID, version: int | None = None) -> Books | None:
+    """The books of an edition by its issue and version, the newest unless named; None if none."""
+    rows = _read(
+        """
+        WHERE issue_id = %(issue)s AND (%(version)s::int IS NULL OR version = %(version)s)
+        ORDER BY version DESC LIMIT 1
+        """,
+        {"issue": issue, "version": version},
+    )
+    return rows[0] if rows else None
+
+
+def books_of_versions(issue: uuid.UUID, version: int | None = None) -> list[Books]:
+    """
+    The books of all versions of an issue, the newest first, in one query.
+
+    Mail on request has many versions that nobody compares, so only `version` of it is read.
+    """
+    return _read(
+        """
+        WHERE issue_id = %(issue)s
+          AND (kind = 'newsletter' OR %(version)s::int IS NULL OR version = %(version)s)
+        ORDER BY version DESC
+        """,
+        {"issue": issue, "version": version},
+    )
+
+
+def all_books(*, among: Sequence[int] | None = None, open_only: bool = False) -> list[Books]:
+    """
+    The books of the editions with the ids `among`, or of all of them, oldest first.
+
+    `open_only` leaves out those that nobody has anything left to do about, and those whose time
+    has not come.
+    """
+    return _read(
+        f"""
+        WHERE (%(all)s OR edition.id = ANY(%(among)s))
+          AND (NOT %(open_only)s OR control = 'stopped'
+               OR control = 'scheduled' AND (scheduled_for <= clock_timestamp()
+                                             OR unreconciled_since IS NOT NULL)
+               OR EXISTS (
+                SELECT FROM batch
+                WHERE batch.edition_id = edition.id AND {NOT_OVER}
+                  AND CASE control WHEN 'cancelled' THEN state <> 'done'
+                                   WHEN 'closed' THEN state NOT IN ('done', 'parked')
+                                   ELSE state <> 'done' OR kind = 'newsletter' END))
+        ORDER BY edition.id
+        """,
+        {"all": among is None, "among": list(among or ()), "open_only": open_only},
+    )
+
+
+def open_books(*, among: Sequence[int]) -> list[Books]:
+    """
+    The books of the editions with the ids `among`, of their batches that are not over.
+
+    All that `state_of` reads is true, at the same cost however much was sent before; of what was
+    sent and the like these books know only a part.
+    """
+    return _read("WHERE edition.id = ANY(%(among)s)", {"among": list(among)}, f"AND {NOT_OVER}")
+
+
+def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[Books]:
+    """The books of the editions that the clauses `which`, with their `values`, leave over."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_books(of_batches)} {which}", values)
+        rows = cursor.fetchall()
+    return [_with_the_pace(row) for row in rows]
+
+
+def _with_the_pace(row: Sequence[Any]) -> Books:
+    """The last cells of a row are the slowing as it is stored; the books say what it leaves."""
+    at, local, zone, goes_to, dropped_at, being_sent, doubt, kind, bounced, complained, *rest = row
+    *cells, too_fast, to, for_s = rest
+    slowed = slowed_to(slowing_in([too_fast, to, for_s]), settings.DELIVERY_RATE_PER_S)
+    moment = Moment(at, local, zone) if at else None
+    counts = map(_whole, cells)
+    known = [slowed, kind, int(bounced), int(complained), moment, goes_to, dropped_at]
+    return Books(*[*counts, *known, int(being_sent), int(doubt)])
+
+
+def _whole(cell: Any) -> Any:
+    """Sums come as decimals; counts are whole. The rate is the one real number, cast in SQL."""
+    return int(cell) if isinstance(cell, Decimal) else cell
+
+
+# --- Mail on request ------------------------------------------------------------------------------
+
+
+def open_batches_on_request() -> list[int]:
+    """The batches of mail on request that are not done."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT batch.id FROM batch JOIN edition ON edition.id = edition_id
+            WHERE kind <> 'newsletter' AND {NOT_OVER} AND state <> 'done'
+            """  # noqa: S608 -- a constant
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def counts_of_batches(batches: Sequence[int]) -> dict[str, int]:
+    """What these batches hold together: `audience`, which is their size, and every outcome."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT coalesce(sum(size), 0) AS audience, coalesce(sum(sent), 0) AS sent,
+                   coalesce(sum(suppressed), 0) AS suppressed,
+                   coalesce(sum(withdrawn), 0) AS withdrawn, coalesce(sum(failed), 0) AS failed,
+                   coalesce(sum(unknown), 0) AS unknown, coalesce(sum(waiting), 0) AS waiting
+            FROM batch WHERE id = ANY(%s)
+            """,
+            [list(batches)],
+        )
+        names = [column.name for column in cursor.description]
+        return dict(zip(names, map(int, cursor.fetchone()), strict=True))

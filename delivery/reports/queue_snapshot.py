@@ -1,0 +1,41 @@
+"""How everything stands that sends mail, as one value. Pure; `queue/standing.py` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from delivery.monitoring.worker_heartbeat import Heard
+from delivery.rules.edition_counts import Books
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
+
+    Batches by state are those that are not over. `editions` are the books of those of which
+    something is left to do, by their batches that are not over: enough for their state. They are
+    at most `MOST_EDITIONS`, those that are held back first, then the newest. `letters` are the
+    whole books of the newest `MOST_NAMED` newsletters among them. `errands` are what workers
+    go on now and then: by name, how often in vain since the last success.
+    """
+
+    batches: Mapping[str, int]
+    waiting: int
+    unknown: int
+    due_age_s: float | None
+    doubt_age_s: float | None
+    editions: tuple[Books, ...]
+    letters: tuple[Books, ...]
+    editions_due: int
+    unreconciled: int
+    identity_differs: bool
+    workers: Heard
+    slowed_to_per_s: float | None
+    alarms: Mapping[str, int]
+    events_pending: int
+    events_pending_age_s: float | None
+    events_set_aside: int
+    webhook_age_s: float | None
+    errands: Mapping[str, int]

@@ -1,0 +1,109 @@
+"""
+Reads how sending does, in two statements that cost the same however much was ever sent.
+
+No table is read whole: workers, pace and errands are a few rows, open batches have indexes of
+their own, of events the newest are looked at, and of calls the last of the editions that could
+have made them.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection
+
+from delivery.monitoring.worker_heartbeat import HEARD_FROM_WITHIN
+from delivery.queue.scheduled_editions import IS_DUE
+from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.reports.health import Health
+from delivery.rules.send_rate import slowed_to
+from delivery.tasks.periodic_tasks import IS_GONE_ON
+
+# What is polled is kept among the events too, without a trace: the newest with one is a webhook.
+EVENTS_LOOKED_AT = 500
+_EDITIONS_LOOKED_AT = 6
+_CALLS_LOOKED_AT = 20
+_CALLS_OF_THE_LAST = "1 day"
+
+_STANDING = f"""
+    SELECT clock_timestamp(),
+           worker.number, worker.heard_at, lease.calls,
+           lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
+                          OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
+                          OR EXISTS (SELECT FROM edition WHERE {IS_DUE}),
+           lease.unknown + doubt.unknown, least(lease.since, doubt.since), doubt.asks_at,
+           event.at, errand.through_at, errand.failures, slowing.*
+    FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
+                                            - interval '{HEARD_FROM_WITHIN}') AS number,
+                 max(heard_at) AS heard_at FROM worker) AS worker
+    CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
+                       coalesce(sum(unknown), 0) AS unknown, min(doubt_since) AS since
+                FROM batch WHERE state IN ('claimed', 'sending', 'looking_up')) AS lease
+    CROSS JOIN (SELECT coalesce(sum(unknown), 0) AS unknown, min(doubt_since) AS since,
+                       min(due_at) AS asks_at
+                FROM batch WHERE state = 'unknown') AS doubt
+    CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
+                FROM (SELECT received_at, trace FROM provider_event
+                      ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest) AS event
+    CROSS JOIN (SELECT coalesce(min(through_at) FILTER (WHERE {IS_GONE_ON}),
+                                max(through_at)) AS through_at,
+                       coalesce(max(failures) FILTER (WHERE {IS_GONE_ON}), 0) AS failures
+                FROM errand WHERE name LIKE 'poll %%') AS errand
+    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+"""  # noqa: S608 -- constants
+
+_CALLS = f"""
+    WITH lately AS (
+        (SELECT id FROM edition WHERE kind = 'newsletter'
+         ORDER BY id DESC LIMIT {_EDITIONS_LOOKED_AT})
+        UNION ALL
+        (SELECT id FROM edition WHERE kind <> 'newsletter'
+         ORDER BY id DESC LIMIT {_EDITIONS_LOOKED_AT})
+        UNION ALL
+        -- The first of them are those that nearly everybody asks for.
+        (SELECT id FROM edition WHERE kind <> 'newsletter' ORDER BY id LIMIT {_EDITIONS_LOOKED_AT})
+    ), call AS (
+        SELECT DISTINCT attempt.id, started_at, finished_at, result
+        FROM lately CROSS JOIN LATERAL (
+            SELECT id, started_at, finished_at, result FROM attempt
+            WHERE edition_id = lately.id
+              AND finished_at > clock_timestamp() - interval '{_CALLS_OF_THE_LAST}'
+            ORDER BY finished_at DESC LIMIT {_CALLS_LOOKED_AT}
+        ) AS attempt
+        ORDER BY finished_at DESC LIMIT {_CALLS_LOOKED_AT}
+    )
+    SELECT percentile_cont(0.5) WITHIN GROUP (
+               ORDER BY extract(epoch FROM finished_at - started_at)::float8)
+               FILTER (WHERE result = 'answered'),
+           coalesce((array_agg(result ORDER BY finished_at DESC))[1], ''),
+           max(finished_at), max(finished_at) FILTER (WHERE result <> 'answered')
+    FROM call
+"""  # noqa: S608 -- constants
+
+
+def health() -> Health:
+    """How sending does now."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDING, [])
+        (now, workers, heard_at, calls, work, unknown, since, asks_at, webhook_at, asked_at,
+         in_vain, too_fast, to, for_s) = cursor.fetchone()  # fmt: skip
+        cursor.execute(_CALLS)
+        answers_in_s, last_result, last_call_at, last_fault_at = cursor.fetchone()
+    slowing = slowing_in([too_fast, to, for_s])
+    return Health(
+        now=now,
+        workers=workers,
+        heard_at=heard_at,
+        calls=calls,
+        work=work,
+        slowed_to_per_s=slowed_to(slowing, settings.DELIVERY_RATE_PER_S),
+        answers_in_s=answers_in_s,
+        last_result=last_result,
+        last_call_at=last_call_at,
+        last_fault_at=last_fault_at,
+        unknown=int(unknown),
+        doubt_since=since,
+        asks_at=asks_at,
+        webhook_at=webhook_at,
+        asked_at=asked_at,
+        asked_in_vain=in_vain,
+    )

@@ -1,0 +1,122 @@
+"""
+Reads how everything stands that sends mail, in a few statements that cost the same however much was
+ever sent: each goes through an index that holds only what is not over, or through a few rows.
+Only of a few newsletters that are under way are all batches summed up.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+
+from delivery.feedback.event_inbox import TRIES
+from delivery.monitoring.worker_heartbeat import heard
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
+from delivery.queue.scheduled_editions import IS_DUE
+from delivery.queue.send_rate import SLOWING, slowing_in
+from delivery.reports.edition_counts import all_books, open_books
+from delivery.reports.queue_snapshot import Standing
+from delivery.reports.read_health import EVENTS_LOOKED_AT
+from delivery.rules.send_rate import slowed_to
+from delivery.tasks.periodic_tasks import IS_GONE_ON
+
+MOST_EDITIONS = 50
+# Operators have these before their eyes; more would be a wall. The books of each are a sum over all
+# its batches.
+MOST_NAMED = 10
+
+# Of what has ended nothing is left to be done about doubt that asking did not end.
+BATCHES = f"""
+    SELECT state, count(*), sum(waiting), sum(unknown),
+           extract(epoch FROM clock_timestamp() - min(due_at)
+               FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
+           extract(epoch FROM clock_timestamp() - min(doubt_since))::float8
+    FROM batch JOIN edition ON edition.id = edition_id
+    WHERE {NOT_OVER} AND state <> 'done'
+      AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))
+    GROUP BY state
+"""  # noqa: S608 -- a constant
+
+# Of which something is left to do, what is held back first. Who was missed by mail on request asks
+# again, and a test letter that failed is over: only of a newsletter has a person to decide. What
+# is over is read of no edition here, since that of mail on request never ends.
+EDITIONS = f"""
+    WITH not_over AS (
+        SELECT edition_id AS id, bool_or(state <> 'done') AS is_open,
+               bool_or(state <> 'done' AND state <> 'parked') AS moves
+        FROM batch WHERE {NOT_OVER} GROUP BY edition_id
+    )
+    SELECT id, kind = 'newsletter' AS is_letter, control IN ('paused', 'stopped') AS is_held_back
+    FROM not_over,
+         -- OFFSET keeps it one look by the key, however many they are taken for.
+         LATERAL (SELECT kind, control FROM edition WHERE edition.id = not_over.id OFFSET 0) AS its
+    WHERE CASE control WHEN 'closed' THEN moves
+                       WHEN 'cancelled' THEN is_open
+                       ELSE is_open OR kind = 'newsletter' END
+    UNION
+    SELECT id, kind = 'newsletter', control IN ('paused', 'stopped')
+    FROM edition WHERE control IN ('scheduled', 'paused', 'stopped')
+    ORDER BY is_held_back DESC, is_letter DESC, id DESC LIMIT %s
+"""  # noqa: S608 -- a constant
+
+HELD_BACK = f"""
+    SELECT count(*) FILTER (WHERE {IS_DUE}),
+           count(*) FILTER (WHERE unreconciled_since IS NOT NULL)
+    FROM edition WHERE control IN ('scheduled', 'paused', 'stopped')
+"""  # noqa: S608 -- a constant
+
+BESIDE = f"""
+    SELECT NOT {IS_THE_KNOWN_DATABASE},
+           pending.*,
+           (SELECT count(*) FROM provider_event WHERE applied_at IS NULL AND failures >= {TRIES}),
+           (SELECT extract(epoch FROM clock_timestamp()
+                       - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
+            FROM (SELECT received_at, trace FROM provider_event
+                  ORDER BY id DESC LIMIT {EVENTS_LOOKED_AT}) AS newest),
+           slowing.*
+    FROM (SELECT count(*),
+                 extract(epoch FROM clock_timestamp() - min(received_at))::float8
+          FROM provider_event WHERE applied_at IS NULL AND failures < {TRIES}) AS pending
+    LEFT JOIN (SELECT {SLOWING} FROM pace) AS slowing ON true
+"""  # noqa: S608 -- constants
+
+ALARMS = "SELECT kind, count(*) FROM alarm WHERE looked_at IS NULL GROUP BY kind"
+ERRANDS = f"SELECT name, failures FROM errand WHERE {IS_GONE_ON} ORDER BY name LIMIT 20"  # noqa: S608
+
+
+def standing(cursor: CursorWrapper) -> Standing:
+    """How everything stands now."""
+    cursor.execute(BATCHES)
+    batches = cursor.fetchall()
+    cursor.execute(EDITIONS, [MOST_EDITIONS])
+    found = cursor.fetchall()
+    named = sorted((edition for edition, is_letter, _ in found if is_letter), reverse=True)
+    cursor.execute(HELD_BACK)
+    editions_due, unreconciled = cursor.fetchone()
+    cursor.execute(BESIDE)
+    differs, pending, pending_age_s, set_aside, webhook_age_s, *slowing = cursor.fetchone()
+    cursor.execute(ALARMS)
+    alarms = dict(cursor.fetchall())
+    cursor.execute(ERRANDS)
+    errands = dict(cursor.fetchall())
+    return Standing(
+        batches={state: number for state, number, *_ in batches},
+        waiting=sum(int(waiting) for _, _, waiting, *_ in batches),
+        unknown=sum(int(unknown) for _, _, _, unknown, *_ in batches),
+        due_age_s=max((age for *_, age, _ in batches if age is not None), default=None),
+        doubt_age_s=max((age for *_, age in batches if age is not None), default=None),
+        editions=tuple(open_books(among=[edition for edition, *_ in found])) if found else (),
+        letters=tuple(all_books(among=named[:MOST_NAMED])) if named else (),
+        editions_due=editions_due,
+        unreconciled=unreconciled,
+        identity_differs=differs,
+        workers=heard(cursor),
+        slowed_to_per_s=slowed_to(slowing_in(slowing), settings.DELIVERY_RATE_PER_S),
+        alarms=alarms,
+        events_pending=pending,
+        events_pending_age_s=pending_age_s,
+        events_set_aside=set_aside,
+        webhook_age_s=webhook_age_s,
+        errands=errands,
+    )

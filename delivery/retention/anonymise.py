@@ -1,0 +1,93 @@
+"""
+Forgets a person: takes their address and name off everything that delivery keeps about them.
+
+The copies stay, as numbers: that somebody was sent an issue is part of its books, and who it was is
+not. A copy that still waits is withdrawn when its call starts, because nobody by that number is on
+the list any more; one whose call is in the air is settled by its number, as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from django.db import connection
+
+from delivery.feedback import provider_suppressions, suppression_changes
+from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.mail.transactional_mail import ISSUES
+from delivery.models import Edition
+from delivery.retention import provider_event_details
+
+ERASED = "The reader had themselves erased."
+NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
+
+_TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
+# Held to the end of the transaction, so that both also hold behind a connection pooler.
+MAKE_COPIES = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
+FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
+
+# The reason is the provider's own sentence, and may quote the address.
+_BLANK = """
+    UPDATE delivery SET address = '', name = '',
+           reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END
+    FROM unnest(%s::bigint[], %s::text[]) AS gone (recipient, address_key)
+    WHERE issue_id = ANY(%s) AND recipient_id = recipient AND (address <> '' OR name <> '')
+"""
+
+_BLANK_TESTS = """
+    UPDATE delivery SET address = '', name = '',
+           reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
+    WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s
+"""
+
+
+def wait_for_copies_being_made() -> None:
+    """
+    Have no edition be published and no piece of a list imported until the caller's transaction
+    ends, and wait for those that are.
+
+    What is being published now has its audience already, and is not to be seen yet: it would bring
+    the address back. So would a piece that has asked already who was erased.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET)
+
+
+def forget_recipient(recipient: int, address_key: str) -> None:
+    """
+    Blank address and name on every copy of this reader. `address_key` is the case-folded address.
+
+    Runs in the caller's transaction. One look into the primary key for each issue there is.
+    """
+    issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
+    _blank({recipient: address_key}, issues, ERASED)
+    # A test letter goes to an address, and to nobody by their number.
+    with connection.cursor() as cursor:
+        cursor.execute(_BLANK_TESTS, [address_key, ERASED, TEST_ISSUE, NOBODY, address_key])
+
+
+def forget_who_never_confirmed(gone: Mapping[int, str]) -> None:
+    """
+    Blank the address on every mail that these readers asked for, and delete what the provider told
+    of them: recipient → case-folded address. Runs in the caller's transaction.
+
+    They were sent nothing else. That an address may not be mailed stays known.
+    """
+    _blank(gone, ISSUES.values(), NEVER_CONFIRMED)
+    provider_event_details.forget(gone.values())
+
+
+def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_BLANK, [why, list(gone), list(gone.values()), list(issues)])
+
+
+def forget_address(address: str) -> None:
+    """
+    Delete what the provider told of this address, and what it was to be told. Runs in the caller's
+    transaction.
+    """
+    provider_event_details.forget([address])
+    provider_suppressions.forget(address)
+    suppression_changes.forget(address)

@@ -1,0 +1,302 @@
+"""
+Drops the copies of an edition that is over and old: the only place that deletes newsletters' rows.
+
+First the edition says so (`copies_dropped_at`), in a transaction of its own; from then on nobody
+shows its rows or counts by them, however many are still there. Then they go, a few batches at a
+time. So whoever is killed in between leaves nothing that shows wrong numbers, and whoever comes
+next goes on. The batches stay with their counts: the books are what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from uuid import UUID
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from delivery.models.batch import BATCHES_PER_EDITION
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.queue.batches.split import lock_edition
+from delivery.retention.anonymise import MAKE_COPIES, wait_for_copies_being_made
+from delivery.retention.batched_delete import piece
+
+# Copies in one transaction: long enough to be worth its while, short enough to be in nobody's way.
+AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """
+    How an edition stands as to its copies; the times are the database's.
+
+    `is_over`: every copy is settled, or a person ended it. `last_moved_at` is when the last thing
+    happened to it that is on record. `is_newest`: no other issue that was published after it has
+    reached anybody. `is_asked_for`: a version is scheduled that goes to those who were sent this
+    one, or who were not. `is_told_of`: an event from the provider about its
+    issue could not be applied yet.
+    """
+
+    edition: int
+    is_newsletter: bool
+    is_over: bool
+    is_newest: bool
+    is_asked_for: bool
+    is_told_of: bool
+    last_moved_at: datetime
+    old_enough_at: datetime
+    is_old_enough: bool
+    dropped_at: datetime | None
+
+
+_STANDING = f"""
+    SELECT edition.id, kind = 'newsletter',
+           unreconciled_since IS NULL AND NOT probing
+               AND CASE control WHEN 'cancelled' THEN NOT open.any
+                                WHEN 'closed' THEN NOT open.moving
+                                WHEN 'running' THEN NOT open.any AND NOT open.missed
+                                                    AND held_until <= clock_timestamp()
+                                ELSE false END,
+           NOT EXISTS (SELECT FROM edition AS later
+                       WHERE later.kind = 'newsletter' AND later.control <> 'scheduled'
+                         AND later.issue_id <> edition.issue_id
+                         AND (later.published_at, later.id) > (edition.published_at, edition.id)
+                         -- One that was called back has taken nobody's place.
+                         AND EXISTS (SELECT FROM batch
+                                     WHERE batch.edition_id = later.id AND sent > 0)),
+           EXISTS (SELECT FROM edition AS later
+                   WHERE later.issue_id = edition.issue_id AND later.control = 'scheduled'
+                     AND later.goes_to IN ('reached', 'unreached')),
+           -- Whatever it tells of a copy names the issue, in the key or in the tag.
+           EXISTS (SELECT FROM provider_event
+                   WHERE applied_at IS NULL
+                     AND position(convert_to(replace(edition.issue_id::text, '-', ''), 'UTF8')
+                                  IN body) > 0),
+           last.moved_at, last.moved_at + make_interval(secs => %(age)s),
+           last.moved_at + make_interval(secs => %(age)s) <= clock_timestamp(),
+           copies_dropped_at
+    FROM edition
+    LEFT JOIN LATERAL (
+        SELECT coalesce(bool_or(state <> 'done'), false) AS any,
+               coalesce(bool_or(state NOT IN ('done', 'parked')), false) AS moving,
+               coalesce(bool_or(missed > 0), false) AS missed
+        FROM batch WHERE batch.edition_id = edition.id AND {NOT_OVER}
+    ) AS open ON true
+    LEFT JOIN LATERAL (
+        SELECT greatest(published_at, held_until, control_at,
+                        -- The end of a call whose worker was lost is never told.
+                        (SELECT max(greatest(finished_at, deadline_at)) FROM attempt
+                         WHERE attempt.edition_id = edition.id)) AS moved_at
+    ) AS last ON true
+"""  # noqa: S608 -- a constant
+
+
+def standing_of(edition: int, *, days: float) -> Standing:
+    """How an edition stands, where copies may go after so many days. Raises `LookupError`."""
+    with connection.cursor() as cursor:
+        return _standing(cursor, edition, days)
+
+
+def _standing(cursor: CursorWrapper, edition: int, days: float) -> Standing:
+    cursor.execute(
+        f"{_STANDING} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
+    )
+    row = cursor.fetchone()
+    if row is None:
+        raise LookupError(f"There is no edition {edition}.")
+    return Standing(*row)
+
+
+def may_be_dropped(standing: Standing) -> bool:
+    """Whether its copies may go now. Pure."""
+    return (
+        standing.is_newsletter
+        and standing.is_over
+        and standing.is_old_enough
+        and not standing.is_newest
+        and not standing.is_asked_for
+        and not standing.is_told_of
+        and standing.dropped_at is None
+    )
+
+
+def due(*, days: float) -> list[int]:
+    """The editions whose copies may go after so many days, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            {_STANDING}
+            WHERE kind = 'newsletter' AND copies_dropped_at IS NULL AND audience > 0
+              AND published_at < clock_timestamp() - make_interval(secs => %(age)s)
+            ORDER BY edition.id
+            """,
+            {"age": days * 86400},
+        )
+        found = [Standing(*row) for row in cursor.fetchall()]
+    return [standing.edition for standing in found if may_be_dropped(standing)]
+
+
+# --- Saying so ------------------------------------------------------------------------------------
+
+
+class Answer(Enum):
+    """What came of wanting it said that copies are dropped."""
+
+    SAID = auto()
+    WAS_SAID_BEFORE = auto()
+    THEY_STAY = auto()
+
+
+def say_dropped(edition: int, *, days: float) -> Answer:
+    """
+    Put it on record that the copies of an edition are not kept any more, unless they have to stay.
+
+    Nobody publishes meanwhile: a version that goes to those who were sent this one has either read
+    who they are, or finds that it is not known any more.
+    """
+    with piece() as cursor:
+        wait_for_copies_being_made()
+        lock_edition(cursor, edition)
+        standing = _standing(cursor, edition, days)
+        if standing.dropped_at is not None:
+            return Answer.WAS_SAID_BEFORE
+        if not may_be_dropped(standing):
+            return Answer.THEY_STAY
+        cursor.execute(
+            "UPDATE edition SET copies_dropped_at = clock_timestamp() WHERE id = %s", [edition]
+        )
+    return Answer.SAID
+
+
+def dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
+    """
+    The versions of an issue before this one that reached somebody, and of which is not kept whom,
+    with the time since when. In a transaction that makes copies it stays so until that ends.
+    """
+    with connection.cursor() as cursor:
+        if connection.in_atomic_block:
+            cursor.execute(MAKE_COPIES)
+        cursor.execute(
+            """
+            SELECT version, copies_dropped_at FROM edition
+            WHERE issue_id = %s AND version < %s AND copies_dropped_at IS NOT NULL
+              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND sent > 0)
+            ORDER BY version
+            """,
+            [issue, before],
+        )
+        return list(cursor.fetchall())
+
+
+# --- Deleting -------------------------------------------------------------------------------------
+
+# By the numbers of its batches, which no other edition's have.
+_COPIES_OF = f"""
+    batch_id >= edition.id * {BATCHES_PER_EDITION}
+    AND batch_id < (edition.id + 1) * {BATCHES_PER_EDITION}
+"""
+
+
+def left_behind() -> list[int]:
+    """
+    The editions whose copies are dropped and not all gone, or not all that was told beside them.
+    A look into two indexes for each.
+    """
+    # Their orders keep it to that: where a match is taken for likely a whole table could be read.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT id FROM edition
+            WHERE copies_dropped_at IS NOT NULL
+              AND coalesce(
+                  (SELECT true FROM delivery WHERE {_COPIES_OF} ORDER BY batch_id LIMIT 1),
+                  (SELECT true FROM evidence
+                   WHERE evidence.issue_id = edition.issue_id
+                     AND evidence.version = edition.version
+                   ORDER BY recipient_id LIMIT 1))
+            ORDER BY id
+            """  # noqa: S608 -- a constant
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def count_copies(editions: Sequence[int]) -> int:
+    """How many copies these editions have. Reads them all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT count(*) FROM edition JOIN delivery ON {_COPIES_OF}
+            WHERE edition.id = ANY(%s)
+            """,  # noqa: S608 -- a constant
+            [list(editions)],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def delete_copies(edition: int, *, at_once: int = AT_ONCE) -> Iterator[int]:
+    """
+    Delete the copies of an edition that says they are dropped; how many with each piece.
+
+    Batch by batch, so that what was deleted is not walked over again, however long a snapshot
+    keeps it. A copy that somebody holds is left to the next time.
+    """
+    after = edition * BATCHES_PER_EDITION - 1
+    while True:
+        with piece() as cursor:
+            cursor.execute(
+                """
+                SELECT id, size FROM batch WHERE edition_id = %s AND id > %s ORDER BY id LIMIT %s
+                """,
+                [edition, after, at_once],
+            )
+            batches: list[int] = []
+            copies = 0
+            for batch, size in cursor.fetchall():
+                if batches and copies + size > at_once:
+                    break
+                batches.append(batch)
+                copies += size
+            gone = _delete(cursor, edition, batches) if batches else 0
+        if not batches:
+            break
+        yield gone
+        after = batches[-1]
+    yield from _delete_evidence(edition)
+
+
+def _delete(cursor: CursorWrapper, edition: int, batches: Sequence[int]) -> int:
+    # The statement itself asks whether the edition says so. By the rows' own places, so that
+    # nothing but these batches is read, whatever the statistics say.
+    cursor.execute(
+        """
+        DELETE FROM delivery WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM delivery
+            WHERE batch_id = ANY(%(batches)s)
+              AND (SELECT copies_dropped_at IS NOT NULL FROM edition WHERE id = %(edition)s)
+            FOR UPDATE SKIP LOCKED))
+        """,
+        {"edition": edition, "batches": list(batches)},
+    )
+    return int(cursor.rowcount)
+
+
+def _delete_evidence(edition: int) -> Iterator[int]:
+    """The acceptances beside the copies, uncounted; one accepted twice stands in its alarm."""
+    while True:
+        with piece() as cursor:
+            cursor.execute(
+                """
+                DELETE FROM evidence WHERE ctid = ANY (ARRAY(
+                    SELECT evidence.ctid FROM evidence JOIN edition USING (issue_id, version)
+                    WHERE edition.id = %s AND copies_dropped_at IS NOT NULL
+                    LIMIT %s FOR UPDATE OF evidence SKIP LOCKED))
+                """,
+                [edition, AT_ONCE],
+            )
+            gone = int(cursor.rowcount)
+        yield 0
+        if gone < AT_ONCE:
+            return

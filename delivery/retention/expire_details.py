@@ -1,0 +1,133 @@
+"""
+What delivery forgets with time: calls, test letters, workers that are gone. What is told of the
+provider's events stands in kept_events.py, and copies go by edition.
+
+Nothing goes that somebody may still ask for: what is in doubt, what is not over, and what is
+younger than the provider's memory. What must outlast a call stands elsewhere, on the copies and on
+the batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import connection
+
+from delivery.mail.test_letter import NOBODY, TEST_ISSUE
+from delivery.monitoring.worker_heartbeat import FORGET_AFTER
+from delivery.queue.batches.active_batches import NOT_OVER
+from delivery.retention.batched_delete import AT_ONCE, OldRows, piece
+
+# Of as many of the newest newsletters all calls stay: from these a page says how long sending
+# takes (publishing/preflight/collect.py reads fewer).
+NEWEST_KEPT = 5
+
+# A newsletter is over as a whole; mail on request never is, and there each batch counts for itself.
+# The last call of an edition that came to an end says when the edition did, and stays.
+_CALL_MAY_GO = f"""
+    EXISTS (SELECT FROM attempt AS later
+            WHERE later.edition_id = attempt.edition_id
+              AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))
+    AND NOT EXISTS (
+        SELECT FROM batch JOIN edition ON edition.id = batch.edition_id
+        WHERE batch.edition_id = attempt.edition_id AND {NOT_OVER}
+          AND (kind = 'newsletter'
+                   AND (state <> 'done' OR control NOT IN ('cancelled', 'closed'))
+               OR state <> 'done' AND (batch.id = attempt.batch_id OR batch.attempt = attempt.id)))
+    AND NOT EXISTS (SELECT FROM edition
+                    WHERE edition.id = attempt.edition_id AND unreconciled_since IS NOT NULL)
+    AND attempt.edition_id <> ALL (ARRAY(
+        SELECT id FROM edition WHERE kind = 'newsletter' AND control <> 'scheduled'
+        ORDER BY published_at DESC, id DESC LIMIT {NEWEST_KEPT}))
+"""  # noqa: S608 -- a constant
+
+
+def calls(days: float) -> OldRows:
+    """The calls on record that nothing needs any more, from so many days ago."""
+    return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
+
+
+# --- Test letters ---------------------------------------------------------------------------------
+
+# One that is in doubt or raised an alarm waits for a person, or is a fact for good.
+_TEST_MAY_GO = f"""
+    kind = 'test' AND issue_id = %s
+    AND published_at < statement_timestamp() - make_interval(secs => %s)
+    AND NOT EXISTS (SELECT FROM batch
+                    WHERE edition_id = edition.id AND {NOT_OVER} AND state <> 'done')
+    AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
+"""  # noqa: S608 -- a constant
+
+
+def count_test_letters(days: float) -> int:
+    """How many test letters from so many days ago may go."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM edition WHERE {_TEST_MAY_GO}",  # noqa: S608 -- a constant
+            [TEST_ISSUE, days * 86400],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def delete_test_letters(days: float, *, at_once: int = 100) -> Iterator[int]:
+    """
+    Delete test letters from so many days ago, words, address and calls; how many with each piece.
+
+    Their numbers are drawn from a sequence, so that no later one gets the number of one that went.
+    """
+    while True:
+        with piece() as cursor:
+            # Along the key of editions: an issue and a version.
+            cursor.execute(
+                f"""
+                SELECT id, version FROM edition WHERE {_TEST_MAY_GO}
+                ORDER BY version LIMIT %s FOR UPDATE SKIP LOCKED
+                """,  # noqa: S608 -- a constant
+                [TEST_ISSUE, days * 86400, at_once],
+            )
+            found = cursor.fetchall()
+            editions, versions = [row[0] for row in found], [row[1] for row in found]
+            if editions:
+                for table in ("delivery", "evidence"):
+                    cursor.execute(
+                        f"""
+                        DELETE FROM {table}
+                        WHERE issue_id = %s AND recipient_id = %s AND version = ANY(%s)
+                        """,  # noqa: S608 -- constants
+                        [TEST_ISSUE, NOBODY, versions],
+                    )
+                for table in ("attempt", "batch"):
+                    cursor.execute(
+                        f"DELETE FROM {table} WHERE edition_id = ANY(%s)",  # noqa: S608
+                        [editions],
+                    )
+                cursor.execute("DELETE FROM edition WHERE id = ANY(%s)", [editions])
+        yield len(editions)
+        if len(editions) < at_once:
+            return
+
+
+# --- Workers --------------------------------------------------------------------------------------
+
+_IS_GONE = "heard_at < statement_timestamp() - %s::interval"
+
+
+def count_workers() -> int:
+    """How many workers were killed so long ago that nobody asks for them."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM worker WHERE {_IS_GONE}", [FORGET_AFTER])  # noqa: S608
+        return int(cursor.fetchone()[0])
+
+
+def delete_workers() -> Iterator[int]:
+    """Forget them; how many."""
+    with piece() as cursor:
+        cursor.execute(
+            f"""
+            DELETE FROM worker WHERE id IN (
+                SELECT id FROM worker WHERE {_IS_GONE} LIMIT %s FOR UPDATE SKIP LOCKED)
+            """,  # noqa: S608 -- a constant
+            [FORGET_AFTER, AT_ONCE],
+        )
+        gone = int(cursor.rowcount)
+    yield gone

@@ -1,0 +1,135 @@
+"""
+The books of an edition: its counts, which always add up to its audience.
+
+A value only; `queue/books.py` reads it. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from delivery.rules.scheduled_time import Moment
+
+# Whom an edition goes to, in words.
+WORDS_FOR = {
+    "everyone": "everyone confirmed",
+    "reached": "those who were sent an earlier version",
+    "unreached": "those whom no version has reached",
+    "nobody": "nobody (archive only)",
+}
+
+# The sentence on every page for an edition that goes to nobody.
+ARCHIVE_ONLY = "Not mailed: archive only."
+
+# How the reason begins of an edition that was called back, and not only cancelled.
+CALLED_BACK = "Called back"
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """
+    The counts of one edition, all from one reading.
+
+    `missed` are those of the failed that a person must decide on. The `batches_*` say where the
+    work stands; `next_try_at` and `next_lookup_at` are when the next batch is due, `doubt_since`
+    when the oldest doubt began, `now` the database's time of the reading. `unreconciled`: the
+    database was restored from a backup, and the provider is still to be asked what it has.
+    `slowed_to_per_s`: after a 429 all workers together send no more than so many copies a second.
+    Of mail on request the `audience` is whoever has asked so far. `bounced` and `complained` are
+    copies that the provider has told of since, most of them among the sent: no outcomes of their
+    own. `scheduled` is the moment it was to go out at, where it was not published at once; it stays
+    there after that. `goes_to` is everyone confirmed (`everyone`), those of them who were sent an
+    earlier version (`reached`) or whom none has reached (`unreached`), or `nobody`.
+    `copies_dropped_at` is since when its copies are not kept any more: then these counts are all
+    that is known of them. `being_sent` counts the waiting copies that are in a call, or whose
+    worker may start one. `awaiting_decision` counts the unknown copies that wait for a decision.
+    """
+
+    edition: int
+    issue: UUID
+    version: int
+    title: str
+    control: str
+    control_reason: str
+    control_at: datetime | None
+    unreconciled: bool
+    published_at: datetime
+    held_until: datetime
+    audience: int
+    sent: int
+    suppressed: int
+    withdrawn: int
+    failed: int
+    unknown: int
+    waiting: int
+    missed: int
+    in_work: int
+    in_line: int
+    parked: int
+    paused: int
+    reason: str
+    next_try_at: datetime | None
+    next_lookup_at: datetime | None
+    doubt_since: datetime | None
+    worker_heard_at: datetime | None
+    worker_is_there: bool
+    rate_per_s: float
+    now: datetime
+    slowed_to_per_s: float | None
+    kind: str = "newsletter"
+    bounced: int = 0
+    complained: int = 0
+    scheduled: Moment | None = None
+    goes_to: str = "everyone"
+    copies_dropped_at: datetime | None = None
+    being_sent: int = 0
+    awaiting_decision: int = 0
+
+    @property
+    def queued(self) -> int:
+        """The copies that certainly wait: no worker has them."""
+        return self.waiting - self.being_sent
+
+    @property
+    def is_on_request(self) -> bool:
+        """Whether it is no newsletter, but mail that its readers asked for one by one."""
+        return self.kind != "newsletter"
+
+    @property
+    def whom(self) -> str:
+        """Whom it goes to, in words."""
+        return WORDS_FOR[self.goes_to]
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it was ever published: not while it waits for its time, nor called off then."""
+        never_began = self.control == "cancelled" and self.scheduled is not None
+        return self.control != "scheduled" and not (never_began and not self.audience)
+
+    @property
+    def is_called_back(self) -> bool:
+        """
+        Whether it was called back: cancelled before anything had left, by who changed their mind.
+
+        Should proof come that a copy had left all the same, it is cancelled like any other.
+        """
+        nobody_reached = not (self.sent or self.unknown or self.waiting)
+        return (
+            self.control == "cancelled"
+            and nobody_reached
+            and self.control_reason.startswith(CALLED_BACK)
+        )
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it waits for its time, which has come."""
+        waits = self.control == "scheduled" and not self.unreconciled
+        return waits and self.scheduled is not None and self.scheduled.utc <= self.now
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the counts add up to the audience."""
+        counts = (self.sent, self.suppressed, self.withdrawn, self.failed, self.unknown)
+        return self.audience == sum(counts) + self.waiting

@@ -1,0 +1,133 @@
+"""Working until nothing more will happen by itself, with progress and totals."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from delivery.mail.transactional_mail import name_of
+from delivery.queue.claim import next_due_at
+from delivery.reports.edition_counts import all_books, counts_of_batches, open_batches_on_request
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import reason_of, waits_for_a_person
+from delivery.tasks import background_tasks
+
+OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+# Often enough to be watched, seldom enough to be read in a log.
+LINE_EVERY_S = 5.0
+
+
+class Output(Protocol):
+    """Where lines go; a management command's stderr is one."""
+
+    def write(self, msg: str = "", *, ending: str | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over the editions that were open at the start, and whether a person is awaited."""
+
+    editions: int
+    counts: Counter[str]
+    waits_for_a_person: bool
+    reasons: tuple[str, ...]
+
+    def by_outcome(self) -> dict[str, int | bool]:
+        """The counts as one JSON object."""
+        return {
+            "editions": self.editions,
+            "audience": self.counts["audience"],
+            **{outcome: self.counts[outcome] for outcome in OUTCOMES},
+        }
+
+
+def totals_of(
+    all_of_them: list[Books],
+    open_now: list[Books],
+    *,
+    editions_on_request: int = 0,
+    on_request: Mapping[str, int] | None = None,
+) -> Totals:
+    """
+    Add up the books of several editions, and what was counted `on_request` on top of them.
+
+    Whether a person is awaited is asked of all that are open now: one that was published meanwhile
+    may wait as well.
+    """
+    counts: Counter[str] = Counter()
+    for books in all_of_them:
+        counts.update({name: getattr(books, name) for name in ("audience", *OUTCOMES)})
+    counts.update(on_request or {})
+    waiting = [books for books in open_now if waits_for_a_person(books)]
+    return Totals(
+        editions=len(all_of_them) + editions_on_request,
+        counts=counts,
+        waits_for_a_person=bool(waiting),
+        reasons=tuple(f"{_name_of(books)}: {reason_of(books)}" for books in waiting),
+    )
+
+
+def _name_of(books: Books) -> str:
+    return name_of(books.kind, books.version) if books.is_on_request else books.title
+
+
+class Watch:
+    """
+    Watches the editions that are open now until they have come to rest.
+
+    An edition of mail on request is open for years: of it only the batches count that are open now.
+    """
+
+    def __init__(self, output: Output, *, is_terminal: bool) -> None:
+        self._output = output
+        self._is_terminal = is_terminal
+        open_now = all_books(open_only=True)
+        self._editions = [books.edition for books in open_now if not books.is_on_request]
+        self._editions_on_request = sum(books.is_on_request for books in open_now)
+        self._batches_on_request = open_batches_on_request()
+        self._last_line_at = -LINE_EVERY_S
+
+    def nothing_more_will_happen(self) -> bool:
+        """
+        Whether the queue is empty: no batch or chore waits anywhere. Shows progress.
+
+        A batch may wait for its time, a worker or an answer.
+        """
+        self._show_progress()
+        # In this order: an import's last piece brings mail that is due from then on.
+        return not background_tasks.something_is_due() and next_due_at() is None
+
+    def totals(self) -> Totals:
+        """The counts now; says what waits for a person."""
+        totals = self._totals_with(all_books(open_only=True))
+        if self._is_terminal:
+            self._output.write("")
+        for reason in totals.reasons:
+            self._output.write(f"Waits for a person. {reason}")
+        return totals
+
+    def _totals_with(self, open_now: list[Books]) -> Totals:
+        return totals_of(
+            all_books(among=self._editions),
+            open_now,
+            editions_on_request=self._editions_on_request,
+            on_request=counts_of_batches(self._batches_on_request),
+        )
+
+    def _show_progress(self) -> None:
+        pause = 0.0 if self._is_terminal else LINE_EVERY_S
+        if time.monotonic() - self._last_line_at < pause:
+            return
+        self._last_line_at = time.monotonic()
+        counts = self._totals_with([]).counts
+        line = f"{counts['sent']:,} of {counts['audience']:,} sent"
+        for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
+            if counts[outcome]:
+                line += f", {counts[outcome]:,} {outcome}"
+        if self._is_terminal:
+            self._output.write(f"\r\x1b[K{line}", ending="")
+        else:
+            self._output.write(line)

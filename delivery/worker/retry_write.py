@@ -1,0 +1,100 @@
+"""
+Writes down what only this worker knows, again and again for as long as its claim lasts.
+
+PostgreSQL may be away at the very moment when an answer is there. Until the lease is over nobody
+else touches the batch, and every write repeats the claim's epoch, so trying again can do no harm;
+not trying costs a look-up of a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+from django.db import Error, InterfaceError, OperationalError, connection
+
+from delivery.postmark.client import now_s
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+FIRST_SPAN_S = 0.1
+LONGEST_PAUSE_S = 1.0
+# Whoever asked the worker to end waits for it, and will not wait for long.
+PATIENCE_WHEN_STOPPING_S = 5.0
+
+
+def is_trouble(error: Error) -> bool:
+    """
+    Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
+
+    An error about data is none: the same batch would meet it again. Class 25 belongs here although
+    the driver calls it an internal error: a session that was ended because it was silent for too
+    long (25P03), a database that takes no writes for now (25006); PostgreSQL, appendix A. An
+    internal error without a code is psycopg's own: the line was cut and there was no reply.
+    """
+    if isinstance(error, OperationalError | InterfaceError):
+        return True
+    driver = error.__cause__
+    sqlstate = getattr(driver, "sqlstate", None) or ""
+    if isinstance(driver, psycopg.InternalError) and not sqlstate:
+        return True
+    return str(sqlstate).startswith("25")
+
+
+def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
+    """
+    Seconds to wait after so many failures in a row, or None to give up.
+
+    The second try comes at once and always, since a cut line needs no more; the others come with
+    full jitter over a doubling span, within the `left_s` seconds that are left.
+    """
+    if failures == 1:
+        return 0.0
+    if left_s <= 0:
+        return None
+    span = min(LONGEST_PAUSE_S, FIRST_SPAN_S * 2.0 ** min(failures - 2, 30))
+    return min(left_s, max(FIRST_SPAN_S / 2, jitter * span))
+
+
+def write_down(
+    write: Callable[[], Result],
+    *,
+    what: str,
+    until_s: float,
+    is_stopping: Callable[[], bool],
+    roll: Callable[[], float],
+) -> Result:
+    """
+    Do `write`, and do it again while the database is in trouble; return what it returns.
+
+    `until_s` is a reading of `now_s()` after which it is given up, and the last error raised; a
+    worker that is stopping gives up sooner. `what` names it in the log.
+    """
+    failures = 0
+    while True:
+        try:
+            return write()
+        except Error as error:
+            # A connection that failed must not be used again.
+            connection.close()
+            if not is_trouble(error):
+                raise
+            failures += 1
+            if is_stopping():
+                until_s = min(until_s, now_s() + PATIENCE_WHEN_STOPPING_S)
+                is_stopping = _no_news
+            pause = pause_after(failures, roll(), until_s - now_s())
+            if pause is None:
+                raise
+            logger.warning("%s could not be written down, and is tried again: %s", what, error)
+            time.sleep(pause)
+
+
+def _no_news() -> bool:
+    """That the worker is stopping was taken into account already."""
+    return False

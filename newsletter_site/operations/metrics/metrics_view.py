@@ -1,0 +1,80 @@
+"""
+`/metrics`: how everything stands, for Prometheus. It asks once, within its bound, and translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import ProgrammingError, transaction
+from django.db.backends.utils import CursorWrapper
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from delivery.monitoring import metrics_table
+from delivery.reconcile.database_identity import short_name
+from delivery.reports.read_queue_snapshot import standing
+from newsletter_site.operations.health import pending_migrations
+from newsletter_site.operations.health.check_result import Verdict, no_answer, of_migrations
+from newsletter_site.operations.health.health_views import SAMPLES
+from newsletter_site.operations.health.query_timeout import AskedInTime, NoAnswerError
+from newsletter_site.operations.metrics.database_metrics import database_standing
+from newsletter_site.operations.metrics.gauges import samples_of
+from newsletter_site.operations.metrics.metrics_access import Shown, who_may_measure
+from newsletter_site.operations.metrics.prometheus_text import exposition
+from subscribers.importing.import_state import standing_imports
+
+# Prometheus gives a scrape ten seconds, unless it is told otherwise.
+WITHIN_S = 8.0
+
+
+def _read(cursor: CursorWrapper) -> bytes | Verdict:
+    """All of it; or that migrations lack, where something could not be read because of that."""
+    missing = pending_migrations.missing(cursor)
+    try:
+        with transaction.atomic():
+            return _all_of_it(cursor, missing)
+    except ProgrammingError:
+        verdict = of_migrations(missing)
+        if verdict.is_well:
+            raise
+        return verdict
+
+
+def _all_of_it(cursor: CursorWrapper, missing_migrations: Sequence[str]) -> bytes:
+    tallied, database = metrics_table.read(cursor), short_name(cursor)
+    gauges = samples_of(
+        standing(cursor),
+        standing_imports(cursor),
+        database_standing(cursor),
+        missing_migrations,
+        takes_webhooks=bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD),
+    )
+    return exposition(tallied, gauges, database=database)
+
+
+_everything = AskedInTime(_read, within_s=WITHIN_S)
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """All metrics, or as little as possible."""
+    match who_may_measure(request.META, settings.METRICS_TOKEN):
+        case Shown.YES:
+            answer = _measured()
+        case Shown.WRONG_TOKEN:
+            answer = HttpResponse(status=401)
+            answer["WWW-Authenticate"] = "Bearer"
+        case Shown.NOT_FROM_HERE:
+            answer = HttpResponse(status=403)
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _measured() -> HttpResponse:
+    try:
+        found = _everything.answer()
+    except NoAnswerError as error:
+        found = no_answer(str(error))
+    if isinstance(found, Verdict):
+        return JsonResponse(found.as_json(), status=503)
+    return HttpResponse(found, content_type=SAMPLES)

@@ -1,0 +1,290 @@
+"""The only place that tells webhooks what happened: one event a request, in the background, with
+retries.
+
+Off unless somebody wants to be told. The waits between the tries are Postmark's (1, 5, 10, 10, 10,
+15 minutes) with seconds for minutes. Answers 2xx end it; 5xx, 408, 429 and broken connections are
+tried again; any other answer loses the event, as it does at Postmark.
+"""
+
+import heapq
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from postmark_sandbox.faults.fault_rules import Faults
+from postmark_sandbox.faults.webhook_faults import address_of, shuffled, tellings
+from postmark_sandbox.http.post import TIMEOUT_S, Poster
+from postmark_sandbox.state.webhooks import FOR_ALL, PAUSED_AFTER, Hook, Hooks
+
+WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
+
+
+@dataclass(order=True, slots=True)
+class _Post:
+    """One event on its way to one webhook, by its id: it may have moved when its turn comes. Of
+    two that are due at once the older goes first."""
+
+    due: float
+    order: int
+    hook: int = field(compare=False)
+    trigger: str = field(compare=False)
+    body: bytes = field(compare=False)
+    trace: str = field(compare=False)
+    tries: int = field(compare=False, default=0)
+
+
+@dataclass(slots=True)
+class _Window:
+    """Posts that wait to be mixed: until there are `size` of them, or until `due`."""
+
+    size: int
+    due: float
+    random: Random
+    posts: list[_Post] = field(default_factory=list)
+
+
+class Webhooks:
+    """A queue of events and the one thread that posts them."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        waits_s: Sequence[float] = WAITS_S,
+        faults: Faults | None = None,
+    ) -> None:
+        self.hooks = Hooks()
+        self._faults = faults or Faults()
+        self._waits_s = tuple(waits_s)
+        self._changed = threading.Condition()
+        # Events, and how often each is told.
+        self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
+        self._now: deque[_Post] = deque()
+        self._later: list[_Post] = []
+        self._window: _Window | None = None
+        # Only the thread touches the connections; others tell it that a webhook has moved.
+        self._poster = Poster()
+        self._moved = False
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._busy = False
+        self._made = 0
+        self._queued, self._done = 0, 0
+        self._counts = {"posted": 0, "retried": 0, "lost": 0}
+        self.point_at(url)
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anyone to tell."""
+        return bool(self.hooks.everyone())
+
+    def wants(self, trigger: str) -> bool:
+        """Whether anyone is told of events of this type."""
+        return any(trigger in hook.verified for hook in self.hooks.everyone())
+
+    @property
+    def waiting(self) -> int:
+        """How many posts are late, to be mixed, or to be tried again."""
+        with self._changed:
+            return len(self._later) + (len(self._window.posts) if self._window else 0)
+
+    def point_at(self, url: str | None) -> None:
+        """Sends every event to this URL from now on, None for nowhere; Basic auth from the URL.
+        The webhooks that were set up by API stay as they are."""
+        with self._changed:
+            self.hooks.for_all(url)
+            self._moved = True
+
+    def keep(self, hook: Hook) -> None:
+        """Adds a webhook, or replaces the one with its id."""
+        with self._changed:
+            self.hooks.keep(hook)
+            self._moved = True
+
+    def remove(self, key: str) -> Hook:
+        """Takes a webhook away; what it was still to be told is not told."""
+        with self._changed:
+            gone = self.hooks.remove(key)
+            self._moved = True
+            return gone
+
+    def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
+        """Queues events; they are made only when their turn comes. With `times` each is posted
+        as often, under one trace id, as if an answer had been lost."""
+        if not self.active:
+            return
+        with self._changed:
+            self._events.append((iter(events), times))
+            self._queued += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True, name="webhooks")
+                self._thread.start()
+            self._changed.notify_all()
+
+    def wait_until_told(self, timeout_s: float) -> bool:
+        """Waits until all that is queued now was posted once, apart from what is late on request;
+        whether it was, within so many seconds."""
+        with self._changed:
+            last = self._queued
+            return self._changed.wait_for(lambda: self._stopped or self._done >= last, timeout_s)
+
+    def hurry(self) -> int:
+        """Posts everything that waits (late, to be mixed, to be tried again) now; how many."""
+        with self._changed:
+            count = self.waiting
+            self._close_window()
+            self._now.extend(sorted(self._later))
+            self._later.clear()
+            self._changed.notify_all()
+            return count
+
+    def counts(self) -> dict[str, Any]:
+        """What was posted, tried again and lost, and whether the queue is empty."""
+        with self._changed:
+            queued = self._events or self._now or self._later or self._window
+            idle = not queued and not self._busy
+            return {**self._counts, "idle": idle, "active": self.active}
+
+    def clear(self) -> None:
+        """Drops what is queued, and the webhooks that were set up by API."""
+        with self._changed:
+            self._events.clear()
+            self._now.clear()
+            self._later.clear()
+            self._window = None
+            self._done = self._queued
+            self._counts = dict.fromkeys(self._counts, 0)
+            self.hooks.clear()
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Ends the thread after the post it is at."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(TIMEOUT_S)
+
+    def _run(self) -> None:
+        while (post := self._next()) is not None:
+            self._attempt(post)
+            with self._changed:
+                self._busy = False
+        self._poster.hang_up()
+
+    def _next(self) -> _Post | None:
+        with self._changed:
+            while not self._stopped:
+                now = time.monotonic()
+                if self._window is not None and self._window.due <= now:
+                    self._close_window()
+                if self._later and self._later[0].due <= now:
+                    self._busy = True
+                    return heapq.heappop(self._later)
+                if self._now:
+                    self._busy = True
+                    return self._now.popleft()
+                if self._events:
+                    events, times = self._events[0]
+                    event = next(events, None)
+                    if event is not None:
+                        self._plan(event, times, now)
+                        continue
+                    self._events.popleft()
+                    self._done += 1
+                    self._changed.notify_all()
+                    continue
+                dues = [post.due for post in self._later[:1]]
+                dues += [self._window.due] if self._window is not None else []
+                self._changed.wait(min(dues) - now if dues else None)
+            return None
+
+    def _plan(self, event: dict[str, Any], times: int, now: float) -> None:
+        rules = self._faults.on_event(event["RecordType"], address_of(event))
+        if not rules and self._window is None:
+            for post in self._posts(event, now):
+                self._now.extend([post] * times if times > 1 else (post,))
+            return
+        for telling in tellings(event, rules):
+            if telling.window is not None and self._window is None:
+                settings = telling.window.settings
+                self._window = _Window(
+                    settings["k"] or 2, now + settings["seconds"], telling.window.random
+                )
+            for post in self._posts(telling.event, now + telling.after_s):
+                afters = [0.0] * times + telling.again
+                for after_s in afters:
+                    self._put(self._copy(post, post.due + after_s), now)
+
+    def _put(self, post: _Post, now: float) -> None:
+        if post.due > now:
+            heapq.heappush(self._later, post)
+        elif self._window is None:
+            self._now.append(post)
+        else:
+            self._window.posts.append(post)
+            if len(self._window.posts) >= self._window.size:
+                self._close_window()
+
+    def _close_window(self) -> None:
+        if self._window is not None:
+            self._now.extend(shuffled(self._window.posts, self._window.random))
+            self._window = None
+
+    def _posts(self, event: dict[str, Any], due: float) -> Iterator[_Post]:
+        trigger = event["RecordType"]
+        for hook in self.hooks.wanting(event):
+            told = event
+            if "Content" in event and not hook.wants_content(trigger):
+                told = {name: value for name, value in event.items() if name != "Content"}
+            self._made += 1
+            yield _Post(due, self._made, hook.id, trigger, orjson.dumps(told), str(uuid4()))
+
+    def _copy(self, post: _Post, due: float) -> _Post:
+        self._made += 1
+        return _Post(due, self._made, post.hook, post.trigger, post.body, post.trace)
+
+    def _attempt(self, post: _Post) -> None:
+        hook = self.hooks.now(post.hook)
+        status = None if hook is None else self._posted(post, hook)
+        with self._changed:
+            if hook is None or status is None:
+                self._counts["lost"] += 1
+            elif 200 <= status < 300:
+                self._counts["posted"] += 1
+                hook.lost.pop(post.trigger, None)
+            elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
+                self._counts["retried"] += 1
+                again = self._copy(post, time.monotonic() + self._waits_s[post.tries])
+                again.tries = post.tries + 1
+                heapq.heappush(self._later, again)
+            else:
+                self._counts["lost"] += 1
+                hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
+                if hook.id != FOR_ALL and hook.lost[post.trigger] >= PAUSED_AFTER:
+                    hook.verified.discard(post.trigger)
+
+    def _posted(self, post: _Post, hook: Hook) -> int:
+        if self._moved:
+            self._moved = False
+            self._poster.hang_up()
+        remaining = len(self._waits_s) - post.tries
+        headers = event_headers(hook, post.trace, remaining)
+        return self._poster.post(hook.url, post.body, headers).status
+
+
+def event_headers(hook: Hook, trace: str, remaining: int) -> dict[str, str]:
+    """What goes with every event: the webhook's own headers, and Postmark's over them."""
+    return {
+        **hook.sent_headers(),
+        "Content-Type": "application/json",
+        "User-Agent": "Postmark",
+        "X-PM-Webhook-Trace-Id": trace,
+        "X-PM-Retries-Remaining": str(remaining),
+    }

@@ -1,0 +1,81 @@
+"""What may be done to an edition: a sheet that states the numbers, and the button on it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Edition
+from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, cannot, perform
+from publishing.activity import record_activity
+from publishing.dashboard.issue_list import plain_title
+from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate
+from publishing.editions.edition_from_url import named_edition
+from publishing.editions.listing import choose_listing
+from publishing.editions.status import status_of
+from subscribers.links.see_other import see_other
+
+
+@may_operate
+@require_http_methods(["GET", "HEAD", "POST"])
+def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
+    """GET asks, POST does it. Pressing twice does no more than pressing once."""
+    if name not in ACTIONS:
+        raise Http404("There is nothing of this name to be done to an issue.")
+    if not ACTIONS[name].is_open_to(request.user.has_perm):
+        raise PermissionDenied(f"{NO_OPERATOR} Ask an operator for it.")
+    edition = named_edition(request, issue)
+    back = _progress_of(edition, request)
+    if request.method == "POST":
+        return _done(request, edition, name, back)
+    status = status_of(edition.pk)
+    why_not = cannot(name, edition, status)
+    if why_not:
+        messages.warning(request, why_not)
+        return see_other(back)
+    return desk_page(
+        request,
+        "publishing/action.html",
+        {
+            "title": plain_title(edition),
+            "action": ACTIONS[name],
+            "question": ACTIONS[name].question(status),
+            "words": ACTIONS[name].words(status),
+            "status": status,
+            "asks_about_archive": name == "cancel"
+            and status.books.sent + status.books.unknown + status.books.being_sent > 0
+            and _may_unlist(request, edition),
+            "back": back,
+        },
+    )
+
+
+def _may_unlist(request: HttpRequest, edition: Edition) -> bool:
+    return bool(request.user.has_perm(PUBLISH)) and not edition.issue.unlisted
+
+
+def _done(request: HttpRequest, edition: Edition, name: str, back: str) -> HttpResponse:
+    unlists = name == "cancel" and "unlisted" in request.POST and _may_unlist(request, edition)
+
+    def record(verb: str) -> None:
+        record_activity.record_action(author_of(request), edition, verb)
+        if unlists:
+            choose_listing(author_of(request), edition.issue_id, unlisted=True)
+
+    try:
+        done = perform(name, edition, status_of(edition.pk), record=record)
+    except CannotDoThatError as error:
+        messages.warning(request, str(error))
+    else:
+        messages.success(request, done)
+    return see_other(back)
+
+
+def _progress_of(edition: Edition, request: HttpRequest) -> str:
+    address = reverse("desk:progress", args=[edition.issue_id])
+    return f"{address}?version={edition.version}" if "version" in request.GET else address

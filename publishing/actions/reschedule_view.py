@@ -1,0 +1,83 @@
+"""Another time for a scheduled issue: a page with its time in a form."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods
+
+from delivery.models import Edition, Newsletter
+from publishing.actions.edition_actions import CannotDoThatError, cannot_reschedule
+from publishing.actions.edition_actions import reschedule as give_time
+from publishing.activity import record_activity
+from publishing.dashboard.issue_list import plain_title
+from publishing.desk_access import author_of, desk_page, may_publish
+from publishing.editions.edition_from_url import named_edition
+from publishing.editions.status import status_of
+from publishing.preflight.preflight_view import what_then
+from publishing.scheduling.local_time import which_of
+from publishing.scheduling.schedule_form import TimeForm
+from subscribers.links.see_other import see_other
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """GET shows the time of the issue, POST changes it; posting twice is safe."""
+    edition = named_edition(request, issue)
+    status = status_of(edition.pk)
+    moment = status.books.scheduled
+    back = f"{reverse('desk:progress', args=[issue])}?version={edition.version}"
+    own_zone = Newsletter.objects.the_one().time_zone
+    if request.method == "POST":
+        form = TimeForm(request.POST, own_zone=own_zone, now=status.books.now)
+        if form.is_valid() and form.moment is not None:
+            at = form.moment
+            try:
+                done = give_time(
+                    edition,
+                    at,
+                    before=_before(request.POST.get("before", "")),
+                    record=lambda old: record_activity.record_rescheduling(
+                        author_of(request), edition, old, at
+                    ),
+                )
+            except CannotDoThatError as error:
+                messages.warning(request, str(error))
+            else:
+                messages.success(request, done)
+            return see_other(back)
+    why_not = cannot_reschedule(status)
+    if why_not or moment is None:
+        messages.warning(request, f"“{edition.title}”: {why_not}")
+        return see_other(back)
+    if request.method != "POST":
+        as_it_is = {"at": moment.local, "zone": moment.zone, "which": which_of(moment)}
+        form = TimeForm(own_zone=own_zone, now=status.books.now, initial=as_it_is)
+    return desk_page(
+        request,
+        "publishing/reschedule.html",
+        {
+            "edition": edition,
+            "title": plain_title(edition),
+            "moment": moment,
+            "what_then": what_then(
+                status.books.whom, is_mailed=status.books.goes_to != Edition.GoesTo.NOBODY
+            ),
+            "when": form,
+            "back": back,
+        },
+    )
+
+
+def _before(posted: str) -> datetime | None:
+    """The time that the form was shown with; None if the post does not say."""
+    try:
+        return parse_datetime(posted)
+    except ValueError:
+        return None

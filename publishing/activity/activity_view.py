@@ -1,0 +1,65 @@
+"""The log: who did what and when, by person and by kind, a page at a time."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from publishing.activity.activity_log import deeds_for, kinds_for, people
+from publishing.desk_access import desk_page, signed_in
+
+PAGE = 50
+
+
+@signed_in
+@require_safe
+def log(request: HttpRequest) -> HttpResponse:
+    """What was done, the newest first."""
+    kinds = kinds_for(request.user)
+    if not kinds:
+        raise PermissionDenied(
+            "The log needs a permission that this account lacks. Ask an operator for it."
+        )
+    kind = request.GET.get("kind", "")
+    if kind not in {one.name for one in kinds}:
+        kind = ""
+    person = _uuid(request.GET.get("person", ""))
+    before = request.GET.get("before", "")
+    found = deeds_for(
+        request.user,
+        kind=kind,
+        person=person,
+        before=int(before) if before.isdecimal() and len(before) < 10 else None,
+        most=PAGE,
+    )
+    looked = {"kind": kind, "person": str(person or "")}
+    return desk_page(
+        request,
+        "publishing/log.html",
+        {
+            "deeds": found.deeds,
+            "kinds": kinds,
+            "kind": kind,
+            "people": people(),
+            "person": person,
+            "is_looked_for": bool(kind or person),
+            "newest": _query(looked) if before else "",
+            "next": _query({**looked, "before": found.before}) if found.before else "",
+        },
+    )
+
+
+def _query(parts: Mapping[str, object]) -> str:
+    return "?" + urlencode({name: value for name, value in parts.items() if value})
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

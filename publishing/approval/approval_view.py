@@ -1,0 +1,66 @@
+"""Approving a draft, where publishing takes two: the block on its sheet and the post behind it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from publishing.approval.approval import (
+    CannotApproveError,
+    approval_of,
+    approve,
+    hash_to_approve,
+    needs_approval,
+    why_not,
+)
+from publishing.content.edition_content import Content
+from publishing.desk_access import PUBLISH, author_of, may_publish
+from publishing.models import Draft
+from subscribers.links.see_other import see_other
+
+SEEN = "seen"
+
+
+def approval_facts(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
+    """
+    What `publishing/approval.html` needs to show how a draft stands with its second person.
+
+    `content` is what its words make.
+    """
+    if not needs_approval():
+        return {"takes_two": False}
+    author = author_of(request)
+    return {
+        "takes_two": True,
+        "approval": approval_of(draft, content),
+        "approval_is_mine": draft.approved_by_id == author,
+        "awaits": why_not(draft, author, content),
+        "may_approve": request.user.has_perm(PUBLISH),
+        "seen": hash_to_approve(draft, content).hex(),
+        "draft": draft,
+    }
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """POST approves the words that were `seen`; either way it leads back to the draft's sheet."""
+    if not Draft.objects.filter(pk=draft).exists():
+        raise Http404("There is no such draft.")
+    if request.method == "POST":
+        try:
+            seen = bytes.fromhex(request.POST.get(SEEN, ""))
+        except ValueError:
+            seen = b""
+        try:
+            approve(draft, author_of(request), seen)
+        except CannotApproveError as error:
+            messages.warning(request, str(error))
+        else:
+            messages.success(request, "Approved. Somebody else may publish it as it is.")
+    return see_other(f"{reverse('desk:publish')}drafts/{draft}/check/")

@@ -1,0 +1,161 @@
+"""The archive that everybody may read: its list, its letters, its feed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers, patch_cache_control
+from django.views.decorators.http import conditional_page, require_safe
+
+from delivery.models import Edition, Newsletter
+from publishing.archive.archived_editions import (
+    latest_letters,
+    letters_of,
+    listed_editions,
+    published_editions,
+)
+from publishing.archive.atom_feed import LetterFeed
+from publishing.content.public_html import PublicLetter, first_picture, public_letter
+from publishing.content.summary import summary_of
+from publishing.dashboard.issue_list import plain_title
+from publishing.editions.status import BODIES
+from subscribers.signup.signup_view import form_to_be_cached
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    from publishing.archive.archived_editions import OnTheShelf
+
+PAGE = 50
+INSTEAD = 3
+# A correction should be seen within minutes; a crowd should not ask the database.
+FRESH_S = 60
+# These pages show an author's words. They are sanitised, and only our own form may be sent.
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def for_everybody(view: View[P]) -> View[P]:
+    """
+    A page that caches may keep for a minute and then ask whether it is still so, by its `ETag`.
+
+    Not by a time: what is taken out of a list leaves an older time behind, and a letter that was
+    held is older than the day it can be read. A view that sets `Cache-Control` itself keeps it.
+    """
+    asked_again = conditional_page(view)
+
+    @require_safe
+    @wraps(view)
+    def page(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        answer: HttpResponse = asked_again(request, *args, **kwargs)
+        answer.headers["Content-Security-Policy"] = POLICY
+        if "Cache-Control" not in answer.headers:
+            patch_cache_control(answer, public=True, max_age=FRESH_S)
+        return answer
+
+    return page
+
+
+@for_everybody
+def index(request: HttpRequest) -> HttpResponse:
+    """What was published, newest first."""
+    editions = listed_editions()
+    page = Paginator(editions, PAGE).get_page(request.GET.get("page"))
+    address = f"{settings.SITE_URL}{reverse('archive:index')}"
+    return _public_page(
+        request,
+        "archive/index.html",
+        {
+            "page": page,
+            "letters": letters_of(editions, max(page.start_index() - 1, 0), page.end_index()),
+            "address": f"{address}?page={page.number}" if page.number > 1 else address,
+        },
+    )
+
+
+@for_everybody
+def issue(request: HttpRequest, slug: str) -> HttpResponse:
+    """The newest public edition of one issue."""
+    edition = published_editions().filter(issue__slug=slug).first()
+    if edition is None:
+        return _not_there(request)
+    unlisted = edition.issue.unlisted
+    letter = letter_of(edition)
+    page = _public_page(
+        request,
+        "archive/issue.html",
+        {
+            "edition": edition,
+            "letter": letter,
+            **form_to_be_cached(),
+            "summary": summary_of(edition.html_content, edition.text_content, edition.preheader),
+            "picture": first_picture(letter.body, settings.SITE_URL),
+            "unlisted": unlisted,
+            "earlier": (other := None if unlisted else _before(edition)),
+            "earlier_title": plain_title(other) if other else "",
+        },
+    )
+    if unlisted:
+        page.headers["X-Robots-Tag"] = "noindex"
+        add_never_cache_headers(page)
+    return page
+
+
+@for_everybody
+def not_there(request: HttpRequest, rest: str) -> HttpResponse:
+    """No letter can have such an address."""
+    return _not_there(request)
+
+
+@for_everybody
+def feed(request: HttpRequest) -> HttpResponse:
+    """The latest letters as Atom, each whole."""
+    answer: HttpResponse = LetterFeed(letter_of)(request)
+    del answer.headers["Last-Modified"]
+    return answer
+
+
+def letter_of(edition: Edition) -> PublicLetter:
+    """An edition as everybody may read it."""
+    return public_letter(
+        plain_title(edition),
+        edition.html_content,
+        edition.text_content,
+        leave_url=settings.SITE_URL + reverse("subscribers:ask_to_leave"),
+        archive_url=edition.archive_url,
+    )
+
+
+def _before(edition: WithAnnotations[Edition, OnTheShelf]) -> Edition | None:
+    earlier = listed_editions().filter(first_public_at__lt=edition.first_public_at)
+    return earlier.defer(*BODIES).first()
+
+
+def _not_there(request: HttpRequest) -> HttpResponse:
+    """404, in the dress of the newsletter. The letter may be there in a moment: nobody keeps it."""
+    page = _public_page(
+        request, "archive/not_there.html", {"letters": latest_letters(INSTEAD)}, status=404
+    )
+    add_never_cache_headers(page)
+    return page
+
+
+def _public_page(
+    request: HttpRequest, template: str, facts: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    newsletter = Newsletter.objects.the_one()
+    with timezone.override(newsletter.zone):
+        return render(request, template, {"newsletter": newsletter, **facts}, status=status)

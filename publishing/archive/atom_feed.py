@@ -1,0 +1,110 @@
+"""The feed of letters, as Atom (RFC 4287): each letter whole, under an id that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.syndication.views import Feed
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.xmlutils import SimplerXMLGenerator
+
+from delivery.models import Edition, Newsletter
+from publishing.archive.archived_editions import listed_editions
+from publishing.content.public_html import PublicLetter
+from publishing.content.summary import summary_of
+from publishing.content.xml_characters import only_xml_characters
+from publishing.dashboard.issue_list import plain_title
+from publishing.templatetags.desk import signature
+
+if TYPE_CHECKING:
+    EditionFeed = Feed[Edition, Newsletter]
+else:
+    EditionFeed = Feed  # it takes no types at run time
+
+IN_FEED = 20
+
+
+class WholeLetters(Atom1Feed):
+    """Atom with the letter as `content`, in its own language; the summary is plain text."""
+
+    def root_attributes(self) -> dict[str, str]:
+        return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}
+
+    def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
+        """An entry: what every feed has, and the letter below it."""
+        super().add_item_elements(handler, {**item, "description": None})
+        if item["summary"]:
+            handler.addQuickElement("summary", item["summary"], {"type": "text"})
+        # A picture of ours is named as it is on the letter's page.
+        attributes = {"type": "html", "xml:base": item["link"]}
+        handler.addQuickElement("content", item["letter"], attributes)
+
+
+class LetterFeed(EditionFeed):
+    """The latest letters. Made with what shows an edition as everybody may read it."""
+
+    feed_type = WholeLetters
+
+    def __init__(self, letter_of: Callable[[Edition], PublicLetter]) -> None:
+        self._letter_of = letter_of
+
+    def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
+        """The newsletter, which names the feed."""
+        return Newsletter.objects.the_one()
+
+    def title(self, newsletter: Newsletter) -> str:
+        return only_xml_characters(newsletter.name)
+
+    def subtitle(self, newsletter: Newsletter) -> str:
+        return only_xml_characters(newsletter.tagline)
+
+    def author_name(self, newsletter: Newsletter) -> str:
+        return only_xml_characters(newsletter.name)
+
+    def link(self, newsletter: Newsletter) -> str:
+        return f"{settings.SITE_URL}{reverse('archive:index')}"
+
+    def feed_url(self, newsletter: Newsletter) -> str:
+        return f"{settings.SITE_URL}{reverse('archive:feed')}"
+
+    def feed_extra_kwargs(self, newsletter: Newsletter) -> dict[str, Any]:
+        return {"letters_language": newsletter.language}
+
+    def items(self, newsletter: Newsletter) -> Any:
+        # By the day of the version that is shown: a correction of an old letter is news.
+        return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
+
+    def item_title(self, item: Edition) -> str:
+        return plain_title(item)
+
+    def item_description(self, item: Edition) -> str:
+        return ""  # the letter stands in its content
+
+    def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
+        summary = summary_of(item.html_content, item.text_content, item.preheader)
+        body = str(self._letter_of(item).body)
+        if item.corrects:
+            with timezone.override(Newsletter.objects.the_one().zone):
+                body = render_to_string("archive/corrected.html", {"edition": item}) + body
+        return {"summary": only_xml_characters(summary), "letter": body}
+
+    def item_author_name(self, item: Edition) -> str | None:
+        return only_xml_characters(signature(item.author)) or None
+
+    def item_link(self, item: Edition) -> str:
+        return item.archive_url
+
+    def item_guid(self, item: Edition) -> str:
+        return item.issue_id.urn
+
+    def item_pubdate(self, item: Any) -> Any:
+        return item.first_public_at
+
+    def item_updateddate(self, item: Edition) -> Any:
+        return item.published_at

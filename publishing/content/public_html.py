@@ -1,0 +1,154 @@
+"""
+A letter as everybody may read it: without merge fields, and with nothing in it that could act.
+
+What an author writes goes into readers' mail as it is. On our own site it would run with the rights
+of the site, so only what a letter needs comes through.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from urllib.parse import urlsplit
+
+import nh3
+from django.utils.html import linebreaks, strip_tags, urlize
+from django.utils.safestring import SafeString, mark_safe
+
+from delivery.mail.merge_fields import Template
+from delivery.mail.normalise_html import sound
+from publishing.content.xml_characters import only_xml_characters
+
+TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
+    "details", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6",
+    "hr", "i", "img", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small",
+    "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead",
+    "time", "tr", "u", "ul", "var",
+}  # fmt: skip
+ATTRIBUTES = {
+    "*": {"lang", "dir", "title"},
+    "a": {"href"},
+    "img": {"src", "alt", "width", "height"},
+    "ol": {"start", "reversed"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "time": {"datetime"},
+}
+# The classes that the letter's own dress knows; any other would borrow the dress of the desk.
+CLASSES = {"p": {"open"}, "td": {"num"}, "th": {"num"}}
+# Their words are not part of the letter.
+DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",
+                 "math", "textarea", "select"}  # fmt: skip
+SCHEMES = {"http", "https", "mailto", "tel", "data"}
+IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
+
+# Smaller pictures are ornaments, or count readers.
+SMALLEST_PICTURE_PX = 100
+
+_PICTURE = re.compile(r"<img\b[^>]*>")
+_ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
+_HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
+_H1 = re.compile(r"<(/?)h1\b")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicLetter:
+    """The title, and the body as HTML that is safe to show."""
+
+    title: str
+    body: SafeString
+
+
+def public_letter(
+    title: str, html: str, text: str, *, leave_url: str, archive_url: str
+) -> PublicLetter:
+    """
+    The letter for nobody in particular: fields become their fallbacks.
+
+    `title` is plain. Where there is HTML it is shown, sanitised; a letter of text alone is shown
+    in paragraphs, its addresses as links.
+    """
+    # No reader is known here, so this link leads to the page that mails an unsubscribe link.
+    values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
+    if html.strip():
+        body = Template(html, html=True).fill(values)
+    else:
+        plain = Template(text, html=False).fill(values)
+        body = linebreaks(urlize(plain, autoescape=True))
+    return PublicLetter(title, mark_safe(_under_title(title, sanitised(body))))  # noqa: S308
+
+
+def first_picture(body: str, site_url: str) -> str:
+    """
+    The absolute address of the first picture worth showing beside a link; empty if there is none.
+
+    `body` is sanitised, so its attributes stand in double quotes.
+    """
+    for picture in _PICTURE.findall(body):
+        facts = {name: unescape(value) for name, value in _ATTRIBUTE.findall(picture)}
+        sizes = [facts[side] for side in ("width", "height") if facts.get(side, "").isdecimal()]
+        if any(int(size[:9]) < SMALLEST_PICTURE_PX for size in sizes):
+            continue
+        address = facts.get("src", "").strip()
+        if address.startswith("https://"):
+            return address
+        if address.startswith("/") and not address.startswith("//"):
+            return f"{site_url}{address}"
+    return ""
+
+
+def sanitised(html: str) -> str:
+    """
+    HTML with nothing but what a letter needs: no script, no style, no form, no frame.
+
+    And no character that a feed cannot hold, also where it was written as an entity (`&#11;`).
+    """
+    # Sound first: a parser of HTML crawls through elements that nest without bound.
+    clean = _clean(sound(html))
+    legal = only_xml_characters(clean)
+    # An address may have passed as harmless only because of a character that is now gone.
+    return clean if legal == clean else _clean(legal)
+
+
+def _clean(html: str) -> str:
+    return nh3.clean(
+        html,
+        tags=TAGS,
+        clean_content_tags=DROPPED_WHOLE,
+        attributes=ATTRIBUTES,
+        attribute_filter=_attribute,
+        allowed_classes=CLASSES,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
+    """Keep an attribute, or drop it. Pictures come over https, from this site, or with the page."""
+    if name not in {"src", "href"}:
+        return value
+    address = urlsplit(value.strip())
+    if name == "href":
+        return None if address.scheme == "data" else value
+    if address.scheme == "data":
+        return value if IMAGE_DATA.match(value.strip()) else None
+    return value if address.scheme in {"https", ""} else None
+
+
+def _under_title(title: str, body: str) -> str:
+    """
+    The body below the page's own heading, which is the title.
+
+    A heading of the letter that says the same is left out; any other of the first rank takes the
+    second. The body is sanitised, so its tags are well-formed.
+    """
+    first = _HEADING.search(body)
+    if first and _words(strip_tags(first[1])) == _words(title):
+        body = body[: first.start()] + body[first.end() :]
+    return _H1.sub(r"<\1h2", body)
+
+
+def _words(text: str) -> list[str]:
+    return text.casefold().split()

@@ -1,0 +1,101 @@
+"""
+A letter as one reader will get it, made by the code that sends: content, mail, message.
+
+Nothing in it acts on that reader: its link to unsubscribe leads to a page that knows nobody.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import parseaddr
+
+import orjson
+from django.conf import settings
+from django.urls import reverse
+
+from delivery.mail.compose import compose
+from delivery.mail.merge_fields import Template
+from delivery.mail.message import Copy, Envelope, Renderer
+from delivery.models import Newsletter
+from publishing.content.edition_content import Content
+from subscribers.audience import confirmed
+
+ADA = Copy(0, "ada.whitlock@posthouse.example", "Ada Whitlock")
+# A token that was never given out; the page there says so and offers nothing to press.
+NOBODYS_TOKEN = "preview"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """
+    What the inbox shows, and the HTML and text parts; either may be empty.
+
+    `size` is that of the mail in bytes before merge fields are filled, as on the check sheet.
+    """
+
+    sender: str
+    reader: str
+    subject: str
+    preheader: str
+    html: str
+    text: str
+    size: int
+
+
+def sample_reader(*, sees_readers: bool) -> Copy:
+    """
+    The reader whose copy is shown: the first confirmed one, or an invented Ada.
+
+    Ada is shown if nobody is confirmed, and to an author who may not see readers.
+    """
+    first = confirmed().order_by("id").first() if sees_readers else None
+    return ADA if first is None else Copy(*first)
+
+
+def preview_of(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
+    """The letter as the sample reader will get it; `slug` is its place in the archive, if any."""
+    newsletter = Newsletter.objects.the_one()
+    reader = sample_reader(sees_readers=sees_readers)
+    mail = compose(
+        content.title,
+        content.html,
+        content.text,
+        newsletter=newsletter,
+        site_url=settings.SITE_URL,
+        preheader=content.preheader,
+    )
+    place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
+    renderer = Renderer(
+        Envelope(
+            issue=uuid.UUID(int=0),
+            version=1,
+            sender=settings.FROM_EMAIL,
+            reply_to=newsletter.reply_to,
+            stream=settings.POSTMARK_BROADCAST_STREAM,
+            newsletter=newsletter.name,
+            archive_url=settings.SITE_URL + place,
+            handles_unsubscribes=True,
+        ),
+        title=content.title,
+        html_mail=mail.html,
+        text_mail=mail.text,
+        unsubscribe_urls=_nobodys_links,
+    )
+    message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
+    values = {"name": reader.name, "email": reader.address}
+    return Preview(
+        sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
+        reader=reader.address,
+        subject=message["Subject"],
+        preheader=Template(content.preheader, html=False).fill(values),
+        html=message.get("HtmlBody", ""),
+        text=message.get("TextBody", ""),
+        size=mail.size,
+    )
+
+
+def _nobodys_links(recipients: Sequence[int]) -> list[str]:
+    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[NOBODYS_TOKEN])
+    return [link] * len(recipients)

@@ -1,0 +1,68 @@
+"""
+What a letter is about, in a line or two: its preheader or its own first words. Pure.
+
+For the list of letters and for what a search engine or a chat shows of a page.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from django.utils.html import strip_tags
+
+from delivery.mail.merge_fields import Template
+from publishing.content.public_html import sanitised
+
+LONGEST = 180
+# Whatever is shorter is a greeting, a date or “view in browser”.
+ENOUGH = 40
+
+_PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_BREAK = re.compile(r"<br[^>]*>")
+_END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
+
+
+def summary_of(html_content: str, text_content: str, preheader: str = "") -> str:
+    """
+    The preheader, which its author wrote for this; without one the first words of the letter that
+    say something, as plain text. Empty if it has none.
+
+    Of a letter in HTML its HTML counts, as on its page. At most `LONGEST` characters, to the end
+    of a sentence where there is one. The parts may be cut off: their beginnings are enough.
+    """
+    written = " ".join(Template(preheader, html=False).fill({}).split())
+    if written:
+        return written
+    paragraphs = _of_html(html_content) if html_content.strip() else []
+    paragraphs = paragraphs or _of_text(text_content)
+    said = next((words for words in paragraphs if len(words) >= ENOUGH), " ".join(paragraphs))
+    return _cut(said)
+
+
+def _of_html(content: str) -> list[str]:
+    clean = sanitised(Template(content, html=True).fill({}))
+    inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
+    found = [words for part in inner if (words := _plain(strip_tags(part)))]
+    # A letter without paragraphs: whatever it says.
+    return found or [words for words in [_plain(_TAG.sub(" ", clean))] if words]
+
+
+def _of_text(content: str) -> list[str]:
+    filled = Template(content, html=False).fill({})
+    return [words for part in re.split(r"\n\s*\n", filled) if (words := " ".join(part.split()))]
+
+
+def _plain(markup: str) -> str:
+    return " ".join(html.unescape(markup).split())
+
+
+def _cut(words: str) -> str:
+    if len(words) <= LONGEST:
+        return words
+    ends = [end.end() for end in _END_OF_SENTENCE.finditer(words, ENOUGH, LONGEST + 1)]
+    if ends:
+        return words[: ends[-1]]
+    beginning, blank, _ = words[:LONGEST].rpartition(" ")
+    return f"{(beginning if blank else words[: LONGEST - 1]).rstrip(' ,;:–—-')}…"

@@ -1,0 +1,383 @@
+"""
+The text part of a letter, made from its HTML. Pure, and linear in its length.
+
+For readers whose mail shows no HTML, and for spam filters: every word, the addresses of its links,
+and its shape as far as plain text has one. Paragraphs are one line each; a mail program breaks them
+where its window ends.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html import unescape
+
+import nh3
+
+from delivery.mail.field_placeholders import StandIns
+from delivery.mail.normalise_html import VOID, attributes, pieces, sound
+
+# Wider tables would be broken by the window, and columns with them.
+WIDEST_TABLE = 78
+# What stands deeper than this is not moved in further.
+DEEPEST = 4
+
+_HEADINGS = {"h1": "=", "h2": "-"}
+_LONGEST_UNDERLINE = 60
+_BLOCKS = {
+    "address", "article", "aside", "blockquote", "caption", "center", "dd", "details", "dialog",
+    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4",
+    "h5", "h6", "header", "hgroup", "hr", "legend", "li", "main", "menu", "nav", "ol", "p", "pre",
+    "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_INLINE = {"a", "br", "del", "img", "q", "s", "span", "strike"}
+_SHAPING = _BLOCKS | _INLINE | {"style"}
+_ATTRIBUTES = {
+    "*": {"style", "hidden"},
+    "a": {"href"},
+    "img": {"alt"},
+    "ol": {"start"},
+    "td": {"class", "align"},
+    "th": {"class", "align"},
+}
+_SCHEMES = {"http", "https", "mailto", "tel", "sms", "ftp", "webcal", "geo", "xmpp", "whatsapp"}
+# Marks of their own keep what would be lost with the look.
+_MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": ("“", "”")}
+
+_TAG_OR_COMMENT = re.compile(
+    r"""<!--.*?-->|</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""", re.DOTALL
+)
+_BLANKS = re.compile(r"[ \t\n\r\f]+")
+_HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
+
+
+def text_of(html: str) -> str:
+    """The words of a letter in HTML, a fragment or a whole document, as plain text."""
+    stand_ins = StandIns(html)
+    clean = nh3.clean(
+        _TAG_OR_COMMENT.sub(_known, sound(stand_ins.text)),
+        tags=_BLOCKS | _INLINE,
+        clean_content_tags={"script", "style", "title"},
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        link_rel=None,
+    )
+    writer = _Writer(stand_ins)
+    for words, tag, rest in pieces(clean):
+        writer.take(words, tag, rest)
+    return stand_ins.put_back(writer.text(), _in_text)
+
+
+def _known(tag: re.Match[str]) -> str:
+    """
+    The tag, if it shapes the text. The words within all others stay.
+
+    Left in, a drawing or a formula would make other tags of those within it, which are dropped with
+    their words. A comment is taken whole: a quote that nothing closes there would reach into the
+    words after it.
+    """
+    return tag[0] if tag[1] in _SHAPING else ""
+
+
+def _in_text(placeholder: str) -> str:
+    """A merge field as text has it: its fallback is HTML, and becomes words."""
+    name, bar, fallback = placeholder.partition("|")
+    if not bar or not ("<" in fallback or "&" in fallback):
+        return placeholder
+    words = unescape(nh3.clean(fallback.removesuffix("}}"), tags=set()))
+    return f"{name}|{words.translate({ord('{'): None, ord('}'): None})}}}}}"
+
+
+@dataclass(slots=True)
+class _Container:
+    """What stands before the lines of a quote or of an item of a list."""
+
+    first: str
+    rest: str
+
+
+@dataclass(slots=True)
+class _Page:
+    """Lines, and what the next one stands in."""
+
+    lines: list[str] = field(default_factory=list)
+    containers: list[_Container] = field(default_factory=list)
+    gap: bool = False
+    """Whether a blank line comes before the next block."""
+    shared: int = 0
+    """How many containers have stood around everything since the last block."""
+
+    def put(self, block: list[str]) -> None:
+        if self.lines and self.gap:
+            self.lines.append("".join(one.rest for one in self.containers[: self.shared]).rstrip())
+        for line in block:
+            self.lines.append(f"{''.join(map(self._before, self.containers))}{line}".rstrip())
+        self.gap, self.shared = True, len(self.containers)
+
+    @staticmethod
+    def _before(container: _Container) -> str:
+        before, container.first = container.first, container.rest
+        return before
+
+    def enter(self, first: str, rest: str) -> None:
+        if len(self.containers) >= DEEPEST:
+            first = rest = ""
+        self.containers.append(_Container(first, rest))
+
+    def leave(self) -> None:
+        if self.containers:
+            self.containers.pop()
+            self.shared = min(self.shared, len(self.containers))
+
+
+@dataclass(slots=True)
+class _Cell:
+    lines: list[str]
+    heads: bool
+    right: bool
+
+
+@dataclass(slots=True)
+class _List:
+    """The number of the next item, or None where items have none."""
+
+    number: int | None
+    begun: bool = False
+
+
+class _Writer:
+    """Goes over well-formed HTML once."""
+
+    def __init__(self, stand_ins: StandIns) -> None:
+        self._stand_ins = stand_ins
+        self._pages = [_Page()]
+        self._words: list[list[str]] = [[]]
+        self._lists: list[_List] = []
+        self._links: list[tuple[str, int, int]] = []
+        self._tables: list[list[list[_Cell]]] = []
+        self._blocks = 0
+        self._hidden = 0
+        self._kept_as_is = 0
+
+    def text(self) -> str:
+        self._block_ends()
+        return "\n".join(self._pages[0].lines).strip("\n")
+
+    # --- words ----------------------------------------------------------------------------------
+
+    def take(self, words: str, tag: str, rest: str) -> None:
+        """Some words, and the tag after them."""
+        if words and not self._hidden:
+            self._words[-1].append(words)
+        if tag.startswith("/"):
+            self._tag_ends(tag[1:])
+        elif tag:
+            self._tag_begins(tag, attributes(rest) if rest else {})
+
+    def _block_ends(self) -> None:
+        """What was read since the last block is a paragraph of its own, if it is anything."""
+        if self._words == [[]]:
+            self._blocks += 1
+            return
+        raw = ["".join(words) for words in self._words]
+        self._words = [[]]
+        self._blocks += 1
+        if self._kept_as_is:
+            lines = [f"    {line}" for part in raw for line in part.strip("\n").split("\n")]
+        else:
+            lines = [_one_line(part) for part in raw]
+        said = [place for place, line in enumerate(lines) if line.strip()]
+        if said:
+            self._pages[-1].put(lines[said[0] : said[-1] + 1])
+
+    # --- tags -----------------------------------------------------------------------------------
+
+    def _tag_begins(self, tag: str, facts: dict[str, str]) -> None:
+        if self._hidden or "hidden" in facts or _HIDDEN.search(facts.get("style", "")):
+            self._hidden += tag not in VOID
+            return
+        if tag in _BLOCKS:
+            self._block_ends()
+        begin = getattr(self, f"_begin_{tag}", None)
+        if begin:
+            begin(facts)
+        elif tag in _MARKS:
+            self._words[-1].append(_MARKS[tag][0])
+
+    def _tag_ends(self, tag: str) -> None:
+        if self._hidden:
+            self._hidden -= tag not in VOID
+            return
+        underline = _HEADINGS.get(tag)
+        if underline:
+            self._underline(underline)
+        if tag in _BLOCKS:
+            self._block_ends()
+        end = getattr(self, f"_end_{tag}", None)
+        if end:
+            end()
+        elif tag in _MARKS:
+            self._words[-1].append(_MARKS[tag][1])
+
+    def _underline(self, sign: str) -> None:
+        words = _one_line("".join("".join(line) for line in self._words))
+        if words:
+            self._words.append([sign * min(self._width(words), _LONGEST_UNDERLINE)])
+
+    def _begin_br(self, _: dict[str, str]) -> None:
+        self._words.append([])
+
+    def _begin_hr(self, _: dict[str, str]) -> None:
+        self._pages[-1].put(["* * *"])
+
+    def _begin_img(self, facts: dict[str, str]) -> None:
+        self._words[-1].append(facts.get("alt", ""))
+
+    def _begin_pre(self, _: dict[str, str]) -> None:
+        self._kept_as_is += 1
+
+    def _end_pre(self) -> None:
+        self._kept_as_is -= 1
+
+    def _begin_a(self, facts: dict[str, str]) -> None:
+        address = "" if facts.get("href", "").startswith("#") else facts.get("href", "").strip()
+        self._links.append((address, self._blocks, len(self._words[-1])))
+
+    def _end_a(self) -> None:
+        address, blocks, mark = self._links.pop() if self._links else ("", 0, 0)
+        if not address:
+            return
+        whole = blocks == self._blocks and len(self._words[-1]) >= mark
+        said = _one_line("".join(self._words[-1][mark:])) if whole else ""
+        if _same(self._stand_ins.put_back(said), self._stand_ins.put_back(address)) or (
+            whole and not said
+        ):
+            self._words[-1][mark:] = [address.removeprefix("mailto:")]
+        else:
+            self._words[-1].append(f" ({address})")
+
+    # --- quotes and lists -----------------------------------------------------------------------
+
+    def _begin_blockquote(self, _: dict[str, str]) -> None:
+        self._pages[-1].enter("> ", "> ")
+
+    def _end_blockquote(self) -> None:
+        self._pages[-1].leave()
+
+    def _begin_dd(self, _: dict[str, str]) -> None:
+        self._pages[-1].gap = False
+        self._pages[-1].enter("    ", "    ")
+
+    def _end_dd(self) -> None:
+        self._pages[-1].leave()
+
+    def _begin_ul(self, _: dict[str, str]) -> None:
+        self._begin_list(None)
+
+    def _begin_ol(self, facts: dict[str, str]) -> None:
+        start = facts.get("start", "")
+        self._begin_list(int(start) if re.fullmatch(r"[0-9]{1,9}", start) else 1)
+
+    def _begin_list(self, number: int | None) -> None:
+        if self._lists:
+            self._pages[-1].gap = False
+        self._lists.append(_List(number))
+
+    def _end_ul(self) -> None:
+        if self._lists:
+            self._lists.pop()
+
+    _end_ol = _end_ul
+
+    def _begin_li(self, _: dict[str, str]) -> None:
+        here = self._lists[-1] if self._lists else _List(None)
+        if here.begun:
+            self._pages[-1].gap = False
+        here.begun = True
+        sign = "- " if here.number is None else f"{here.number}. "
+        if here.number is not None:
+            here.number += 1
+        self._pages[-1].enter(sign, " " * len(sign))
+
+    def _end_li(self) -> None:
+        self._pages[-1].leave()
+
+    # --- tables ---------------------------------------------------------------------------------
+
+    def _begin_table(self, _: dict[str, str]) -> None:
+        self._tables.append([])
+
+    def _begin_tr(self, _: dict[str, str]) -> None:
+        if self._tables:
+            self._tables[-1].append([])
+
+    def _begin_td(self, facts: dict[str, str], *, heads: bool = False) -> None:
+        self._pages.append(_Page())
+        right = "num" in facts.get("class", "").split() or facts.get("align") == "right"
+        if self._tables:
+            rows = self._tables[-1] or [[]]
+            rows[-1].append(_Cell(self._pages[-1].lines, heads, right))
+            self._tables[-1] = rows
+
+    def _begin_th(self, facts: dict[str, str]) -> None:
+        self._begin_td(facts, heads=True)
+
+    def _end_td(self) -> None:
+        if len(self._pages) > 1:
+            self._pages.pop()
+
+    _end_th = _end_td
+
+    def _end_table(self) -> None:
+        rows = [row for row in self._tables.pop() if row] if self._tables else []
+        for block in self._laid_out(rows):
+            self._pages[-1].put(block)
+
+    def _laid_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
+        """Columns where there are some and they fit; otherwise cell after cell."""
+        columns = max(map(len, rows), default=0)
+        cells = [cell for row in rows for cell in row]
+        if columns < 2 or any(len(cell.lines) > 1 for cell in cells):
+            return [cell.lines for cell in cells if cell.lines]
+        said = [["".join(cell.lines) for cell in row] for row in rows]
+        widths = [
+            max(self._width(row[column]) for row in said if column < len(row))
+            for column in range(columns)
+        ]
+        if sum(widths) + 2 * (columns - 1) > WIDEST_TABLE:
+            if not any(cell.heads for cell in cells):
+                return [cell.lines for cell in cells if cell.lines]
+            return [[" | ".join(words for words in row if words) for row in said]]
+        lines = []
+        for place, (row, words) in enumerate(zip(rows, said, strict=True)):
+            lines.append(
+                "  ".join(
+                    _padded(word, width - self._width(word), right=cell.right)
+                    for cell, word, width in zip(row, words, widths, strict=False)
+                )
+            )
+            if place == 0 and all(cell.heads for cell in row):
+                lines.append("  ".join("-" * width for width in widths))
+        return [lines]
+
+    def _width(self, words: str) -> int:
+        return len(self._stand_ins.put_back(words))
+
+
+def _one_line(words: str) -> str:
+    return _BLANKS.sub(" ", words).replace("\xa0", " ").strip()
+
+
+def _padded(words: str, missing: int, *, right: bool) -> str:
+    return " " * missing + words if right else words + " " * missing
+
+
+def _same(words: str, address: str) -> bool:
+    """Whether the words of a link are its address, as one would write it."""
+    return _bare(words) == _bare(address)
+
+
+def _bare(address: str) -> str:
+    for scheme in ("mailto:", "https://", "http://"):
+        address = address.removeprefix(scheme)
+    return address.removesuffix("/").casefold()

@@ -1,0 +1,349 @@
+"""
+The desk at a glance: one reading of everything that its viewer may see.
+
+So many queries, however many issues, readers and copies there are, and one more for each scheduled
+correction that does not go to everyone; the books of all editions on the page are read together, so
+that its numbers agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from delivery.models import Edition, Newsletter
+from delivery.monitoring.alarms import alarms_to_look_at, editions_to_look_at
+from delivery.monitoring.worker_heartbeat import warnings
+from delivery.reports import health as health_lines
+from delivery.reports.active_editions import open_newsletters
+from delivery.reports.edition_counts import all_books
+from delivery.reports.health import Line
+from delivery.reports.read_health import health
+from delivery.rules.edition_state import EditionState
+from publishing.activity.activity_log import Deed, deeds_for, kinds_for
+from publishing.approval.approval import approved_among
+from publishing.content.edition_content import Content
+from publishing.content.word_count import about_words_in
+from publishing.dashboard import reader_counts, sender_domain, todo_items
+from publishing.dashboard.dashboard_headline import Standing, sentence_of
+from publishing.dashboard.issue_list import Row, held_back_on_request, plain_title, rows_of
+from publishing.dashboard.issue_pages import (
+    IssuePage,
+    LookedFor,
+    Tab,
+    is_any_published,
+    open_drafts,
+    page_of,
+    still_to_come,
+)
+from publishing.dashboard.readers_chart import Chart, chart_of
+from publishing.dashboard.sending_now import GoingOut, going_out, here_of
+from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
+from publishing.dashboard.undelivered_chart import Strip, strips_of
+from publishing.editions.status import Status, status_from
+from publishing.editions.versions import EVERYONE
+from publishing.external_checks.domain_records import DomainRecords, domain_of
+from publishing.models import Draft, OutsideLook
+from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
+from publishing.scheduling import start_scheduled
+from publishing.scheduling.local_time import moment_stored
+from publishing.templatetags.desk import called
+from subscribers.audience import confirmed
+from subscribers.importing.import_page import standing_of
+from subscribers.models import SubscriberImport
+from subscribers.permissions import MANAGE
+
+if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
+DEEDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whoever looks, and which parts are theirs to see."""
+
+    user: AbstractBaseUser | AnonymousUser
+    looks: bool
+    writes: bool
+    publishes: bool
+    operates: bool
+    manages: bool
+    names: bool
+
+    @classmethod
+    def of(cls, user: AbstractBaseUser | AnonymousUser) -> Viewer:
+        """What this user's permissions come to."""
+
+        def may(*permissions: str) -> bool:
+            return any(user.has_perm(one) for one in permissions)  # type: ignore[union-attr]
+
+        return cls(
+            user=user,
+            looks=may(*MAY_LOOK),
+            writes=may(*MAY_WRITE),
+            publishes=may(PUBLISH),
+            operates=may(*MAY_ACT),
+            manages=may(MANAGE),
+            names=may("delivery.change_newsletter"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRow:
+    """A draft as the list shows it."""
+
+    draft: Draft
+    title: str
+    address: str
+    words: int
+    is_approved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledRow:
+    """An edition that waits for its time, that time in words, and how many would get it now."""
+
+    row: Row
+    goes_out: str
+    readers: int
+
+    @property
+    def is_to_come(self) -> bool:
+        """Whether it goes out then by itself: its time has not come, and nothing is in its way."""
+        books = self.row.status.books
+        return self.row.status.state is EditionState.SCHEDULED and not books.is_due
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the page shows; what its viewer may not see is empty, and `viewer` says so."""
+
+    viewer: Viewer
+    now: datetime
+    sentence: str
+    asked: Asked
+    going: Sequence[GoingOut]
+    here: str
+    issues: IssuePage
+    drafts: Sequence[DraftRow]
+    scheduled: Sequence[ScheduledRow]
+    rows: Sequence[Row]
+    takes_two: bool
+    confirmed: int
+    chart: Chart | None
+    figures: str
+    strips: Sequence[Strip]
+    unconfirmed: int
+    health: Sequence[Line]
+    deeds: Sequence[Deed]
+    has_log: bool
+
+
+def overview_of(viewer: Viewer, looked_for: LookedFor) -> Overview:
+    """One reading for this viewer."""
+    newsletter = Newsletter.objects.the_one()
+    zone = newsletter.zone
+    open_ones = open_newsletters() if viewer.looks else []
+    page = (
+        page_of(looked_for, open_ones, sees_drafts=viewer.writes)
+        if viewer.looks
+        else IssuePage([], False, [], [], "")
+    )
+    charted = reader_counts.newest_to_everyone()
+    ended = reader_counts.ended_among(charted, open_ones)
+    read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
+    books = {one.edition: one for one in all_books(among=sorted(read))} if read else {}
+    statuses = [status_from(books[edition]) for edition in open_ones]
+    going = going_out(statuses, zone)
+    takes_two = newsletter.second_person
+    approved = _approved(viewer, page.drafts) if takes_two else frozenset()
+    drafts = [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts]
+    rows = rows_of(page.editions, books)
+    now_confirmed = confirmed().count()
+    scheduled = [_scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, books)]
+    to_come = still_to_come() if viewer.looks else []
+    asked = (
+        _needs_of_sending(viewer, statuses)
+        + _needs_of_people(viewer, approved, takes_two=takes_two)
+        + _needs_of_the_newsletter(viewer, newsletter)
+    )
+    points = reader_counts.points_of(charted, now_confirmed, zone)
+    deeds = deeds_for(viewer.user, most=DEEDS)
+    return Overview(
+        viewer=viewer,
+        now=_now(),
+        sentence=sentence_of(
+            Standing(
+                needs=asked.count,
+                going=[one.title for one in going if not one.is_held],
+                held=[one.title for one in going if one.is_held],
+                scheduled=len(to_come),
+                next_title=plain_title(to_come[0]) if to_come else "",
+                next_when=_goes_out(to_come[0]) if to_come else "",
+                issues=len(charted) or int(viewer.looks and is_any_published()),
+                drafts=open_drafts().count() if viewer.writes else 0,
+                sees_issues=viewer.looks,
+            )
+        ),
+        asked=asked,
+        going=going,
+        here=here_of(going, needs=len(statuses) - len(going)),
+        issues=page,
+        drafts=drafts,
+        scheduled=scheduled,
+        rows=rows,
+        takes_two=takes_two,
+        confirmed=now_confirmed,
+        chart=chart_of(points),
+        figures="; ".join(f"{point.moment} {point.readers:,}" for point in points),
+        strips=strips_of(reader_counts.not_sent_of(ended, books, zone)),
+        unconfirmed=sum(books[one.pk].unknown for one in ended),
+        health=_health(zone) if viewer.operates else [],
+        deeds=deeds.deeds,
+        has_log=bool(kinds_for(viewer.user)),
+    )
+
+
+def reading_of(newsletter: Newsletter) -> tuple[list[GoingOut], str, datetime]:
+    """
+    What the open page asks for again: what goes out, what the page has to have been made with, and
+    when it was read. Three queries, none of which counts deliveries.
+    """
+    open_ones = open_newsletters()
+    statuses = [status_from(one) for one in all_books(among=open_ones)] if open_ones else []
+    going = going_out(statuses, newsletter.zone)
+    return going, here_of(going, needs=len(statuses) - len(going)), _now()
+
+
+# --- Its parts ------------------------------------------------------------------------------------
+
+
+def _needs_of_sending(viewer: Viewer, statuses: Sequence[Status]) -> Asked:
+    if not viewer.looks:
+        return Asked()
+    may_act = viewer.operates
+    alarms = todo_items.of_alarms(alarms_to_look_at(most=MOST_OF_A_KIND), may_act=may_act)
+    return (
+        first_of(todo_items.of_editions(statuses, may_act=may_act))
+        + first_of(alarms, count=editions_to_look_at())
+        + first_of(todo_items.of_no_worker(statuses, may_operate=may_act))
+        + first_of(todo_items.of_mail_on_request(held_back_on_request(), may_act=may_act))
+        + first_of(todo_items.of_warnings(warnings()))
+    )
+
+
+def _needs_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> Asked:
+    found = Asked()
+    if viewer.manages:
+        checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
+        shown = [
+            Checked(one.pk, one.filename, standing_of(one).sentence)
+            for one in checked.order_by("pk")[:MOST_OF_A_KIND]
+        ]
+        found += first_of(todo_items.of_imports(shown), count=checked.count())
+    if viewer.publishes and takes_two:
+        unapproved = [
+            Unapproved(_title(draft), called(draft.saved_by), _address(draft))
+            for draft in _of_others(viewer).defer("letter", "text", "preheader")
+            if draft.pk not in approved
+        ]
+        found += first_of(todo_items.of_drafts(unapproved))
+    return found
+
+
+def _needs_of_the_newsletter(viewer: Viewer, newsletter: Newsletter) -> Asked:
+    if newsletter.is_named or not viewer.names:
+        return Asked()
+    return first_of(todo_items.of_no_name(newsletter.name))
+
+
+def _goes_out(edition: Edition) -> str:
+    moment = moment_stored(edition)
+    return moment.words if moment else ""
+
+
+def _of_others(viewer: Viewer) -> QuerySet[Draft]:
+    """Whoever saved a draft last waits for another; to them it is said in the list."""
+    return open_drafts().exclude(saved_by=viewer.user.pk)
+
+
+def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
+    """Which of the drafts that are shown, and of those that may ask this viewer, are approved."""
+    if not viewer.publishes:
+        return approved_among(shown)
+    others = _of_others(viewer).exclude(approved_hash=None)
+    return approved_among([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
+
+
+def _draft_row(draft: Draft, *, is_approved: bool) -> DraftRow:
+    return DraftRow(
+        draft=draft,
+        title=_title(draft),
+        address=_address(draft),
+        words=about_words_in(draft.letter),
+        is_approved=is_approved,
+    )
+
+
+def _scheduled_row(row: Row, now_confirmed: int) -> ScheduledRow:
+    edition, readers = row.edition, now_confirmed
+    if edition.goes_to != EVERYONE:
+        readers = start_scheduled.confirmed_now(edition.issue_id, edition.version, edition.goes_to)
+    return ScheduledRow(row, _goes_out(edition), readers)
+
+
+def _title(draft: Draft) -> str:
+    return Content(str(draft), "", "").plain_title
+
+
+def _address(draft: Draft) -> str:
+    return reverse("desk:draft", args=[draft.pk])
+
+
+def _health(zone: Any) -> list[Line]:
+    found = health()
+    lines = health_lines.lines_of(
+        found,
+        zone,
+        ceiling_per_s=settings.DELIVERY_RATE_PER_S,
+        takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
+    )
+    domain = domain_of(settings.FROM_EMAIL)
+    look = OutsideLook.objects.filter(kind=OutsideLook.Kind.DOMAIN, subject=domain).first()
+    kept = DomainRecords.from_json(look.found) if look else None
+    at = look.looked_at if look else None
+    return [*lines, sender_domain.line_of(domain, kept, at, now=found.now, zone=zone), _imports()]
+
+
+def _imports() -> Line:
+    states = SubscriberImport.State
+    running = SubscriberImport.objects.filter(
+        state__in=(states.CHECKING, states.WAITING, states.RUNNING)
+    ).order_by("pk")[: MOST_OF_A_KIND + 1]
+    names = [one.filename for one in running.only("filename")]
+    if not names:
+        return Line("Imports", "sent", "sent", "None is under way")
+    count = "1 is" if len(names) == 1 else f"{len(names)} are"
+    if len(names) > MOST_OF_A_KIND:
+        count = f"More than {MOST_OF_A_KIND} are"
+    return Line("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        at: datetime = cursor.fetchone()[0]
+    return at
+
+
+__all__ = ["Overview", "Tab", "Viewer", "overview_of", "plain_title", "reading_of"]

@@ -1,0 +1,129 @@
+"""The issues of the newsletter, newest first, each with the state of its newest edition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from delivery.mail.transactional_mail import name_of
+from delivery.models import Edition
+from delivery.reports.active_editions import held_back_mail_on_request
+from delivery.reports.edition_counts import all_books
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import waits_for_a_person
+from publishing.actions.edition_actions import ACTIONS
+from publishing.content.edition_content import Content
+from publishing.editions.status import BODIES, Status, status_from
+from publishing.editions.versions import corrects
+from publishing.progress.progress import GLYPHS, TONES, counts_of, how_far
+from publishing.progress_bar import Part, label_of, parts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One issue as a list shows it."""
+
+    edition: Edition
+    title: str
+    status: Status
+    glyph: str
+    tone: str
+    bar: list[Part]
+    label: str
+
+    @property
+    def how_far(self) -> str:
+        """How much of it was sent, or why nothing was."""
+        return how_far(self.status)
+
+
+def plain_title(edition: Edition) -> str:
+    """The title as a page shows it, with merge fields by their fallbacks."""
+    return Content(edition.title, "", "").plain_title
+
+
+def newest_editions() -> QuerySet[Edition]:
+    """The newest edition of every newsletter issue, newest first. Confirmation mail is no issue."""
+    editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
+    return (
+        editions.filter(~Exists(newer))
+        .annotate(corrects=corrects())
+        .select_related("author", "issue")
+        .defer(*BODIES)
+        .order_by("-published_at", "-pk")
+    )
+
+
+def newest_before(before: int | None, *, most: int) -> tuple[list[Edition], int | None]:
+    """
+    Up to `most` issues by their newest editions, newest first, after the edition called `before`;
+    and before which the next page begins, None where there is none.
+    """
+    editions = newest_editions()
+    if before is not None:
+        at = Edition.objects.filter(pk=before).values("published_at")[:1]
+        editions = editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=before))
+    found = list(editions[: most + 1])
+    return found[:most], found[most - 1].pk if len(found) > most else None
+
+
+def rows_of(editions: Iterable[Edition], books: Mapping[int, Books] | None = None) -> list[Row]:
+    """Their rows, in the same order; one query for the books of them all, unless they are given."""
+    wanted = list(editions)
+    if books is None:
+        books = {read.edition: read for read in all_books(among=[one.pk for one in wanted])}
+    return [
+        Row(
+            edition=edition,
+            title=plain_title(edition),
+            status=(status := status_from(books[edition.pk])),
+            glyph=GLYPHS[status.state],
+            tone=TONES.get(status.state, ""),
+            bar=parts_of(counts_of(status.books)),
+            label=label_of(counts_of(status.books), status.books.audience),
+        )
+        for edition in wanted
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """An edition of mail on request that waits for a person, and why, as the list says it."""
+
+    issue: UUID
+    version: int
+    name: str
+    stands: str
+    reason: str
+    is_resumable: bool
+
+
+def held_back_on_request() -> list[HeldBack]:
+    """
+    The mail on request that waits for a person.
+
+    It is in no list of issues, and nobody would see otherwise that people who sign up hear nothing.
+    """
+    editions = held_back_mail_on_request()
+    if not editions:
+        return []
+    statuses = map(status_from, all_books(among=editions, open_only=True))
+    return [
+        HeldBack(
+            issue=status.books.issue,
+            version=status.books.version,
+            name=name_of(status.books.kind, status.books.version),
+            stands=_STANDS.get(status.books.control, "needs attention"),
+            reason=status.reason,
+            is_resumable=not ACTIONS["resume"].why_not(status),
+        )
+        for status in statuses
+        if waits_for_a_person(status.books)
+    ]
+
+
+_STANDS = {"stopped": "is stopped", "paused": "is paused"}

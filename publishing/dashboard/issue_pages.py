@@ -1,0 +1,152 @@
+"""
+The issues at a glance: drafts, what waits for its time, and what was published, page by page.
+
+A page begins after the last row of the one before (`before`), so that nothing is shown twice or
+left out because something was published meanwhile.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from delivery.models import Edition
+from publishing.dashboard.issue_list import newest_editions
+from publishing.models import Draft
+
+Titled = TypeVar("Titled", Draft, Edition)
+
+PAGE = 12
+# Beside the other issues; all of them have a tab of their own.
+DRAFTS_BESIDE = 3
+LONGEST_SEARCH = 200
+
+
+class Tab(StrEnum):
+    """Which of them are shown."""
+
+    ALL = "all"
+    DRAFTS = "drafts"
+    SCHEDULED = "scheduled"
+    GOING_OUT = "going-out"
+    ENDED = "ended"
+
+    @property
+    def words(self) -> str:
+        """As a person reads it."""
+        return self.value.replace("-", " ").capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class LookedFor:
+    """A tab, a part of a title, and where the page begins; whatever an address says is one."""
+
+    tab: Tab = Tab.ALL
+    text: str = ""
+    before: str = ""
+
+    @classmethod
+    def for_(cls, show: str, text: str, before: str) -> LookedFor:
+        """As an address names it. A NUL, which no title can hold, is not looked for."""
+        tab = Tab(show) if show in set(Tab) else Tab.ALL
+        return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40])
+
+
+@dataclass(frozen=True, slots=True)
+class IssuePage:
+    """The rows of one page, and where the next begins; empty if there is none."""
+
+    drafts: Sequence[Draft]
+    more_drafts: bool
+    scheduled: Sequence[Edition]
+    editions: Sequence[Edition]
+    next: str
+
+
+def page_of(looked_for: LookedFor, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
+    """One page, in at most three queries. `open_editions` are those that are not over."""
+    tab, is_first = looked_for.tab, not looked_for.before
+    drafts: list[Draft] = []
+    scheduled: list[Edition] = []
+    editions: list[Edition] = []
+    more_drafts, next_page = False, ""
+    if sees_drafts and tab is Tab.DRAFTS:
+        found = list(_drafts(looked_for)[: PAGE + 1])
+        drafts, next_page = found[:PAGE], _after(found)
+    elif sees_drafts and tab is Tab.ALL and is_first:
+        found = list(_drafts(looked_for)[: DRAFTS_BESIDE + 1])
+        drafts, more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
+    if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
+        # They wait for their time within a year: few.
+        scheduled = list(_titled(_scheduled(), looked_for.text))
+    if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
+        published = list(_published(looked_for, open_editions)[: PAGE + 1])
+        editions, next_page = published[:PAGE], _after(published)
+    return IssuePage(drafts, more_drafts, scheduled, editions, next_page)
+
+
+def still_to_come() -> list[Edition]:
+    """The editions that go out at their time by themselves, the next first."""
+    return list(_scheduled().filter(unreconciled_since=None, scheduled_for__gt=Now()))
+
+
+def is_any_published() -> bool:
+    """Whether there is an issue that does not wait for its time."""
+    return newest_editions().exclude(control=Edition.Control.SCHEDULED).exists()
+
+
+def open_drafts() -> QuerySet[Draft]:
+    """The drafts that are no edition yet, the last saved first."""
+    drafts = Draft.objects.filter(edition=None).select_related("saved_by")
+    return drafts.order_by("-saved_at", "-pk")
+
+
+def _after(found: Sequence[Draft | Edition]) -> str:
+    return str(found[PAGE - 1].pk) if len(found) > PAGE else ""
+
+
+def _drafts(looked_for: LookedFor) -> QuerySet[Draft]:
+    drafts = _titled(open_drafts(), looked_for.text)
+    last = _uuid(looked_for.before)
+    if last is None:
+        return drafts
+    # A draft that was saved meanwhile went to the front; then its old place is not known any more.
+    at = Draft.objects.filter(pk=last).values("saved_at")[:1]
+    return drafts.filter(Q(saved_at__lt=at) | Q(saved_at=at, pk__lt=last))
+
+
+def _scheduled() -> QuerySet[Edition]:
+    return (
+        newest_editions().filter(control=Edition.Control.SCHEDULED).order_by("scheduled_for", "pk")
+    )
+
+
+def _published(looked_for: LookedFor, open_editions: Sequence[int]) -> QuerySet[Edition]:
+    editions = newest_editions().exclude(control=Edition.Control.SCHEDULED)
+    if looked_for.tab is Tab.GOING_OUT:
+        editions = editions.filter(pk__in=open_editions)
+    elif looked_for.tab is Tab.ENDED:
+        editions = editions.exclude(pk__in=open_editions)
+    editions = _titled(editions, looked_for.text)
+    before = looked_for.before
+    if not (before.isdecimal() and len(before) < 19):
+        return editions
+    at = Edition.objects.filter(pk=int(before)).values("published_at")[:1]
+    return editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=int(before)))
+
+
+def _titled(found: QuerySet[Titled], text: str) -> QuerySet[Titled]:
+    return found.filter(title__icontains=text) if text else found
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""
+The editions that go on only when a person decides: newsletters, and mail on request.
+
+Each with what names it to a command: its issue and its version. An older version may be among them
+while a newer one has gone out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from delivery.mail.transactional_mail import name_of
+from delivery.reports.active_editions import held_back_mail_on_request, open_newsletters
+from delivery.reports.edition_counts import open_books
+from delivery.rules.edition_state import waits_for_a_person
+from publishing.content.edition_content import Content
+from publishing.editions.status import Status, status_from
+
+
+def waiting_for_a_person() -> list[Status]:
+    """
+    How each of them stands, the oldest first, read from the batches that are not over: the state
+    and the reason are whole, the counts are not.
+    """
+    editions = [*open_newsletters(), *held_back_mail_on_request()]
+    return [
+        status_from(books)
+        for books in sorted(open_books(among=editions), key=lambda books: books.edition)
+        if waits_for_a_person(books)
+    ]
+
+
+def lines_for_a_person() -> Iterator[str]:
+    """A line for each: its issue and version, what it is called, its state, and why."""
+    for status in waiting_for_a_person():
+        books = status.books
+        name = (
+            name_of(books.kind, books.version)
+            if books.is_on_request
+            else Content(books.title, "", "").plain_title
+        )
+        yield (
+            f"issue {books.issue} version {books.version} “{name}”: {status.state.words}. "
+            f"{status.reason}"
+        )

@@ -1,0 +1,73 @@
+"""Which editions say how many readers there were: the newest that went to everyone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from zoneinfo import ZoneInfo
+
+from delivery.models import Edition
+from delivery.rules.edition_counts import Books
+from publishing.dashboard.issue_list import plain_title
+from publishing.dashboard.readers_chart import Point
+from publishing.dashboard.undelivered_chart import NotSent
+
+ISSUES, STRIPS = 12, 6
+
+
+def newest_to_everyone() -> list[Edition]:
+    """The newest editions with everybody in their audience, oldest first."""
+    editions = (
+        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE)
+        .exclude(control=Edition.Control.SCHEDULED)
+        # What was called off before its time had nobody in its audience, whoever was confirmed.
+        .exclude(control=Edition.Control.CANCELLED, audience=0)
+    )
+    newest = editions.only("published_at", "audience", "control", "title", "version")
+    return list(newest.order_by("-published_at", "-pk")[:ISSUES])[::-1]
+
+
+def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
+    """How many were confirmed at each of them, and now. Issues of one day have their time."""
+    days = Counter(_day(edition, zone) for edition in editions)
+    points = [
+        Point(
+            day := _day(edition, zone),
+            edition.audience,
+            f"{edition.published_at.astimezone(zone):%H:%M}" if days[day] > 1 else "",
+        )
+        for edition in editions
+    ]
+    return [*points, Point("now", confirmed_now)] if points else []
+
+
+def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> list[Edition]:
+    """The newest few that went out and are over, newest first: of these it is known for good."""
+    return [
+        edition
+        for edition in reversed(editions)
+        if edition.audience and edition.pk not in set(open_editions)
+    ][:STRIPS]
+
+
+def not_sent_of(
+    editions: Sequence[Edition], books: Mapping[int, Books], zone: ZoneInfo
+) -> list[NotSent]:
+    """The unsent copies of each issue. Called-back editions are left out: they are drafts again."""
+    return [
+        NotSent(
+            when=_day(edition, zone),
+            title=plain_title(edition),
+            audience=books[edition.pk].audience,
+            suppressed=books[edition.pk].suppressed,
+            withdrawn=books[edition.pk].withdrawn,
+            failed=books[edition.pk].failed,
+        )
+        for edition in editions
+        if not books[edition.pk].is_called_back
+    ]
+
+
+def _day(edition: Edition, zone: ZoneInfo) -> str:
+    at = edition.published_at.astimezone(zone)
+    return f"{at.day} {at:%b}"

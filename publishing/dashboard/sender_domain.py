@@ -1,0 +1,55 @@
+"""The domain that mail is sent from, as its name servers said when it was last looked at. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from delivery.reports.health import Line, clock
+from publishing.external_checks.domain_records import DomainRecords, Said
+from publishing.preflight.link_address import is_for_examples
+
+NAME = "Sender domain"
+
+
+def line_of(
+    domain: str,
+    found: DomainRecords | None,
+    looked_at: datetime | None,
+    *,
+    now: datetime,
+    zone: ZoneInfo,
+) -> Line:
+    """
+    What is known of it. `found` is what was kept of the last look, None before the first.
+
+    Postmark's DKIM key stands under a name that nobody can guess: that none was found is no fault.
+    """
+    if is_for_examples(domain):
+        more = f"nobody can own {domain}; an operator sets FROM_EMAIL to an address of your own"
+        return Line(NAME, "waiting", "calm", "One for examples", more)
+    if found is None or looked_at is None:
+        more = f"{domain} is looked at when an issue is checked before it is published"
+        return Line(NAME, "waiting", "calm", "Not looked at yet", more)
+    at = f"{domain}, looked at {clock(looked_at, now, zone)}"
+    if found.texts.said is Said.NO_SUCH_NAME:
+        return Line(NAME, "attention", "fault", "There is no such domain", at)
+    if not found.dkim.is_known:
+        return Line(NAME, "unknown", "doubt", "No name server answered", at)
+    if not found.has_dkim_key:
+        key = "Postmark’s key usually stands under a name that cannot be guessed"
+        more = f"{key}; {_dmarc(found)}; {at}"
+        return Line(NAME, "waiting", "calm", "DKIM is not known", more)
+    return Line(NAME, "sent", "sent", "DKIM is found", f"{_dmarc(found)}; {at}")
+
+
+def _dmarc(found: DomainRecords) -> str:
+    if not found.dmarc.is_known:
+        return "no name server answered for DMARC"
+    match len(found.dmarc_records):
+        case 0:
+            return "there is no DMARC record"
+        case 1:
+            return f"DMARC is “{found.dmarc_policy}”"
+        case several:
+            return f"there are {several} DMARC records, and receivers ignore them all"

@@ -1,0 +1,154 @@
+"""How an edition stands, as scripts and pages read it. One reading, so that the numbers add up."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+
+from delivery.models import Edition
+from delivery.reports.edition_counts import books_named, books_of, books_of_versions
+from delivery.rules.edition_counts import Books
+from delivery.rules.edition_state import EditionState, reason_of, state_of
+
+# What can be long, and what nobody needs who asks how an edition stands.
+BODIES = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
+
+
+class NoSuchEditionError(LookupError):
+    """There is no issue, or no edition of it, by that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The books of one edition and what they mean."""
+
+    books: Books
+    state: EditionState
+    reason: str
+
+    @property
+    def held_until(self) -> datetime | None:
+        """When its hold ends, if it is held."""
+        return self.books.held_until if self.state is EditionState.HELD else None
+
+    def reason_in(self, zone: tzinfo) -> str:
+        """The reason with its times in this zone, for a page whose times all are."""
+        return reason_of(self.books, zone)
+
+    @property
+    def words(self) -> str:
+        """
+        The state as a person reads it. An edition that was called back is so called on every page;
+        to scripts, which read the state, it is `cancelled` (SPEC 3.2).
+        """
+        return "called back" if self.books.is_called_back else self.state.words
+
+    @property
+    def was_done(self) -> str:
+        """What was done with it: it is scheduled, and published only when it starts."""
+        return "published" if self.books.has_started else "scheduled"
+
+    @property
+    def taken_back(self) -> str:
+        """“called back” or “cancelled”, where it was; empty otherwise."""
+        return self.words if self.state is EditionState.CANCELLED else ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `issue_status` (SPEC 3.2)."""
+        books = self.books
+        return {
+            "issue": str(books.issue),
+            "version": books.version,
+            "state": self.state.value,
+            "audience": books.audience,
+            "sent": books.sent,
+            "suppressed": books.suppressed,
+            "withdrawn": books.withdrawn,
+            "failed": books.failed,
+            "unknown": books.unknown,
+            "waiting": books.waiting,
+            "reason": self.reason,
+        }
+
+    def progress_json(self) -> dict[str, Any]:
+        """The same with `rate`, copies per second, and `eta_s`, seconds left or null."""
+        return {
+            **self.as_json(),
+            "rate": round(self.books.rate_per_s, 1),
+            "eta_s": self.eta_s,
+            "balanced": self.books.balanced,
+        }
+
+    @property
+    def eta_s(self) -> int | None:
+        """
+        Seconds until the last waiting copy is sent at the present rate; None if unknowable.
+
+        It says nothing of copies in doubt: once nothing waits, only their answers are left.
+        """
+        if self.state is not EditionState.SENDING or self.books.rate_per_s <= 0:
+            return None
+        if self.books.unknown and not self.books.waiting:
+            return None
+        return math.ceil(self.books.waiting / self.books.rate_per_s)
+
+
+def edition_of(issue: uuid.UUID, version: int | None = None) -> Edition:
+    """
+    An edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
+
+    Of mail on request too: where it is stopped, an operator must see why and let it go on.
+    """
+    editions = Edition.objects.filter(issue_id=issue).defer(*BODIES)
+    if version is not None:
+        editions = editions.filter(version=version)
+    edition = editions.order_by("-version").first()
+    if edition is None:
+        raise _nothing_like(issue, version)
+    return edition
+
+
+def status_named(issue: uuid.UUID, version: int | None = None) -> Status:
+    """
+    The status of an edition of an issue, the newest unless named. Raises `NoSuchEditionError`.
+
+    In one query, for pages that ask again and again.
+    """
+    books = books_named(issue, version)
+    if books is None:
+        raise _nothing_like(issue, version)
+    return status_from(books)
+
+
+def statuses_named(issue: uuid.UUID, version: int | None = None) -> tuple[Status, list[Status]]:
+    """
+    The statuses of an edition and of all versions, newest first, in one query.
+
+    Raises `NoSuchEditionError`.
+    """
+    found = [status_from(books) for books in books_of_versions(issue, version)]
+    for status in found:
+        if version in {None, status.books.version}:
+            return status, found
+    raise _nothing_like(issue, version)
+
+
+def _nothing_like(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
+    return NoSuchEditionError(
+        f"There is no issue {issue}."
+        if version is None
+        else f"There is no version {version} of issue {issue}."
+    )
+
+
+def status_of(edition: int) -> Status:
+    """The status of one edition. Raises `LookupError` if there is none."""
+    return status_from(books_of(edition))
+
+
+def status_from(books: Books) -> Status:
+    """What these books mean."""
+    return Status(books, state_of(books), reason_of(books))

@@ -1,0 +1,357 @@
+"""
+The versions of an issue: which exists, which is next, whether it corrects, whom it can go to.
+
+A version is a correction only where an earlier one reached someone. Where that one was called back
+or cancelled before anybody got it, the next version is all that anybody ever sees.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from delivery.models import Batch, Delivery, Edition, Evidence
+from delivery.models.delivery import Outcome
+from delivery.queue.enqueue import enqueue
+from delivery.reconcile.record_findings import unreconciled_versions
+from delivery.reports.edition_counts import all_books
+from delivery.retention.drop_deliveries import dropped_versions
+from delivery.rules.edition_counts import Books
+from publishing.editions.dropped_sentence import since_when
+from publishing.editions.status import BODIES
+from publishing.humanise import counted, counted_copies
+from publishing.scheduling.local_time import moment_stored
+from subscribers.audience import confirmed
+
+if TYPE_CHECKING:
+    from subscribers.models import Subscriber
+
+EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
+UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
+
+
+class VersionRefusedError(Exception):
+    """The version is neither there nor the next one, or cannot go to those it is meant for."""
+
+
+def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
+    """What was published of an issue, the newest first, without the long parts."""
+    return (
+        Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
+        .order_by("-version")
+        .defer(*BODIES)
+    )
+
+
+def corrects() -> Exists:
+    """Of a query of editions: whether an earlier version of the same issue reached someone."""
+    return Exists(
+        Batch.objects.filter(
+            edition__issue=OuterRef("issue"), edition__version__lt=OuterRef("version"), sent__gt=0
+        )
+    )
+
+
+def audience_of(
+    issue: uuid.UUID, version: int, goes_to: str
+) -> QuerySet[Subscriber, tuple[int, str, str]]:
+    """
+    Whom a version goes to, as rows of exactly (id, email, name), unevaluated.
+
+    Everyone confirmed now, or those of them who were sent an earlier version, or who certainly were
+    not. The latter two are joins with the ledger, whose key begins with issue and recipient. They
+    cost less than the insertion after them.
+    """
+    if goes_to == EVERYONE:
+        return confirmed()
+    if goes_to == NOBODY:
+        return confirmed().none()
+    theirs = {"issue_id": issue, "version__lt": version, "recipient_id": OuterRef("id")}
+    copies = Delivery.objects.filter(**theirs)
+    if goes_to == REACHED:
+        return confirmed().filter(Exists(copies.filter(outcome=Outcome.SENT)))
+    may_have_left = (
+        Q(outcome__in=[Outcome.SENT, Outcome.UNKNOWN])
+        | Q(sent_at__isnull=False)
+        | Q(provider_message_id__isnull=False)
+    )
+    return confirmed().filter(
+        ~Exists(copies.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
+    )
+
+
+def enqueue_audience(edition: Edition) -> None:
+    """Settle who gets an edition that begins now, and put their copies into the queue."""
+    if edition.goes_to != NOBODY:
+        audience = audience_of(edition.issue_id, edition.version, edition.goes_to)
+        enqueue(edition, audience, most=settings.DELIVERY_BATCH_SIZE)
+
+
+def default_goes_to(issue: uuid.UUID | None) -> str:
+    """Whom the next version of an issue, or a new issue, goes to by default."""
+    newest = versions_of(issue).first() if issue else None
+    if newest is None or newest.control != Edition.Control.CANCELLED:
+        return EVERYONE.value
+    (books,) = all_books(among=[newest.pk])
+    return EVERYONE.value if books.is_called_back else UNREACHED.value
+
+
+def why_not(issue: uuid.UUID | None, version: int | None, goes_to: str | None) -> str:
+    """
+    Why this version cannot be published, in one sentence; empty if it is there or is the next.
+
+    Without an issue it is the first version of a new one. `goes_to` is None for the default.
+    """
+    goes_to = goes_to or default_goes_to(issue)
+    if issue is None:
+        if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
+            return ""
+        return (
+            "A new issue begins with version 1, to everyone or to nobody; name the issue of any "
+            "other."
+        )
+    # The newest is read before the one that is asked for. So one that is published in between is
+    # found to be there, and is not refused for being no longer the next.
+    newest = versions_of(issue).first()
+    if newest is None:
+        if Edition.objects.filter(issue_id=issue).exists():
+            return f"Issue {issue} is confirmation mail, which nobody publishes."
+        return f"There is no issue {issue}."
+    if version is not None and versions_of(issue).filter(version=version).exists():
+        return ""
+    if version != newest.version + 1:
+        return (
+            f"{'No version is named' if version is None else f'There is no version {version}'}"
+            f" of “{newest.title}”: {_there_is(newest.version)}, "
+            f"so the next is version {newest.version + 1}."
+        )
+    if newest.control == Edition.Control.SCHEDULED:
+        moment = moment_stored(newest)
+        return (
+            f"Version {newest.version} of “{newest.title}” waits for its time, "
+            f"{moment.words if moment else 'later'}; call it back before you publish another."
+        )
+    unknown = why_not_reached(issue, version) if goes_to in (REACHED, UNREACHED) else ""
+    if unknown:
+        return unknown
+    if goes_to == REACHED and not reached_someone(issue):
+        return (
+            f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
+            "publish it to everyone."
+        )
+    return why_not_unreached(issue, version) if goes_to == UNREACHED else ""
+
+
+def why_not_unreached(issue: uuid.UUID, version: int) -> str:
+    """
+    Why an earlier version may still reach readers, as a sentence, or nothing.
+
+    Somebody whose earlier copy still waits would get both. A trigger refuses the same.
+    """
+    for books in _books_before(issue, version):
+        if books.control in {"cancelled", "closed"} and books.waiting:
+            return (
+                f"Wait: version {books.version} still has {counted_copies(books.waiting)} being "
+                "sent. Once they are settled, publish to those whom it did not reach."
+            )
+        is_over = not (books.waiting or books.unknown or books.missed)
+        if books.control not in {"cancelled", "closed"} and not is_over:
+            return (
+                f"Copies of version {books.version} may still be sent; cancel or close it before "
+                "you publish to those whom it did not reach."
+            )
+    return ""
+
+
+def why_not_reached(issue: uuid.UUID, version: int) -> str:
+    """
+    Why it is not known who was sent a version before this one; empty if it is known.
+
+    In a transaction it stays so until that ends. To write to some of them and leave out the others
+    in silence is what nobody wants of a correction. A trigger refuses the same.
+    """
+    unreconciled = unreconciled_versions(issue, version)
+    if unreconciled:
+        return (
+            f"Run `./homing reconcile {issue}` first: after the restore it is not known who was "
+            f"sent version {unreconciled[0]}."
+        )
+    dropped = dropped_versions(issue, version)
+    if not dropped:
+        return ""
+    number, at = dropped[0]
+    return (
+        f"Who was sent version {number} is not kept any more: its copies were dropped on "
+        f"{since_when(at)}. Publish it to everyone."
+    )
+
+
+def reached_someone(issue: uuid.UUID) -> bool:
+    """Whether any version there is reached anybody; then the next one corrects."""
+    return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
+
+
+def still_going(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
+    """
+    A sentence for each earlier version that is not over, and what that means for this one.
+
+    Publishing while one is still being sent is allowed: whoever notices a wrong date wants the
+    right one out, not another lock. It is said, so that nobody is surprised.
+    """
+    return [
+        sentence
+        for books in _books_before(issue, version)
+        if books.control not in {"cancelled", "closed"}
+        for sentence in _what_is_left(books, goes_to)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    Which version of which issue a form is for, and what its author has to know.
+
+    `published` is that version itself where it is there already. `everyone`, `reached` and
+    `unreached` are how many readers each choice goes to now, `went_out` how many copies of earlier
+    versions did. `unknown_reached` says why it is not known who was sent an earlier version, where
+    it is not; then `reached` and `unreached` say nothing.
+    """
+
+    newest: Edition
+    version: int
+    published: Edition | None
+    earlier_versions: int
+    went_out: int
+    everyone: int
+    reached: int
+    unreached: int
+    going: list[str]
+    unknown_reached: str
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether an earlier version reached someone."""
+        return self.went_out > 0
+
+    @property
+    def offers_reached(self) -> bool:
+        """Whether an earlier version reached someone, or may have."""
+        return self.is_correction or self.unreached < self.everyone
+
+    def readers_of(self, goes_to: str) -> int:
+        """How many readers a choice goes to now."""
+        otherwise = {
+            REACHED.value: self.reached,
+            UNREACHED.value: self.unreached,
+            NOBODY.value: 0,
+        }
+        return otherwise.get(goes_to, self.everyone)
+
+
+def place_of(issue: uuid.UUID, version: int | None = None) -> Place | None:
+    """The place of a version, the next one unless named; None where there is no such issue."""
+    newest = versions_of(issue).first()
+    if newest is None:
+        return None
+    version = newest.version + 1 if version is None else version
+    before = _books_before(issue, version)
+    went_out = sum(books.sent for books in before)
+    unknown_reached = why_not_reached(issue, version)
+    everyone = confirmed().count()
+
+    def count(goes_to: str) -> int:
+        return 0 if unknown_reached else audience_of(issue, version, goes_to).count()
+
+    return Place(
+        newest=newest,
+        version=version,
+        published=versions_of(issue).filter(version=version).select_related("author").first(),
+        earlier_versions=len(before),
+        went_out=went_out,
+        everyone=everyone,
+        reached=count(REACHED),
+        unreached=count(UNREACHED),
+        going=still_going(issue, version, EVERYONE),
+        unknown_reached=unknown_reached,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to the question who gets a version, with its number of readers."""
+
+    goes_to: str
+    label: str
+    hint: str = ""
+
+
+_LATER = "Readers who are sent an earlier version only from now on are not among them."
+
+
+def choices_of(place: Place | None, everyone: int) -> list[Choice]:
+    """Whom this version can go to; without a place the first one of a new issue."""
+    to_everyone = Choice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
+    to_nobody = Choice(
+        NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
+    )
+    if place is None or not place.offers_reached:
+        return [to_everyone, to_nobody]
+    unknown = place.unknown_reached
+
+    def number(readers: int) -> str:
+        return "not available" if unknown else counted(readers, "confirmed reader")
+
+    return [
+        replace(to_everyone, hint="Also those who never had an earlier version."),
+        Choice(
+            REACHED,
+            f"Only those who were sent an earlier version: {number(place.reached)}",
+            f"{unknown} {_LATER if place.going else ''} Readers who left since get nothing more.",
+        ),
+        Choice(
+            UNREACHED,
+            f"Only those whom no version has reached: {number(place.unreached)}",
+            unknown or "Readers with a copy, or whose copy is in doubt, get nothing more.",
+        ),
+        to_nobody,
+    ]
+
+
+def _books_before(issue: uuid.UUID, version: int) -> list[Books]:
+    earlier = versions_of(issue).filter(version__lt=version)
+    return all_books(among=list(earlier.values_list("pk", flat=True)))
+
+
+def _what_is_left(books: Books, goes_to: str) -> list[str]:
+    sentences = []
+    if books.waiting:
+        one = books.waiting == 1
+        then = "and then this one" if goes_to == EVERYONE else "and are not sent this one"
+        if one:
+            then = then.replace("are", "is")
+        sentences.append(
+            f"Version {books.version} is still being sent: "
+            f"{counted_copies(books.waiting)} {'waits' if one else 'wait'}. "
+            f"{'Its reader gets' if one else 'Their readers get'} version {books.version} {then}; "
+            f"cancel version {books.version} if nobody else should get it."
+        )
+    if books.unknown:
+        one = books.unknown == 1
+        then = (
+            f"{'its reader' if one else 'their readers'} may have got it"
+            if goes_to == EVERYONE
+            else f"{'its reader is' if one else 'their readers are'} not sent this one"
+        )
+        sentences.append(
+            f"{counted_copies(books.unknown)} of version {books.version} "
+            f"{'is' if one else 'are'} in doubt: {then}."
+        )
+    return sentences
+
+
+def _there_is(newest: int) -> str:
+    return "version 1 is there" if newest == 1 else f"versions 1 to {newest} are there"

@@ -1,0 +1,88 @@
+"""
+When an open progress page asks again. Pure.
+
+A page that shows something soon to happen asks every two seconds; one that heard nothing new asks
+less and less; one that nobody looks at once a minute, and at once when somebody does; one at rest
+not at all. The more pages are open, the less often each of them asks, so that watching never costs
+those who send.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from delivery.rules.edition_state import EditionState
+from publishing.editions.status import Status
+from publishing.progress.progress import is_at_rest
+
+SOON_S = 2.0
+# Where nothing was new, and how that grows from one reading to the next.
+QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
+# A page follows a send in so many steps, within these bounds.
+STEPS, LONGEST_STEP_S = 60, 10.0
+STARTING_S = 30
+# So many readings a second are given to all pages together.
+READINGS_PER_S = 2
+# Without scripts the whole page is loaded again.
+RELOAD_AT_LEAST_S = 5
+
+
+def ask_again_s(
+    status: Status, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
+) -> float | None:
+    """
+    Seconds until a page that shows `status` asks again; None if there is nothing more to come.
+
+    `unchanged` is how often in a row it was told nothing new, `pages` how many are looked at.
+    """
+    if is_at_rest(status):
+        return None
+    pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
+    return round(max(pause, pages / READINGS_PER_S), 1)
+
+
+def reload_s(status: Status) -> int | None:
+    """Seconds until a page without scripts loads itself again."""
+    pause = ask_again_s(status)
+    return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
+
+
+def _pause_where_seen(status: Status, unchanged: int) -> float:
+    """How long nothing is missed, and longer where nothing is new."""
+    pause = _pause(status)
+    if unchanged > 0:
+        pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
+    # What is known to happen is not slept over.
+    return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
+
+
+def _pause(status: Status) -> float:
+    """How long nothing is missed, by how the edition stands."""
+    books = status.books
+    match status.state:
+        case EditionState.HELD:
+            return SOON_S
+        case EditionState.PAUSED | EditionState.NEEDS_ATTENTION | EditionState.SCHEDULED:
+            return QUIET_S
+    if _until_something_happens(status) <= QUIET_S:
+        return SOON_S
+    if status.eta_s is not None:
+        return min(LONGEST_STEP_S, max(SOON_S, status.eta_s / STEPS))
+    starting = (books.now - books.held_until).total_seconds() < STARTING_S
+    return SOON_S if starting else LONGEST_STEP_S / 2
+
+
+def _until_something_happens(status: Status) -> float:
+    """Seconds until the first thing with a time: a start, the end of a hold, a try, a look-up."""
+    books = status.books
+    times: list[datetime | None] = []
+    if status.state is EditionState.HELD:
+        times.append(books.held_until)
+    elif status.state is EditionState.SCHEDULED and books.scheduled:
+        times.append(books.scheduled.utc)
+    elif status.state is EditionState.SENDING:
+        times += [books.next_try_at, books.next_lookup_at]
+    return min(
+        ((at - books.now).total_seconds() for at in times if at is not None and at > books.now),
+        default=float("inf"),
+    )

@@ -1,0 +1,139 @@
+"""The readers below the progress page: by outcome, or those who are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest
+
+from delivery.models import Delivery, Edition
+from publishing.editions.status import Status
+from publishing.permissions import TAKE_READERS_AWAY
+from publishing.progress.outcome_sentences import address_of, when_of, why_of
+from publishing.progress.progress import OUTCOME_TONES
+from publishing.progress.reader_outcomes import (
+    ALL,
+    FIRST_FEW,
+    LISTS,
+    MISSED,
+    PAGE,
+    CopiesDroppedError,
+    Found,
+    found_readers,
+    outcome_page,
+    place,
+)
+from publishing.progress_bar import ORDER
+from subscribers.desk.reader_list import LONGEST_SEARCH
+from subscribers.permissions import MANAGE
+
+# Whose readers are listed unasked: those whose copy did not simply go out.
+LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One reader: what became of their copy, when, and why. `reader` leads to their own page."""
+
+    address: str
+    outcome: str
+    tone: str
+    at: datetime | None
+    why: str
+    reader: int | None
+
+
+def listed_readers(
+    request: HttpRequest, edition: Edition, status: Status, zone: ZoneInfo
+) -> dict[str, Any]:
+    """What the template of the list needs, for what the address asks."""
+    books = status.books
+    clock = _clock_beside(edition.published_at, zone)
+    why = partial(why_of, clock=clock, held_until=status.held_until)
+    manages = request.user.has_perm(MANAGE)
+    takes_away = any(map(request.user.has_perm, TAKE_READERS_AWAY))
+    counts = {ALL: books.audience, **{name: getattr(books, name) for name in (*ORDER, MISSED)}}
+    outcome, most = request.GET.get("outcome", ""), PAGE
+    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    if outcome not in LISTS:
+        most = FIRST_FEW
+        outcome = next((name for name in LISTED_UNASKED if counts[name]), ALL)
+    facts: dict[str, Any] = {
+        "outcome": outcome,
+        "tabs": [
+            (name, counts[name])
+            for name in LISTS
+            if name != MISSED or counts[MISSED] or outcome == MISSED
+        ],
+        "count": counts[outcome],
+        "missed": books.missed,
+        "takes_away": takes_away,
+        "is_ours": not books.is_on_request,
+        "text": "",
+        "here": urlencode({"version": edition.version, "outcome": outcome}),
+    }
+    after = place(request.GET.get("after", ""))
+    try:
+        if text and takes_away:
+            found, more = found_readers(edition.issue_id, edition.version, text)
+            return facts | {
+                "text": text,
+                "rows": [_found_row(one, why, clock, manages) for one in found],
+                "more_found": more,
+            }
+        page = outcome_page(edition.pk, outcome, after, most=most)
+    except CopiesDroppedError as gone:
+        return facts | {"rows": [], "dropped": str(gone)}
+    return facts | {
+        "rows": [_row(copy, why, manages) for copy in page.copies],
+        "paged": after is not None,
+        "after": page.after,
+    }
+
+
+def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> Row:
+    return Row(
+        address_of(copy),
+        copy.outcome,
+        OUTCOME_TONES[copy.outcome],
+        when_of(copy),
+        why(copy),
+        # Of an erased reader there is no page any more.
+        copy.recipient_id if manages and copy.address else None,
+    )
+
+
+def _found_row(
+    found: Found,
+    why: Callable[[Delivery], str],
+    clock: Callable[[datetime], str],
+    manages: bool,
+) -> Row:
+    reader = found.reader
+    if found.copy is not None:
+        return _row(found.copy, why, manages)
+    return Row(
+        reader.email,
+        "",
+        "calm",
+        None,
+        f"not in the audience of this version; {reader.state} since {clock(reader.since)}",
+        reader.pk if manages else None,
+    )
+
+
+def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:
+    """How a time is written: with its date, unless that is the day of publishing."""
+    that_day = day.astimezone(zone).date()
+
+    def clock(at: datetime) -> str:
+        there = at.astimezone(zone)
+        return f"{there:%H:%M:%S}" if there.date() == that_day else f"{there:%d %b %Y, %H:%M:%S}"
+
+    return clock

@@ -1,0 +1,64 @@
+"""The form of a test letter: the words of the plain form or of the composer, and an address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from publishing.content.draft_content import HTML, MARKDOWN, Written, content_of, longest
+from publishing.content.edition_content import Content, flaws_of
+from publishing.drafts.draft_form import is_plain
+from subscribers.address import Refusal, read_address
+
+EMAIL = "test_email"
+# All that makes two test letters the same.
+FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
+
+
+class MarkedLetterForm(forms.Form):
+    """Words as either form of the desk posts them; once it is valid, `content` and `to` stand."""
+
+    title = forms.CharField(required=False, strip=False, label="Title and subject")
+    preheader = forms.CharField(required=False, strip=False, label="Preheader")
+    format = forms.CharField(required=False, label="Format")
+    letter = forms.CharField(required=False, strip=False, label="Letter")
+    html_content = forms.CharField(required=False, strip=False, label="HTML")
+    text_content = forms.CharField(required=False, strip=False, label="Plain text")
+    test_email = forms.CharField(required=False, label="Address for the test")
+
+    content: Content
+    to: str = ""
+
+    def clean(self) -> dict[str, Any]:
+        """Every flaw stands at its field, in the words of the publishing form."""
+        said = {name: self.data.get(name, "") for name in FIELDS}
+        plain = is_plain(self.data)
+        kind = HTML if plain else said["format"] or MARKDOWN
+        if kind not in (MARKDOWN, HTML):
+            self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
+            kind = HTML
+        too_long = [name for name, words in said.items() if len(words) > longest(name, kind)]
+        for name in too_long:
+            self.add_error(
+                name,
+                f"This part has {len(said[name]):,} characters; "
+                f"at most {longest(name, kind):,} are possible.",
+            )
+        if too_long:
+            # Rendering it would take minutes, and no such letter can be published.
+            return self.cleaned_data
+        letter = said["html_content" if plain else "letter"]
+        written = Written(said["title"], said["preheader"], kind, letter, said["text_content"])
+        self.content = content_of(written)
+        for flaw in flaws_of(self.content):
+            of_the_letter = flaw.field == "html_content" and not plain
+            name = "letter" if of_the_letter else flaw.field
+            if name not in self.errors or name in self.cleaned_data:
+                self.add_error(name, flaw.sentence)
+        address = read_address(said[EMAIL])
+        if isinstance(address, Refusal):
+            self.add_error(EMAIL, f"The test cannot go there: {address.reason}")
+        else:
+            self.to = address.email
+        return self.cleaned_data

@@ -1,0 +1,209 @@
+"""
+Sending a test letter from either form of the desk, and the page that tells how it stands.
+
+A script asks for JSON and stays where it is. A browser is led back to where it came from, or to the
+test letter's own page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404, resolve, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_safe
+
+from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
+from idempotency.safe_to_retry import safe_to_retry
+from publishing.composer.composer_view import kept_when_signed_out, wants_json
+from publishing.desk_access import author_of, desk_page, may_write
+from publishing.drafts import drafts
+from publishing.drafts.unsent_forms import PLACE, signed_writer
+from publishing.flash_messages import page_of_test, tag_of_test
+from publishing.models import Draft
+from publishing.test_letters.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
+from publishing.test_letters.test_letters import (
+    MarkedLetter,
+    TooManyTestsError,
+    marked_letter,
+    send_test,
+)
+from subscribers.links.see_other import see_other
+
+NEXT, DRAFT = "next", "draft"
+# What no test letter says, and is kept with its words where its author was signed out meanwhile.
+BESIDE = (*PLACE, "unlisted")
+ON_ITS_WAY = "The test letter is on its way."
+
+
+@kept_when_signed_out
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def send_test_letter(request: HttpRequest) -> HttpResponse:
+    """
+    POST sends what is in the form as one marked mail. Pressing twice sends one.
+
+    GET is what is left of a post after signing in anew; there is nothing to show.
+    """
+    if request.method != "POST":
+        return see_other(reverse("desk:publish"))
+    try:
+        answer = _posted(request)
+    except TooManyTestsError as error:
+        form = MarkedLetterForm(request.POST)
+        form.add_error(None, str(error))
+        return _refused(request, form, status=429)
+    return answer
+
+
+@may_write
+@require_safe
+def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
+    """How a test letter stands, as a page or as JSON."""
+    letter = marked_letter(number)
+    if letter is None:
+        raise Http404(f"There is no test letter number {number}.")
+    if wants_json(request):
+        answer = JsonResponse(_facts_of(letter))
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+    return desk_page(
+        request,
+        "publishing/test_letter.html",
+        {
+            "letter": letter,
+            "draft": _draft_it_is_of(request),
+            # With the draft that it goes back to.
+            "again": request.get_full_path(),
+        },
+    )
+
+
+def _draft_it_is_of(request: HttpRequest) -> Draft | None:
+    """The draft that the address names, if it is still there."""
+    try:
+        return drafts.draft_of(uuid.UUID(request.GET.get(DRAFT, "")))
+    except ValueError:
+        return None
+
+
+def _facts_of(letter: MarkedLetter) -> dict[str, Any]:
+    return {
+        "test": letter.number,
+        "to": letter.to,
+        "outcome": letter.outcome,
+        "sentence": letter.sentence,
+        "settled": letter.is_settled,
+        "address": reverse("desk:test_letter", args=[letter.number]),
+    }
+
+
+def _refused(request: HttpRequest, form: MarkedLetterForm, *, status: int = 200) -> HttpResponse:
+    """
+    What is wrong, at its field. The words are on the page, in a form that can be posted.
+
+    Its key is that of the form that was posted: perhaps a test of these words went under it.
+    """
+    if wants_json(request):
+        return JsonResponse({"errors": form.errors}, status=status)
+    key = key_given(request.POST.getlist(FIELD), request.headers.get(HEADER))
+    return desk_page(
+        request,
+        "publishing/test_letter_refused.html",
+        {
+            "form": form,
+            "errors": [
+                ("" if name == "__all__" else form.fields[name].label, sentence)
+                for name, sentences in form.errors.items()
+                for sentence in sentences
+            ],
+            "words": [
+                (name, request.POST[name])
+                for name in (*FIELDS, *BESIDE)
+                if name in request.POST and name != EMAIL
+            ],
+            "to": request.POST.get(EMAIL, ""),
+            "next": _where_from(request),
+            "key": fresh_key() if isinstance(key, BadKey) else key,
+            "writer": signed_writer(request.user),
+        },
+        status=status,
+    )
+
+
+def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
+    """The posted words and the address again, after something kept them from being looked at."""
+    form = MarkedLetterForm(request.POST)
+    form.add_error(None, sentence)
+    return _refused(request, form, status=status)
+
+
+def _flawed(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    return _refused(request, form)
+
+
+def _still_working(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    form.add_error(None, "An earlier press of the same button is still at work; press again.")
+    return _refused(request, form)
+
+
+def _other_content(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    # The key is made of the words, so another letter has another key.
+    raise AssertionError("two letters under one key of a test")
+
+
+def _without_a_key(request: HttpRequest, reason: str) -> HttpResponse:
+    form = MarkedLetterForm(request.POST)
+    form.add_error(None, f"{reason} Nothing was sent.")
+    return _refused(request, form)
+
+
+def _key_of_test(key: str, fingerprint: bytes) -> str:
+    """
+    Of the form's key and of what is in it: the form's own stands for its publication, and the same
+    form may send a test of each of its versions. The fingerprint is one that nobody can guess.
+    """
+    return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
+
+
+@safe_to_retry(
+    form=MarkedLetterForm,
+    fields=FIELDS,
+    show_form=_flawed,
+    other_content=_other_content,
+    still_working=_still_working,
+    bad_key=_without_a_key,
+    key_of=_key_of_test,
+)
+def _posted(request: HttpRequest, form: MarkedLetterForm, key: str) -> HttpResponse:
+    number = send_test(author_of(request), form.content, form.to)
+    back = _where_from(request)
+    draft = _draft_at(back)
+    address = page_of_test(number, draft)
+    # Not the address it goes to: the answer is kept for a while, and whoever has it may be erased.
+    if wants_json(request):
+        return JsonResponse({"test": number, "address": address, "sentence": ON_ITS_WAY})
+    if back:
+        messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number, draft))
+    return see_other(back or address)
+
+
+def _draft_at(page: str) -> uuid.UUID | None:
+    """The draft whose composer that page of the desk is, if it is one."""
+    try:
+        found = resolve(urlsplit(page).path)
+    except Resolver404:
+        return None
+    return found.kwargs["draft"] if found.view_name == "desk:draft" else None
+
+
+def _where_from(request: HttpRequest) -> str:
+    """The page of the desk that the form names as its own; nothing else is gone to."""
+    named = request.POST.get(NEXT, "")
+    is_ours = url_has_allowed_host_and_scheme(named, allowed_hosts=None)
+    return named if is_ours and named.startswith(reverse("desk:publish")) else ""

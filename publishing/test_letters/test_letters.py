@@ -1,0 +1,205 @@
+"""
+Test letters: the letter as it stands in a form, as one marked mail to any address.
+
+It goes the way of the real one: the same content, the same mail, an edition, a batch, a call, an
+answer on record. What it shows is what the readers' mails will do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils import timezone
+
+from delivery.mail.compose import compose
+from delivery.mail.test_letter import TEST_ISSUE, marked
+from delivery.models import Delivery, Edition, Newsletter
+from delivery.models.delivery import Outcome
+from delivery.queue.enqueue_test_letter import Fate, enqueue_test, fate_of, next_number
+from publishing.content.edition_content import Content
+from publishing.permissions import TAKE_READERS_AWAY, may
+from subscribers.models import Subscriber
+
+
+class TooManyTestsError(Exception):
+    """The author has sent as many test letters as an hour may have; one sentence says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLetter:
+    """A test letter and how it stands, in one sentence; `is_settled` if nothing more is awaited."""
+
+    number: int
+    subject: str
+    to: str
+    asked_at: datetime
+    outcome: str
+    sentence: str
+    is_settled: bool
+    came_back: bool
+
+    @property
+    def tone(self) -> str:
+        """How a page shows it."""
+        if self.outcome == Outcome.SENT:
+            return "doubt" if self.came_back else "sent"
+        if not self.is_settled:
+            return "held"
+        return "fault"
+
+    @property
+    def glyph(self) -> str:
+        """The sign that stands beside the sentence."""
+        if self.outcome == Outcome.SENT:
+            return "attention" if self.came_back else "sent"
+        return "failed" if self.is_settled else "held"
+
+
+def send_test(author: uuid.UUID, content: Content, to: str) -> int:
+    """
+    Have `content` sent to the address `to`, marked as a test; the number of the test letter.
+
+    Merge fields are filled for the reader with that address, if there is one and the author may
+    see readers. Raises `TooManyTestsError`.
+    """
+    with transaction.atomic():
+        _keep_to_the_limit(author)
+        newsletter = Newsletter.objects.the_one()
+        mail = compose(
+            content.title,
+            content.html,
+            content.text,
+            newsletter=newsletter,
+            site_url=settings.SITE_URL,
+            preheader=content.preheader,
+        )
+        edition = Edition.objects.create(
+            issue_id=TEST_ISSUE,
+            version=next_number(),
+            kind=Edition.Kind.TEST,
+            stream=settings.POSTMARK_BROADCAST_STREAM,
+            author_id=author,
+            title=content.title,
+            preheader=content.preheader,
+            html_content=content.html,
+            text_content=content.text,
+            html_mail=mail.html,
+            text_mail=mail.text,
+            content_hash=content.sha256,
+            archive_url=settings.SITE_URL + reverse("archive:index"),
+        )
+        enqueue_test(edition, *_whoever_has(to, author))
+        return edition.version
+
+
+def _keep_to_the_limit(author: uuid.UUID) -> None:
+    # Their row is held, so that two at once do not both find room for one.
+    get_user_model().objects.select_for_update(no_key=True).get(pk=author)
+    within_the_hour = cast("Any", Now()) - timedelta(hours=1)
+    sent = Edition.objects.filter(
+        issue_id=TEST_ISSUE, author_id=author, published_at__gt=within_the_hour
+    )
+    if sent.count() >= settings.TESTS_PER_HOUR:
+        letters = (
+            "1 test letter"
+            if settings.TESTS_PER_HOUR == 1
+            else (f"{settings.TESTS_PER_HOUR:,} test letters")
+        )
+        raise TooManyTestsError(
+            f"You have sent {letters} within the hour, which is as many as go (TESTS_PER_HOUR); "
+            "wait a while and send it again."
+        )
+
+
+def _whoever_has(address: str, author: uuid.UUID) -> tuple[str, str]:
+    """
+    Address and name as a reader's copy has them; without a reader no name.
+
+    An author who may not see readers does not learn that there is one with this address.
+    """
+    if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
+        return address, ""
+    readers = Subscriber.objects.filter(email_key=address.lower())
+    return readers.values_list("email", "name").first() or (address, "")
+
+
+def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
+    """The address of the author's last test letter while that is kept, or their own."""
+    own: str = getattr(author, "email", "")
+    last = Edition.objects.filter(issue_id=TEST_ISSUE, author_id=author.pk)
+    version = last.order_by("-version").values_list("version", flat=True).first()
+    if version is None:
+        return own
+    copies = Delivery.objects.filter(issue_id=TEST_ISSUE, version=version)
+    return copies.values_list("address", flat=True).first() or own
+
+
+def marked_letter(number: int) -> MarkedLetter | None:
+    """The test letter of this number and how it stands; None if there is none."""
+    fate = fate_of(number)
+    if fate is None:
+        return None
+    zone = Newsletter.objects.the_one().zone
+    return MarkedLetter(
+        number=number,
+        subject=marked(Content(fate.title, "", "").plain_title),
+        to=fate.address,
+        asked_at=fate.asked_at,
+        outcome=fate.outcome,
+        sentence=sentence_of(fate, zone),
+        is_settled=fate.outcome not in {Outcome.WAITING, Outcome.UNKNOWN},
+        came_back=bool(fate.bounced_at or fate.complained_at),
+    )
+
+
+def sentence_of(fate: Fate, zone: Any) -> str:
+    """How a test letter stands, in one sentence; its times are of this zone."""
+
+    def at(moment: datetime | None) -> str:
+        return timezone.localtime(moment, zone).strftime("%H:%M:%S") if moment else ""
+
+    match fate.outcome:
+        case Outcome.SENT:
+            accepted = f"Postmark accepted it at {at(fate.sent_at)}"
+            if fate.complained_at:
+                return f"{accepted}; it was called spam at {at(fate.complained_at)}."
+            if fate.bounced_at:
+                return f"{accepted}; it came back at {at(fate.bounced_at)}."
+            if fate.delivered_at:
+                return f"{accepted}; the receiving server took it at {at(fate.delivered_at)}."
+            return f"{accepted}."
+        case Outcome.SUPPRESSED | Outcome.WITHDRAWN:
+            return f"Not sent: {_as_sentence(fate.reason)}"
+        case Outcome.FAILED:
+            gave_up = fate.reason.startswith(("All ", "Parked"))
+            return (
+                f"{'Not sent' if gave_up else 'Postmark refused it'}: {_as_sentence(fate.reason)}"
+            )
+        case Outcome.UNKNOWN:
+            return "It left and no answer came; Postmark is being asked whether it has it."
+    return _why_it_waits(fate, at(fate.due_at))
+
+
+def _why_it_waits(fate: Fate, due_at: str) -> str:
+    if fate.control != "running":
+        return f"Held back: {_as_sentence(fate.control_reason or 'it is paused')}"
+    if fate.batch_state in {"claimed", "sending"}:
+        return "It is being handed to Postmark."
+    if fate.batch_reason:
+        return f"Put off: {_as_sentence(fate.batch_reason)} It is tried again at {due_at}."
+    if not fate.worker_is_there:
+        return "Waiting for a worker; none was heard from in the last minute."
+    return "Waiting for a worker."
+
+
+def _as_sentence(reason: str) -> str:
+    return reason if reason.endswith((".", "?")) else f"{reason}."

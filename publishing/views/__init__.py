@@ -1,1 +1,0 @@
-"""The pages of the desk and of the archive. They translate; what happens stands elsewhere."""

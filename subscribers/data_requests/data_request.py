@@ -1,0 +1,176 @@
+"""
+Requests for the record of an address, and the mails that answer them.
+
+Anybody can type an address, and only its owner gets the mail. The request does the same work for
+every address, so neither the answer nor its time says who is on the list. A worker looks the
+address up afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from django.db import OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models.functions import Now
+
+from delivery.models import Edition
+from delivery.queue.enqueue_transactional import request_mail
+from delivery.retention.batched_delete import LONGEST_WAIT_S
+from subscribers.consent import consent_ledger
+from subscribers.links import request_token
+from subscribers.mail_quota import NOT_MAILED, RECORD, next_number, seconds_until_turn
+from subscribers.models import ConsentRecord, DataRequest, Subscriber
+from subscribers.models.consent_record import Act, How
+
+logger = logging.getLogger(__name__)
+
+LINK_DAYS = 7
+# Requests that one call answers.
+AT_ONCE = 200
+# A request that failed this often is set aside.
+MOST_FAILURES = 5
+# Whose line it is where the address is nobody's: it counts for the network and names nobody.
+NOBODY = 0
+
+
+class Standing(Enum):
+    """What a link to a record leads to."""
+
+    OPEN = "open"
+    STALE = "stale"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that we once gave out."""
+
+    subscriber_id: int
+    standing: Standing
+
+
+def ask(address: str, network: str) -> int:
+    """
+    Store a request for a worker and return 0, or return the seconds to wait.
+
+    A network has to wait if too many asked from it within the hour. Sign-ups count too. Every
+    statement is the same for every address.
+    """
+    with transaction.atomic():
+        wait = seconds_until_turn(network)
+        if not wait:
+            DataRequest.objects.create(email_key=address.lower(), network=network)
+    return wait
+
+
+def are_waiting() -> bool:
+    """Return whether any request waits for its answer; one that was set aside does not."""
+    return DataRequest.objects.filter(failures__lt=MOST_FAILURES).exists()
+
+
+def answer_waiting(at_once: int = AT_ONCE) -> int:
+    """
+    Answer up to `at_once` requests, the oldest first; return how many.
+
+    Any number of workers may do it at once. Each request and its mail are one transaction. A
+    request that fails, or whose reader's row somebody holds, is passed over until the next call.
+    """
+    answered = last = 0
+    while answered < at_once:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+            request = (
+                DataRequest.objects.select_for_update(skip_locked=True)
+                .filter(id__gt=last, failures__lt=MOST_FAILURES)
+                .order_by("id")
+                .first()
+            )
+            if request is None:
+                break
+            last = request.pk
+            answered += _try_to_answer(cursor, request)
+    return answered
+
+
+def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
+    """Return whether it was answered. If not, nothing of the answer is kept."""
+    try:
+        with transaction.atomic():
+            _answer(cursor, request)
+            request.delete()
+    except OperationalError as fault:
+        # A lock or the database, and not this request: that passes, and does not count.
+        logger.warning("a data request waits: %s", type(fault).__name__)
+        return False
+    except Exception as fault:
+        request.failures += 1
+        request.save(update_fields=["failures"])
+        logger.error(
+            "data request %s failed %s times and is %s",
+            request.pk,
+            request.failures,
+            "set aside" if request.failures >= MOST_FAILURES else "tried again",
+            exc_info=fault,
+        )
+        return False
+    return True
+
+
+def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
+    """Queue the mail of a request. Raises `OperationalError` if somebody holds the reader's row."""
+    readers = Subscriber.objects.select_for_update(nowait=True)
+    reader = readers.filter(email_key=request.email_key).first()
+    if reader is None:
+        _count_for_the_network(cursor, request.network, request.asked_at)
+        return
+    number = next_number(reader, RECORD)
+    consent_ledger.record(
+        reader.pk,
+        Act.RECORD_ASKED,
+        How.FORM,
+        at=request.asked_at,
+        network=request.network,
+        request=number,
+    )
+    if number != NOT_MAILED:
+        request_mail(Edition.Kind.RECORD, number, [(reader.pk, reader.email)], ahead=True)
+
+
+def link_of(token: str) -> Link | None:
+    """What this link leads to now; None if we never gave it out."""
+    request = request_token.read(Edition.Kind.RECORD, token)
+    if request is None:
+        return None
+    if not Subscriber.objects.filter(id=request.recipient).exists():
+        return Link(request.recipient, Standing.NOBODY)
+    fresh = ConsentRecord.objects.filter(
+        subscriber=request.recipient,
+        act=Act.RECORD_ASKED,
+        request=request.number,
+        at__gt=Now() - timedelta(days=LINK_DAYS),
+    ).exists()
+    return Link(request.recipient, Standing.OPEN if fresh else Standing.STALE)
+
+
+def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:
+    """Count an unknown address too, or the limit would show who is a reader."""
+    cursor.execute(
+        """
+        DELETE FROM consent_record
+         WHERE subscriber_id = %s AND at < clock_timestamp() - interval '1 day'
+        """,
+        [NOBODY],
+    )
+    if network:
+        consent_ledger.record(
+            NOBODY,
+            Act.RECORD_ASKED,
+            How.FORM,
+            at=asked_at,
+            network=network,
+            request=NOT_MAILED,
+        )

@@ -1,0 +1,77 @@
+"""
+What every page of the desk stands on, and who may come to those about readers.
+
+The author's pages use `desk_page` too; their own guards are in `publishing/desk_access.py`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+from django.http.response import HttpResponse
+from django.shortcuts import render, resolve_url
+from django.utils import timezone
+
+from delivery.models import Newsletter
+from subscribers.permissions import MANAGE
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+
+def may_manage_readers(view: View[P]) -> View[P]:
+    """Only for users who may manage readers. Who is not signed in is led to the login and back."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
+        if not request.user.has_perm(MANAGE):
+            raise PermissionDenied(
+                "Managing readers needs a permission that this account lacks. "
+                "Ask an operator for it."
+            )
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def operator_of(request: HttpRequest) -> uuid.UUID:
+    """The id of whoever is signed in. The guard of the page made sure that somebody is."""
+    if not request.user.is_authenticated:
+        raise PermissionDenied("This needs somebody who is signed in.")
+    return request.user.pk
+
+
+def desk_page(
+    request: HttpRequest, template: str, facts: Mapping[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """
+    A page of the desk. Its times are the newsletter's.
+
+    Not `no-store`: the back button must show a form as it was, text and key, and not a fresh one
+    under which the same letter could be published again.
+    """
+    newsletter = Newsletter.objects.the_one()
+    with timezone.override(newsletter.zone):
+        page = render(
+            request,
+            template,
+            {"newsletter": newsletter, "sandbox_url": _sandbox_url(), **facts},
+            status=status,
+        )
+    page.headers["Cache-Control"] = "private, no-cache"
+    return page
+
+
+def _sandbox_url() -> str:
+    """Where the mail of a development site ends up, so that nobody has to look for it."""
+    in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
+    return settings.POSTMARK_BASE_URL if in_sandbox else ""

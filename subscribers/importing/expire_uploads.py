@@ -1,0 +1,55 @@
+"""
+Deleting files that were checked and never imported: the only place that lets an import expire.
+
+Somebody's list of people is not ours to keep once nobody wants it imported. The line in the history
+stays and says what became of the file.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from delivery.retention.batched_delete import LONGEST_WAIT_S
+
+IS_EXPIRED = "state = 'checked' AND checked_at < now() - make_interval(days => %s)"
+# One statement, so all of it or nothing. Somebody who decides, drops it or brings it again at this
+# moment holds its row: then it is looked at another time.
+EXPIRE = f"""
+    WITH expired AS (
+        SELECT id FROM subscriber_import
+         WHERE {IS_EXPIRED}
+         ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+    ), content AS (
+        DELETE FROM import_piece USING expired WHERE subscriber_import_id = expired.id
+    ), left_out AS (
+        DELETE FROM left_out_row USING expired WHERE subscriber_import_id = expired.id
+    )
+    UPDATE subscriber_import
+       SET state = 'expired', finished_at = clock_timestamp(), bytes_read = 0, read_as = NULL,
+           rows = 0, added = 0, known = 0, duplicates = 0, skipped = 0, rejected = 0,
+           skipped_because = '{{}}', statuses = '{{}}'
+      FROM expired
+     WHERE subscriber_import.id = expired.id
+"""  # noqa: S608 -- a constant
+
+
+def expire_file() -> bool:
+    """
+    Delete what is kept of one file that was checked more than `IMPORT_EXPIRES_DAYS` ago and that
+    nobody decided about; False if there is none. Any number of workers may do it at once.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{LONGEST_WAIT_S}s'")
+        cursor.execute(EXPIRE, [settings.IMPORT_EXPIRES_DAYS])
+        return bool(cursor.rowcount)
+
+
+def count_expired() -> int:
+    """How many files were checked so long ago, and nobody decided about them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM subscriber_import WHERE {IS_EXPIRED}",  # noqa: S608 -- a constant
+            [settings.IMPORT_EXPIRES_DAYS],
+        )
+        return int(cursor.fetchone()[0])

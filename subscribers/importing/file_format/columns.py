@@ -1,0 +1,293 @@
+"""
+Find the columns of address, name and status.
+
+A header says it in many languages and spellings. Where it names several columns of addresses, or
+there is none, the sample decides: the column with the most addresses. Without a header a column of
+words, differing from row to row, is the name. A mapping by hand goes first.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from subscribers.importing.file_format import header_words, status
+from subscribers.importing.file_format.header_words import key
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by_values, rule_of
+
+_ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
+_LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
+_IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
+MOST_ROWS_ABOVE_THE_HEADER = 10  # titles and dates that spreadsheets put there
+_MOSTLY = 0.6  # of the values of a column of names
+_NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
+_SHOWN, _MOST_SHOWN = 60, 12  # characters and columns in an error
+_MANY_ROWS = 5  # from here on a column that always says the same is no name
+
+Record = tuple[int, list[str]]
+# Which column is what, by hand: (its name, or its number from 1; field).
+Mapping = tuple[tuple[str, str], ...]
+EMAIL, NAME, STATUS, IGNORED = "email", "name", "status", "-"
+
+
+class Layout(NamedTuple):
+    """Where things stand. Columns count from 0; `header_line` is 0 without a header."""
+
+    header_line: int
+    header: list[str]
+    width: int
+    address: int
+    names: tuple[int, ...]
+    status: StatusRule | None = None
+
+    def name_in(self, fields: Sequence[str]) -> str:
+        """The reader's name, from all columns that make it up."""
+        return " ".join(
+            part for column in self.names if column < len(fields) and (part := fields[column])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The first rows below the header."""
+
+    rows: list[list[str]]
+
+    def values(self, column: int) -> list[str]:
+        found = (row[column].strip() for row in self.rows if column < len(row))
+        return [value for value in found if value]
+
+    def addresses(self, column: int) -> int:
+        return sum(map(looks_like_address, self.values(column)))
+
+
+def looks_like_address(text: str) -> bool:
+    """Whether this is meant as an address; not yet whether it can be mailed."""
+    text = text.strip()
+    if bracketed := _IN_BRACKETS.fullmatch(text):
+        text = bracketed[1].strip()
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def read_mapping(options: Sequence[str]) -> Mapping:
+    """
+    The mapping that is written as COLUMN=FIELD, in a canonical order.
+
+    Columns of names keep their order. Raises `UnreadableFileError` with one sentence.
+    """
+    mapping: dict[str, str] = {}
+    for option in options:
+        column, equals, field = option.rpartition("=")
+        field = field.strip().lower()
+        if not equals or field not in (EMAIL, NAME, STATUS, IGNORED):
+            raise UnreadableFileError(
+                f"“{option}” maps no column: write COLUMN=email, COLUMN=name, COLUMN=status or "
+                "COLUMN=- to ignore it."
+            )
+        if mapping.setdefault(column.strip(), field) != field:
+            raise UnreadableFileError(f"The column “{column}” is mapped twice; map it once.")
+    if list(mapping.values()).count(EMAIL) > 1:
+        raise UnreadableFileError("Two columns are mapped to email; map one.")
+    return tuple(sorted(mapping.items(), key=lambda pair: pair[1]))
+
+
+def layout_of(
+    records: Sequence[Record], mapping: Mapping = (), filename: str = ""
+) -> Layout | None:
+    """
+    The layout of a file that begins with these rows; None if no column of addresses can be found.
+
+    Raises `UnreadableFileError` if `mapping` names a column that the file does not have.
+    """
+    at = _header_at(records, mapping)
+    header = records[at][1] if at is not None else []
+    sample = _Sample([fields for _, fields in records[0 if at is None else at + 1 :]])
+    width = _width_of_rows(header, sample)
+    mapped = _columns_of(mapping, header or _unknown_header(records), width)
+    by_hand = {field: [at for at, said in mapped if said == field] for _, field in mapped}
+    taken = {column for column, _ in mapped}
+    # Mapped columns are not guessed. They need no header and no addresses.
+    words = ["" if at in taken else field for at, field in enumerate(header)]
+    if EMAIL in by_hand:
+        address: int | None = max(by_hand[EMAIL], key=sample.addresses)
+    else:
+        address = _address_column(words, width, sample, taken)
+    if address is None:
+        return None
+    readers = _Sample([row for row in sample.rows if _has_address(row, address)])
+    saying = {at for at in range(width) if status.are_statuses(readers.values(at))} - {address}
+    if NAME in by_hand:
+        names = tuple(by_hand[NAME])
+    elif header:
+        names = _named(words, address, sample)
+    else:
+        names = _words(width, sample, taken | saying | {address})
+    statuses = by_hand.get(STATUS, [])
+    others = (taken - set(statuses)) | {address, *names}
+    rule = rule_of(header, sample.values, filename, statuses, others)
+    if rule is None and saying - others:
+        rule = rule_by_values({at: _called(header, at) for at in sorted(saying - others)})
+    elif rule is None and (
+        saying & taken or (taken and rule_of(header, sample.values, filename, (), {address}))
+    ):
+        rule = SILENT
+    return Layout(
+        records[at][0] if at is not None else 0,
+        header,
+        width,
+        address,
+        names,
+        rule,
+    )
+
+
+def _has_address(row: Sequence[str], column: int) -> bool:
+    return column < len(row) and looks_like_address(row[column])
+
+
+def _called(header: Sequence[str], column: int) -> str:
+    return header[column].strip() if column < len(header) else f"column {column + 1}"
+
+
+def _unknown_header(records: Sequence[Record]) -> list[str]:
+    """The first row, if there are no addresses in it: a header in words that are not known."""
+    fields = records[0][1] if records else []
+    return [] if any(map(looks_like_address, fields)) else fields
+
+
+def _columns_of(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
+    """The columns that a mapping means, by name or number; of two alike both."""
+    keys = [key(field) for field in header]
+    found: list[tuple[int, str]] = []
+    for name, field in mapping:
+        columns = [at for at, word in enumerate(keys) if word and word == key(name)]
+        number = _NUMBER.fullmatch(name)
+        if not columns and number and 0 < int(number[1]) <= width:
+            columns = [int(number[1]) - 1]
+        if not columns:
+            named = ", ".join(f"“{word.strip()[:_SHOWN]}”" for word in header[:_MOST_SHOWN])
+            raise UnreadableFileError(
+                f"The file has no column “{name[:_SHOWN]}” to map; "
+                + (f"its columns are {named}." if named else f"it has no header: use 1 to {width}.")
+            )
+        found += [(column, field) for column in columns]
+    return found
+
+
+def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
+    """
+    Which of the rows is the header: the one with the most known words. Above it there is no
+    address, except in a title of one field. Unless it is the first row, it names a column of
+    addresses or statuses for sure. A row with all columns of the mapping goes first.
+    """
+    named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
+    found: list[tuple[int, bool, int]] = []
+    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+        if named and named <= set(map(key, fields)):
+            return at
+    for at, (_, fields) in enumerate(records[: MOST_ROWS_ABOVE_THE_HEADER + 1]):
+        if any(map(looks_like_address, fields)):
+            if _is_title(fields):
+                continue
+            break
+        keys = [key(field) for field in fields]
+        said = [word for word in keys if status.is_known(word)]
+        known = len(said) + sum(map(header_words.is_known, set(keys) - set(said)))
+        names_address = not header_words.ADDRESS.isdisjoint(keys)
+        is_plain_first = at == 0 and not any("@" in field for field in fields)
+        # A row with a misspelled address is no header, although it says a status.
+        says_status = said and not any(_LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields)
+        if known and (is_plain_first or names_address or says_status):
+            found.append((known, names_address, -at))
+    return -max(found)[2] if found else None
+
+
+def _is_title(fields: Sequence[str]) -> bool:
+    """Such as: Exported by Ada <ada@example.org>."""
+    words = [field.strip() for field in fields if field.strip()]
+    return len(words) == 1 and " " in words[0]
+
+
+def _width(row: Sequence[str]) -> int:
+    """How many fields, empty ones at the end aside. Not all of them are empty."""
+    width = len(row)
+    while not row[width - 1].strip():
+        width -= 1
+    return width
+
+
+def _width_of_rows(header: list[str], sample: _Sample) -> int:
+    """More fields than this are a fault of their row, such as a comma without quotation marks."""
+    if not header:
+        # As they are written: most people may have no name.
+        lengths = list(map(len, sample.rows))
+        return max(lengths, key=lambda length: (lengths.count(length), length), default=1)
+    # A header may leave the last columns without a name; then all rows are longer.
+    return max(len(header), min(map(_width, sample.rows), default=0))
+
+
+def _address_column(header: list[str], width: int, sample: _Sample, taken: set[int]) -> int | None:
+    keys = [key(field) for field in header]
+    named = [column for column, word in enumerate(keys) if word in header_words.ADDRESS]
+    perhaps = [column for column, word in enumerate(keys) if header_words.may_be_address(word)]
+    counts = [0 if column in taken else sample.addresses(column) for column in range(width)]
+    for columns in (named, perhaps, list(range(width))):
+        best = max(columns, key=lambda column: counts[column], default=None)
+        if best is not None and counts[best]:
+            return best
+    if named:
+        return named[0]
+    return perhaps[0] if perhaps and not sample.rows else None
+
+
+def _named(header: list[str], address: int, sample: _Sample) -> tuple[int, ...]:
+    keys = [key(field) for field in header]
+
+    def first(words: frozenset[str]) -> int | None:
+        return next((at for at, word in enumerate(keys) if word in words and at != address), None)
+
+    full, name = first(header_words.FULL_NAME), first(header_words.NAME)
+    given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
+    if full is not None:
+        return (full,)
+    halves = tuple(at for at in (given, family) if at is not None)
+    if name is not None and len(halves) == 1:
+        # “Nom, Prénom” and “Nome, Cognome”: beside its other half, a name is half a name, unless
+        # it turns out to hold that half as well.
+        if _holds(sample, name, halves[0]):
+            return (name,)
+        return (name, *halves) if given is None else (*halves, name)
+    return halves or (() if name is None else (name,))
+
+
+def _holds(sample: _Sample, whole: int, part: int) -> bool:
+    return any(
+        set(row[part].split()) < set(row[whole].split())
+        for row in sample.rows
+        if max(whole, part) < len(row) and row[part].strip()
+    )
+
+
+def _words(width: int, sample: _Sample, taken: set[int]) -> tuple[int, ...]:
+    def variety(column: int) -> int:
+        values = sample.values(column)
+        words = [value for value in values if _is_words(value)]
+        different = len(set(words))
+        if len(words) < _MOSTLY * len(values) or (len(words) >= _MANY_ROWS and different == 1):
+            return 0
+        return different
+
+    free = (column for column in range(width) if column not in taken)
+    best = max(free, key=variety, default=None)
+    return () if best is None or not variety(best) else (best,)
+
+
+def _is_words(text: str) -> bool:
+    """Letters, and no digit or sign that names do not have."""
+    return any(map(str.isalpha, text)) and not any(
+        character in "@:/\\=_" or unicodedata.category(character) == "Nd" for character in text
+    )

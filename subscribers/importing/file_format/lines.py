@@ -1,0 +1,85 @@
+"""
+From bytes to lines: the only place that knows where a line ends and how long one may be.
+
+Lines end in CRLF, LF or CR, all of them in one file if need be. Memory is bounded: of a line that
+is too long only the start is kept, and the rest is read past in pieces, be it gigabytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from subscribers.importing.file_format.encoding import MARK_UNDECODABLE, Encoding
+
+LONGEST_LINE = 64 * 1024  # characters with the line end; a line of a real list has a hundred or two
+_PIECE = 64 * 1024  # bytes read at once
+_CUT = LONGEST_LINE + 1
+
+
+class Watched(io.RawIOBase):
+    """
+    A file read from its start, without regard to who else reads it; counts and hashes what it
+    hands out. Closing it leaves the file open.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.bytes_read = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, into: memoryview) -> int:  # type: ignore[override]
+        """Fill `into`, as far as the file reaches."""
+        self._file.seek(self.bytes_read)
+        piece = self._file.read(len(into))
+        into[: len(piece)] = piece
+        self._hash.update(piece)
+        self.bytes_read += len(piece)
+        return len(piece)
+
+    def digest(self) -> bytes:
+        """SHA-256 of what was handed out so far."""
+        return self._hash.digest()
+
+
+def lines_of(file: Watched, encoding: Encoding) -> Iterator[str]:
+    """
+    The lines with their line ends, the mark at the start of the file left out.
+
+    A line of more than `LONGEST_LINE` characters comes as its first `LONGEST_LINE + 1`. Bytes that
+    are no character come as `encoding.UNDECODABLE`.
+    """
+    text = io.TextIOWrapper(
+        io.BufferedReader(file, _PIECE),
+        encoding=encoding.codec,
+        errors=MARK_UNDECODABLE,
+        newline="",  # all kinds of line ends, and as they are
+    )
+    take = text.readline
+    line = take(1 + _CUT).removeprefix("\ufeff")
+    between_cr_and_lf = False
+    while line:
+        if not (between_cr_and_lf and line == "\n"):
+            yield line
+        between_cr_and_lf = False
+        if len(line) > LONGEST_LINE:
+            piece = line
+            while len(piece) > LONGEST_LINE and piece[-1] not in "\r\n":
+                piece = take(_CUT)
+            # The piece may end just between the two halves of a line end.
+            between_cr_and_lf = piece.endswith("\r")
+        line = take(_CUT)
+
+
+def line_end(line: str) -> str:
+    """How this line ends, in words; empty if it is too long or the last one."""
+    if line.endswith("\r\n"):
+        return "CRLF"
+    return {"\n": "LF", "\r": "CR"}.get(line[-1:], "")

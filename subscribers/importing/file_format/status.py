@@ -1,0 +1,423 @@
+"""
+The status of each reader in a file: subscribed, unconfirmed or gone. Pure.
+
+Seven products are recognised by their header. In other files a column is recognised by its name.
+Of several statuses in one row the gravest counts. Silence is not consent: a row of such a file
+whose status says nothing is unconfirmed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from typing import NamedTuple
+
+from subscribers.address import Refusal
+from subscribers.importing.file_format.header_words import key, keys
+
+
+class Status(StrEnum):
+    """What a file can say of a reader, by gravity."""
+
+    SUBSCRIBED = "subscribed"
+    UNCONFIRMED = "unconfirmed"
+    BLOCKED = "blocked"
+    BOUNCED = "bounced"
+    UNSUBSCRIBED = "unsubscribed"
+    COMPLAINED = "complained"
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the address must not be mailed."""
+        return self in _GONE
+
+
+_GRAVITY = {status: at for at, status in enumerate(Status)}
+_GONE = frozenset(Status) - {Status.SUBSCRIBED, Status.UNCONFIRMED}
+# None: the value says nothing.
+Verdict = Status | Refusal | None
+Words = Mapping[str, Verdict]
+
+
+class Stated(NamedTuple):
+    """
+    A row's status. `left_at`: when the reader left, in UTC, if the file has a date.
+
+    A date that cannot be read is later than any confirmation.
+    """
+
+    status: Status
+    left_at: datetime | None = None
+
+
+def _words(**statuses: str) -> dict[str, Verdict]:
+    return {
+        key(word): Status(status) for status, words in statuses.items() for word in words.split(",")
+    }
+
+
+_YES = ("true", "t", "yes", "y", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero")
+_NO = ("false", "f", "no", "n", "0", "falsch", "nein", "faux", "non", "falso")
+
+
+def _flag(yes: Verdict, no: Verdict) -> dict[str, Verdict]:
+    return {**dict.fromkeys(_YES, yes), **dict.fromkeys(_NO, no)}
+
+
+_KNOWN: Words = _words(
+    subscribed="subscribed,active,confirmed,opted in,opt in,double opt in,soft bounced,"
+    "abonné,inscrit,angemeldet",
+    unconfirmed="unconfirmed,not confirmed,pending,unactivated,validating,needs approval,"
+    "needs attention,enabled",
+    unsubscribed="unsubscribed,cancelled,canceled,opted out,opt out,"
+    "désabonné,désinscrit,abgemeldet",
+    bounced="bounced,hard bounced,cleaned,undeliverable,invalid",
+    complained="complained,complaint,spam,marked as spam,junk,abuse",
+    blocked="blocked,blocklisted,blacklisted,disabled,suppressed,banned",
+)
+_IS_SUBSCRIBED = {**_KNOWN, **_flag(Status.SUBSCRIBED, Status.UNSUBSCRIBED)}
+_IS_CONFIRMED = {**_KNOWN, **_flag(Status.SUBSCRIBED, Status.UNCONFIRMED)}
+_HAS_LEFT = {**_KNOWN, **_flag(Status.UNSUBSCRIBED, Status.SUBSCRIBED)}
+_HAS_BOUNCED = {**_KNOWN, **_flag(Status.BOUNCED, None)}
+_HAS_COMPLAINED = {**_KNOWN, **_flag(Status.COMPLAINED, None)}
+_BUTTONDOWN: Words = {
+    **_words(
+        subscribed="regular,premium,gifted,trialed,churning,churned,past due,paused,upcoming",
+        unconfirmed="unactivated",
+        unsubscribed="unsubscribed",
+        bounced="undeliverable",
+        complained="complained",
+        blocked="blocked,removed",
+    ),
+    "unpaid": Refusal("“unpaid” in Buttondown: this reader has not paid for a paid newsletter."),
+}
+
+
+class _Product(NamedTuple):
+    """Its name, the words of its status column, and what a row says without any status."""
+
+    name: str
+    words: Words = _KNOWN
+    silence: Verdict = Status.UNCONFIRMED
+    hidden: str = ""
+
+
+_MAILCHIMP = "Mailchimp audience"
+_NO_PRODUCT = _Product("")
+_SUBSTACK = _Product(
+    "Substack email list", hidden="A Substack file leaves out most readers who unsubscribed."
+)
+_DASHBOARD = _Product(
+    "Substack dashboard", hidden="It has no column for consent: import the email list instead."
+)
+_GHOST = _Product("Ghost members", hidden="A Ghost file does not show bounces and complaints.")
+_BUTTONDOWN_FILE = _Product("Buttondown subscribers", _BUTTONDOWN)
+_BEEHIIV = _Product("Beehiiv subscribers", {**_KNOWN, "inactive": Status.UNSUBSCRIBED})
+_KIT = _Product(
+    "Kit subscribers",
+    {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED},
+)
+_LISTMONK = _Product(
+    "listmonk subscribers",
+    hidden="“enabled” in listmonk is no subscription: the file does not show who left a list.",
+)
+
+_MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
+_MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
+_MAILCHIMP_FILES: Mapping[str, Verdict] = {
+    "subscribed": Status.SUBSCRIBED,
+    "unsubscribed": Status.UNSUBSCRIBED,
+    "cleaned": Status.BOUNCED,
+    "nonsubscribed": Refusal("This Mailchimp contact never opted in."),
+    "sms_only": Refusal("This Mailchimp contact agreed to text messages, not to mail."),
+}
+_RENAMED = Refusal(
+    "The status of this Mailchimp contact is unknown: its date is empty, and the file's name does "
+    "not begin as Mailchimp names it, such as “subscribed_”."
+)
+
+_EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
+    (_SUBSTACK, keys("active_subscription, email_disabled")),
+    (_SUBSTACK, keys("stripe_connected_customer_id, email_disabled")),
+    (_DASHBOARD, keys("stripe plan, emails received (6mo)")),
+    (_GHOST, keys("subscribed_to_emails")),
+    (_BUTTONDOWN_FILE, keys("subscriber_type")),
+    (_BUTTONDOWN_FILE, keys("email_address, type, creation_date")),
+    (_BEEHIIV, keys("api_subscription_id")),
+    (_BEEHIIV, keys("status, tier, unsubscribed_at")),
+    (_BEEHIIV, keys("first name, status, created_at, unsubscribed_at")),
+    (_LISTMONK, keys("uuid, attributes, status")),
+    (_KIT, keys("first_name, status, created_at")),
+    (_KIT, keys("first_name, state, created_at")),
+    (_KIT, keys("email_address, state")),
+)
+_MARKS = keys("member_rating, leid, euid").union(*(marks for _, marks in _EXPORTS))
+_ANY_PRODUCT = frozenset(_KNOWN) | frozenset(_KIT.words)
+
+# What columns are called, as `header_words.key` has it.
+_STATUS = keys("""
+    status, state, subscription status, subscription state, subscriber status, email status
+    contact status, member status, opt in status, marketing status, email marketing status
+    list status, subscriber type, statut
+""")
+_FLAGS: Mapping[str, Words] = {
+    **dict.fromkeys(
+        keys("""
+            subscribed, is subscribed, subscribed to emails, opted in, opt in, accepts marketing
+            accepts email marketing
+        """),
+        _IS_SUBSCRIBED,
+    ),
+    **dict.fromkeys(keys("confirmed, is confirmed, email confirmed"), _IS_CONFIRMED),
+}
+_DATES: Mapping[str, tuple[Words, Status]] = {
+    **dict.fromkeys(
+        keys("""
+            unsubscribed, is unsubscribed, unsubscribed at, unsubscribed on, unsubscribe date
+            unsubscription date, unsubscribe time, unsub time, date unsubscribed, opted out
+            opt out, opt out time, opt out date, email disabled, do not email, deleted at
+        """),
+        (_HAS_LEFT, Status.UNSUBSCRIBED),
+    ),
+    **dict.fromkeys(
+        keys("bounced, bounced at, hard bounced, clean time"), (_HAS_BOUNCED, Status.BOUNCED)
+    ),
+    **dict.fromkeys(
+        keys("complained, complained at, spam complaint, marked as spam"),
+        (_HAS_COMPLAINED, Status.COMPLAINED),
+    ),
+}
+_CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
+# Beside one of these, “state” is a part of a country.
+_PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
+_DATE = re.compile(
+    r"(?:(\d{4})[-/.](\d\d?)[-/.](\d\d?)|(\d\d?)([-/.])(\d\d?)[-/.](\d{4}|\d\d))(?!\d)"
+)
+_TIME = re.compile(
+    r"(?:[T ,]+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(?:([AP])M)?)?"
+    r"\s*(?:([+-]\d\d):?(\d\d)?)?\s*(?:Z|UTC|GMT)?",
+    re.IGNORECASE,
+)
+_UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
+_NO_DATE = re.compile(r"000[01]-.*|-|null|none", re.I)
+_SHOWN = 60  # characters of an unknown value
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    """One column: what its words mean, and a date in it. `may_be_empty`: then it says nothing."""
+
+    column: int
+    name: str
+    words: Words
+    dated: Status | None = None
+    may_be_empty: bool = False
+
+    def read(self, value: str) -> Verdict:
+        value = value.strip()
+        if not value:
+            return None if self.may_be_empty else Refusal(f"The status in “{self.name}” is empty.")
+        word = key(value.removesuffix(".0"))  # as spreadsheets write a number
+        if word in self.words:
+            return self.words[word]
+        if self.dated is not None:
+            if _NO_DATE.fullmatch(value):
+                return None
+            if _DATE.match(value):
+                return self.dated
+        shown = "".join(filter(str.isprintable, value[:_SHOWN]))
+        return Refusal(f"The status “{shown}” in “{self.name}” is not known.")
+
+
+@dataclass(frozen=True, slots=True)
+class _SpamReason(_Signal):
+    """Why a Mailchimp contact left, in their own words or the product's."""
+
+    def read(self, value: str) -> Verdict:
+        value = value.lower()
+        return Status.COMPLAINED if "spam" in value or "abuse" in value else None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRule:
+    """How one file says the status of its rows."""
+
+    product: str
+    signals: tuple[_Signal, ...]
+    silence: Verdict
+    hidden: str = ""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that it reads."""
+        return tuple(signal.column for signal in self.signals)
+
+    def of(self, fields: Sequence[str]) -> Stated | Refusal:
+        """The status of a row, or why it cannot be imported."""
+        found: Status | None = None
+        refusal: Refusal | None = None
+        gone: list[tuple[Status, str]] = []
+        for signal in self.signals:
+            value = fields[signal.column] if signal.column < len(fields) else ""
+            verdict = signal.read(value)
+            if isinstance(verdict, Refusal):
+                refusal = refusal or verdict
+            elif verdict is not None:
+                if verdict in _GONE:
+                    gone.append((verdict, value))
+                if found is None or _GRAVITY[verdict] > _GRAVITY[found]:
+                    found = verdict
+        if found is not None and gone:
+            return Stated(found, _left_at(found, gone))
+        if refusal is not None:
+            return refusal
+        if found is not None:
+            return Stated(found)
+        assert self.silence is not None  # noqa: S101 -- every rule has a word for silence
+        return self.silence if isinstance(self.silence, Refusal) else Stated(self.silence)
+
+
+# The status of a file whose column of statuses the importer ignores.
+SILENT = StatusRule("", (), Status.UNCONFIRMED)
+
+
+def _left_at(found: Status, gone: Sequence[tuple[Status, str]]) -> datetime | None:
+    """The date beside the status that decided, or else beside another that says gone."""
+    dates = [(status is found, at) for status, value in gone if (at := _date_in(value)) is not None]
+    return max(dates)[1] if dates else None
+
+
+def _date_in(value: str) -> datetime | None:
+    """The date that a value begins with. Without a zone it is in UTC; of two readings the later."""
+    value = value.strip()
+    date = _DATE.match(value)
+    if date is None:
+        return None
+    time = _TIME.fullmatch(value, date.end())
+    year, month, day, first, separator, second, short_year = date.groups()
+    readings = [(year, month, day)]
+    if not year:
+        year = f"20{short_year}" if len(short_year) == 2 else short_year
+        readings = [(year, second, first)]
+        if separator != ".":
+            readings.append((year, first, second))
+    found = [at for reading in readings if time and (at := _moment(reading, time)) is not None]
+    return max(found, default=_UNREADABLE_DATE)
+
+
+def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
+    hour, minute, second, half, offset_hours, offset_minutes = time.groups()
+    hours = int(hour or 0)
+    if half:
+        hours = hours % 12 + (12 if half in "Pp" else 0)
+    offset = timedelta(hours=abs(int(offset_hours or 0)), minutes=int(offset_minutes or 0))
+    zone = -offset if offset_hours and offset_hours[0] == "-" else offset
+    year, month, day = map(int, date)
+    try:
+        at = datetime(
+            year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=timezone(zone)
+        )
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_known(word: str) -> bool:
+    """Whether this key names a column of statuses, or marks the export of a product."""
+    return word in _STATUS or word in _FLAGS or word in _DATES or word in _MARKS
+
+
+def are_statuses(values: Collection[str]) -> bool:
+    """Whether there are values and each of them is the word for a status."""
+    return bool(values) and all(key(value) in _ANY_PRODUCT for value in values)
+
+
+def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
+    """How columns say the status whose values alone show what they are; number → name."""
+    signals = (_Signal(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
+    return StatusRule("", tuple(signals), Status.UNCONFIRMED)
+
+
+def rule_of(
+    header: Sequence[str],
+    values: Callable[[int], Sequence[str]],
+    filename: str,
+    mapped: Collection[int] = (),
+    taken: Collection[int] = (),
+) -> StatusRule | None:
+    """
+    How a file with this header says the status of its rows; None if it says none.
+
+    `values` gives the first values of a column. `mapped` columns hold the status because the
+    importer says so; `taken` columns hold something else.
+    """
+    named = [key(word) for word in header]
+    product = _product_of(frozenset(named), filename)
+    if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):
+        types = {key(value) for value in values(named.index("type"))}
+        product = _BUTTONDOWN_FILE if types and types <= set(_BUTTONDOWN) else product
+    signals = []
+    for column in range(max([len(named), *(at + 1 for at in mapped)])):
+        if column not in taken:
+            name = header[column].strip() if column < len(header) else f"column {column + 1}"
+            word = named[column] if column < len(named) else ""
+            if product is _KIT:
+                word = _CANCELLED.get(word, word)
+            signal = _signal(column, name, word, named, product, values)
+            if signal is None and column in mapped:
+                signal = _Signal(column, name, _IS_SUBSCRIBED)
+            if signal is not None:
+                signals.append(signal)
+    if not signals and product is _NO_PRODUCT:
+        return None
+    return StatusRule(product.name, tuple(signals), product.silence, product.hidden)
+
+
+def _product_of(named: frozenset[str], filename: str) -> _Product:
+    if "memberrating" in named or {"leid", "euid"} <= named or _MAILCHIMP_EXPORT.match(filename):
+        if prefix := _MAILCHIMP_NAME.match(filename):
+            return _Product(_MAILCHIMP, silence=_MAILCHIMP_FILES[prefix[1].lower()])
+        is_dated = not named.isdisjoint({"unsubtime", "cleantime"})
+        return _Product(
+            _MAILCHIMP,
+            silence=_RENAMED if is_dated else Status.UNCONFIRMED,
+            hidden="A Mailchimp file says its status by its name, and this one was renamed.",
+        )
+    # Other lists have first names, too: then it must not have what Kit lacks.
+    may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
+        "lastname" in named or named & _PLACES
+    )
+    for product, marks in _EXPORTS:
+        if marks <= named and (product is not _KIT or may_be_kit):
+            return product
+    return _NO_PRODUCT
+
+
+def _signal(
+    column: int,
+    name: str,
+    word: str,
+    named: Sequence[str],
+    product: _Product,
+    values: Callable[[int], Sequence[str]],
+) -> _Signal | None:
+    if product.name == _MAILCHIMP and word.startswith("unsubreason"):
+        return _SpamReason(column, name, {})
+    if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
+        return None  # readers who came back keep an old one
+    if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
+        found = values(column)
+        is_place = word == "state" and not _PLACES.isdisjoint(named)
+        if is_place and found and not any(key(value) in _ANY_PRODUCT for value in found):
+            return None
+        return _Signal(column, name, product.words, may_be_empty=is_place and not found)
+    if word in _FLAGS:
+        # “Subscribed” may also say since when. Then an empty field says nothing.
+        has_dates = any(map(_DATE.match, values(column)))
+        return _Signal(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
+    if word in _DATES:
+        return _Signal(column, name, *_DATES[word], may_be_empty=True)
+    return None

@@ -1,0 +1,37 @@
+"""
+The token of a link in a mail on request: the only place that makes and reads it.
+
+It is bound to what was asked for (a confirmation, or a record), to the reader and to which of
+their requests it was, and sealed (`sealed_token.py`).
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+from subscribers.links.sealed_token import seal, unseal
+
+PAYLOAD = Struct(">QI")  # a bigint and a count
+
+
+class Request(NamedTuple):
+    """Whose request, and which of theirs, counted from 1."""
+
+    recipient: int
+    number: int
+
+
+def token_for(purpose: str, request: Request) -> str:
+    """
+    The token of this request for `purpose`, of at most 16 bytes, such as `confirmation`.
+
+    The same one every time. 32 characters, URL-safe.
+    """
+    return seal(purpose, PAYLOAD.pack(*request))
+
+
+def read(purpose: str, token: str) -> Request | None:
+    """The request, or None if we never gave out this token for `purpose`."""
+    payload = unseal(purpose, token, PAYLOAD.size)
+    return None if payload is None else Request(*PAYLOAD.unpack(payload))

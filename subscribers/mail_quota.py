@@ -1,0 +1,89 @@
+"""
+Requests for mail, counted: whose turn it is, and the number of the next one.
+
+Anybody can ask by typing an address, for a mail to confirm or for one that leads to a record. Both
+count together; `sign_up_limits.py` decides how many are too many.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from django.conf import settings
+from django.db import connection
+
+from subscribers.models import Subscriber
+from subscribers.reserve_ids import number_after
+from subscribers.signup_limits import DAY_S, HOUR_S, Asked, may_be_mailed, seconds_to_wait
+
+# Stands in the ledger at a request whose form came back too fast, and is counted there.
+TOO_FAST = "the form came back faster than a person fills it in"
+# The number of a request that no mail answers, because of the day's limit.
+NOT_MAILED = 0
+# The columns that count a reader's requests, by what is asked for.
+CONFIRMATION = "requests"
+RECORD = "record_requests"
+
+
+def seconds_until_turn(network: str, suspicious: bool = False) -> int:
+    """
+    How long this network must wait before it may ask for mail again; 0 if it may now.
+
+    Holds the network's turn until the caller's transaction ends, so that twenty who come at once
+    are counted one after the other. Where the network is not known nobody waits.
+    """
+    if not network:
+        return 0
+    per_hour = settings.SIGN_UPS_PER_HOUR
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_turn_of(network)])
+        # Not clock_timestamp(): an index is of no use to a bound that moves, and all that the
+        # network ever asked would be read.
+        cursor.execute(
+            """
+            SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
+              FROM (SELECT network, at, detail FROM consent_record
+                     WHERE act IN ('asked', 'record asked')
+                     UNION ALL
+                    SELECT network, asked_at, '' FROM data_request) AS asked (network, at, detail)
+             WHERE network = %s AND at > statement_timestamp() - make_interval(secs => %s)
+             ORDER BY at DESC LIMIT %s
+            """,
+            [network, HOUR_S, per_hour],
+        )
+        asked = [Asked(seconds_ago, detail == TOO_FAST) for seconds_ago, detail in cursor]
+    return seconds_to_wait(asked, suspicious, per_hour)
+
+
+def next_number(reader: Subscriber, counter: str) -> int:
+    """
+    The number of this request, counted now; `NOT_MAILED` above the day's limit.
+
+    `counter` is `CONFIRMATION` or `RECORD`. The caller holds the reader's row.
+    """
+    if not may_be_mailed(_mails_within_a_day(reader.pk), settings.SIGN_UP_MAILS_PER_DAY):
+        return NOT_MAILED
+    number = number_after(getattr(reader, counter), reader.pk)
+    setattr(reader, counter, number)
+    reader.save(update_fields=[counter])
+    return number
+
+
+def _mails_within_a_day(subscriber_id: int) -> int:
+    """How many mails of either kind, to confirm and to see their record, a person was sent so."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*) FROM consent_record
+             WHERE subscriber_id = %s AND act IN ('asked', 'imported', 'record asked')
+               AND request > 0 AND at > clock_timestamp() - make_interval(secs => %s)
+            """,
+            [subscriber_id, DAY_S],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _turn_of(network: str) -> int:
+    """The number of the advisory lock of this network: signed, 64 bits."""
+    digest = blake2b(network.encode(), digest_size=8, person=b"sign-up").digest()
+    return int.from_bytes(digest, "big", signed=True)

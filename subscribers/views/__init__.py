@@ -1,1 +1,0 @@
-"""The pages of readers. Views only translate; what happens stands in its own module."""
