@@ -15,7 +15,7 @@ from idempotency.outcome_signal import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import whose
-from publishing.scheduling.start_scheduled import CHORE, RegisteredStarter
+from publishing.actions.start_scheduled import CHORE, RegisteredStarter
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import background, expire_uploads

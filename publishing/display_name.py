@@ -6,8 +6,6 @@ import uuid
 
 from django.contrib.auth import get_user_model
 
-from publishing.templatetags.desk import called
-
 
 def named(user: uuid.UUID | None) -> str:
     """The name a person goes by, or that they are gone."""
@@ -17,3 +15,11 @@ def named(user: uuid.UUID | None) -> str:
 def is_there(user: uuid.UUID | None) -> bool:
     """Whether there is still an account that something can stand under."""
     return user is not None and get_user_model().objects.filter(pk=user).exists()
+
+
+def called(user: object) -> str:
+    """The name a person goes by: their full name, or what they sign in with."""
+    if not user:  # None, or what a template makes of an account that is not there
+        return "someone who is gone"
+    full_name = getattr(user, "get_full_name", str)()
+    return full_name or getattr(user, "username", "")

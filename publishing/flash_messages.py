@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
-from publishing.actions.edition_actions import COPIES_LEAVE
 from publishing.editions.listing import where_it_stands
 from publishing.editions.status import status_of
 from publishing.editions.versions import REACHED, UNREACHED
@@ -106,3 +105,6 @@ def _note(message: Message) -> Note:
             leads_to = page_of_test(int(number), uuid.UUID(draft) if draft else None)
             words = "See how it stands"
     return Note(glyph, tone, str(message.message), leads_to, words)
+
+
+COPIES_LEAVE = "The hold has ended; the first copies leave now."

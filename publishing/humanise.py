@@ -50,3 +50,11 @@ def ordinal(number: int) -> str:
 def enumerated(things: list[str]) -> str:
     """A, b and c."""
     return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
+
+
+KB = 1024
+
+
+def kilobytes(size: int) -> int:
+    """As it is said: never less than there is."""
+    return -(-size // KB)

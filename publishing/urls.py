@@ -5,11 +5,11 @@ from django.urls import path
 from publishing.actions.action_view import action
 from publishing.actions.listing_view import listing
 from publishing.actions.reschedule_view import reschedule
-from publishing.activity.activity_view import log
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.composer.unsent_forms_view import delete_kept_letter
+from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import issues, issues_json, look_at_alarms
 from publishing.images.images_view import pictures
 from publishing.preflight.preflight_view import check_draft, look_outside

@@ -9,7 +9,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
-from delivery.rules.provider_events import Fact
+from delivery.postmark.provider_events import Fact
 from subscribers import reserve_ids
 from subscribers.links import request_token
 from subscribers.links.request_token import Request

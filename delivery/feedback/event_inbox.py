@@ -34,12 +34,7 @@ from delivery.hooks import readers
 from delivery.mail.test_letter import NOBODY
 from delivery.models import Evidence
 from delivery.postmark import webhook_event
-from delivery.postmark.webhook_event import SeenAccepted, WebhookEvent
-from delivery.queue.batches.split import lock_edition
-from delivery.queue.evidence import record_acceptances, settle_by_evidence
-from delivery.queue.short_transaction import short_transaction
-from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.provider_events import (
+from delivery.postmark.provider_events import (
     Bounced,
     Delivered,
     Fact,
@@ -48,6 +43,11 @@ from delivery.rules.provider_events import (
     Suppressed,
     told_at,
 )
+from delivery.postmark.webhook_event import SeenAccepted, WebhookEvent
+from delivery.queue.batches.split import lock_edition
+from delivery.queue.evidence import record_acceptances, settle_by_evidence
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.settlement import Sent
 
 logger = logging.getLogger(__name__)

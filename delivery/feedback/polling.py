@@ -17,18 +17,18 @@ from typing import IO
 
 from django.conf import settings
 
+from delivery.configuration import postmark_from_settings
 from delivery.feedback import event_inbox
 from delivery.feedback.polled_streams import errands_by_stream
 from delivery.feedback.provider_suppressions import unheard_of
 from delivery.postmark.client import LONGEST_SEARCH, PAGE, Postmark, now_s
+from delivery.postmark.provider_events import Suppressed
 from delivery.postmark.search_windows import Window, eastern
 from delivery.postmark.suppression_dump import UnreadableError, entries_in
 from delivery.rules import retries
 from delivery.rules.outcomes import NoInformation
-from delivery.rules.provider_events import Suppressed
 from delivery.tasks import periodic_tasks
 from delivery.tasks.periodic_tasks import Errand
-from delivery.worker.step import postmark_from_settings
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models import ProviderSuppression
-from delivery.rules.provider_events import Reactivated, Suppressed
+from delivery.postmark.provider_events import Reactivated, Suppressed
 
 
 def write_last_word(cursor: CursorWrapper, fact: Suppressed | Reactivated) -> None:

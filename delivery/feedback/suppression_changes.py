@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models import SuppressionChange
-from delivery.rules.provider_events import Suppressed
+from delivery.postmark.provider_events import Suppressed
 
 Change = Literal["suppress", "reactivate"]
 

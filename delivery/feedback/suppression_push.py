@@ -12,13 +12,13 @@ import logging
 import uuid
 from collections.abc import Callable, Sequence
 
+from delivery.configuration import postmark_from_settings
 from delivery.feedback import suppression_changes
 from delivery.feedback.suppression_changes import Change, Waiting
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
 from delivery.rules.outcomes import NoInformation
 from delivery.tasks import periodic_tasks
-from delivery.worker.step import postmark_from_settings
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from delivery.rules.provider_events import Fact
+from delivery.postmark.provider_events import Fact
 
 
 class Readers(Protocol):

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import ijson  # type: ignore[import-untyped]  # it comes without types
 import orjson
 
-from delivery.rules.provider_events import Suppressed, fact_in
+from delivery.postmark.provider_events import Suppressed, fact_in
 
 PIECE_BYTES = 64 * 1024
 # An entry holds words, no more; nothing legitimate comes near this.

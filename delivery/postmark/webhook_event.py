@@ -15,10 +15,11 @@ from uuid import UUID
 import orjson
 
 from delivery.mail.test_letter import TEST_ISSUE
+from delivery.postmark import provider_events
+from delivery.postmark.provider_events import Fact
 from delivery.postmark.responses import message_id_in, time_in
-from delivery.rules import delivery_key, provider_events
+from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.provider_events import Fact
 
 LONGEST_KIND = 40
 # What stands before an issue's id in the tag of its mail (delivery/mail/message.py).

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from delivery.models import Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_ids import first_batch_id
-from delivery.retention.anonymise import MAKE_COPIES
+from delivery.queue.erasure_lock import MAKE_COPIES
 
 LARGEST_BATCH_BYTES = 20 * 1024 * 1024
 # Keys, headers, metadata and links of one message besides its content, generously.

@@ -11,7 +11,7 @@ from delivery.mail.test_letter import NOBODY, TEST_ISSUE
 from delivery.models import Edition
 from delivery.queue.batches.batch_ids import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
-from delivery.retention.anonymise import MAKE_COPIES
+from delivery.queue.erasure_lock import MAKE_COPIES
 
 # No two backups of one database are restored so close that both land on the same place.
 NUMBERS_APART = 1_000

@@ -14,17 +14,6 @@ from uuid import UUID
 
 from delivery.rules.outcomes import Listed
 
-
-def stopped_because(issue: UUID) -> str:
-    """Why an edition stopped when its database was found restored, and what brings it on again."""
-    return (
-        "This database is not the one that the workers knew: it was restored, moved or promoted, "
-        "so copies may have gone out that it does not know of. Run "
-        f"`./homing reconcile {issue}`; the edition goes on by itself once Postmark's record is in "
-        "the books."
-    )
-
-
 # --- What was found -------------------------------------------------------------------------------
 
 

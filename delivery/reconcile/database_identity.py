@@ -22,7 +22,7 @@ from delivery.queue.control import stop
 from delivery.queue.enqueue_test_letter import leave_a_gap_in_numbers
 from delivery.queue.known_database import DIFFERS
 from delivery.queue.short_transaction import short_transaction
-from delivery.reconcile.compare import stopped_because
+from delivery.rules.edition_state import stopped_because
 from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)

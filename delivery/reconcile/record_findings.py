@@ -23,7 +23,8 @@ from delivery.queue.evidence import STOPPED_BECAUSE, record_acceptances, settle_
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.quarantine import set_marked_aside
 from delivery.queue.short_transaction import short_transaction
-from delivery.reconcile.compare import Recorded, stopped_because
+from delivery.reconcile.compare import Recorded
+from delivery.rules.edition_state import stopped_because
 from delivery.rules.outcomes import Listed
 from delivery.rules.settlement import Sent
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from django.conf import settings
 
 from delivery import log_context
+from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KINDS
 from delivery.reconcile import record_findings
@@ -21,7 +22,6 @@ from delivery.reconcile.record_findings import Walked
 from delivery.reconcile.round import Report, Round, Settings
 from delivery.reconcile.walk import Search
 from delivery.rules.retries import delay_after
-from delivery.worker.step import policy_from_settings, postmark_from_settings
 
 # A search that lags or hides something is walked again so often, with growing pauses.
 MOST_ROUNDS_WITHOUT_PROGRESS = 6

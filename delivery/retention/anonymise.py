@@ -22,10 +22,6 @@ from delivery.retention import provider_event_details
 ERASED = "The reader had themselves erased."
 NEVER_CONFIRMED = "The reader never confirmed, and is forgotten."
 
-_TURNS = "hashtextextended('homing: nobody is forgotten while copies are made', 0)"
-# Held to the end of the transaction, so that both also hold behind a connection pooler.
-MAKE_COPIES = f"SELECT pg_advisory_xact_lock_shared({_TURNS})"
-FORGET = f"SELECT pg_advisory_xact_lock({_TURNS})"
 
 # The reason is the provider's own sentence, and may quote the address.
 _BLANK = """
@@ -40,18 +36,6 @@ _BLANK_TESTS = """
            reason = CASE WHEN strpos(lower(reason), %s) > 0 THEN %s ELSE reason END
     WHERE issue_id = %s AND recipient_id = %s AND lower(address) = %s
 """
-
-
-def wait_for_copies_being_made() -> None:
-    """
-    Have no edition be published and no piece of a list imported until the caller's transaction
-    ends, and wait for those that are.
-
-    What is being published now has its audience already, and is not to be seen yet: it would bring
-    the address back. So would a piece that has asked already who was erased.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(FORGET)
 
 
 def forget_recipient(recipient: int, address_key: str) -> None:

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.active_batches import NOT_OVER
 from delivery.queue.batches.split import lock_edition
-from delivery.retention.anonymise import MAKE_COPIES, wait_for_copies_being_made
+from delivery.queue.erasure_lock import MAKE_COPIES, wait_for_copies_being_made
 from delivery.retention.batched_delete import piece
 
 # Copies in one transaction: long enough to be worth its while, short enough to be in nobody's way.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
+from uuid import UUID
 
-from delivery.reconcile.compare import stopped_because
 from delivery.rules.edition_counts import Books
 
 
@@ -216,3 +216,13 @@ def _why_it_is_not_done(books: Books, zone: tzinfo) -> str:
             "and more again from moment to moment."
         )
     return "Sending, and nothing is stuck."
+
+
+def stopped_because(issue: UUID) -> str:
+    """Why an edition stopped when its database was found restored, and what brings it on again."""
+    return (
+        "This database is not the one that the workers knew: it was restored, moved or promoted, "
+        "so copies may have gone out that it does not know of. Run "
+        f"`./homing reconcile {issue}`; the edition goes on by itself once Postmark's record is in "
+        "the books."
+    )

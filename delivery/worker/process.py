@@ -20,6 +20,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery import log_context
+from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_table, worker_heartbeat
 from delivery.queue.lease_reaper import sweep
 from delivery.reconcile import database_identity
@@ -27,12 +28,7 @@ from delivery.rules import retries
 from delivery.tasks import background_tasks
 from delivery.worker.call_slots import CallsInFlight, threads_for
 from delivery.worker.database_outage_log import Outage
-from delivery.worker.step import (
-    Dispatcher,
-    Timing,
-    policy_from_settings,
-    postmark_from_settings,
-)
+from delivery.worker.step import Dispatcher
 
 logger = logging.getLogger(__name__)
 

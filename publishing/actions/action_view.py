@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, cannot, perform
 from publishing.activity import record_activity
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import plain_title
 from publishing.desk_access import NO_OPERATOR, PUBLISH, author_of, desk_page, may_operate
 from publishing.editions.edition_from_url import named_edition
 from publishing.editions.listing import choose_listing

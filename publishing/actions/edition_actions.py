@@ -22,12 +22,13 @@ from delivery.queue.short_transaction import together
 from delivery.rules.edition_counts import CALLED_BACK, Books
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import Moment
+from publishing.actions.start_scheduled import confirmed_now, start_now
 from publishing.drafts.restore_draft import draft_again
 from publishing.editions.status import Status, status_of
+from publishing.flash_messages import COPIES_LEAVE
 from publishing.humanise import counted_copies, counted_readers
 from publishing.permissions import MAY_ACT
 from publishing.scheduling.local_time import moment_stored
-from publishing.scheduling.start_scheduled import confirmed_now, start_now
 
 # After these an issue that reached nobody is a draft again.
 TAKES_BACK = ("call-back", "cancel")
@@ -255,9 +256,6 @@ def _cannot_send_now(status: Status) -> str:
     if status.state is EditionState.PAUSED:
         return "it is paused; resume it first."
     return f"its hold is over; {_is(status)}."
-
-
-COPIES_LEAVE = "The hold has ended; the first copies leave now."
 
 
 def _ask_send_now(status: Status) -> str:

@@ -15,7 +15,7 @@ from delivery.models import Edition, Newsletter
 from publishing.actions.edition_actions import CannotDoThatError, cannot_reschedule
 from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.editions.edition_from_url import named_edition
 from publishing.editions.status import status_of

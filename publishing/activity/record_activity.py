@@ -13,10 +13,9 @@ from delivery import log_context
 from delivery.models import Edition
 from delivery.rules.edition_counts import WORDS_FOR
 from delivery.rules.scheduled_time import Moment
-from publishing.display_name import is_there
+from publishing.display_name import called, is_there
 from publishing.humanise import counted_readers
 from publishing.models import Draft, Issue
-from publishing.templatetags.desk import called
 
 logger = logging.getLogger(__name__)
 

@@ -29,9 +29,9 @@ from publishing.api.shapes import (
     Outcome,
     Receipt,
 )
-from publishing.dashboard.issue_list import newest_before, rows_of
 from publishing.editions.parse_edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, status_named, status_of
+from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page, place
 from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt

@@ -23,9 +23,9 @@ from publishing.archive.archived_editions import (
     published_editions,
 )
 from publishing.archive.atom_feed import LetterFeed
+from publishing.content.edition_content import plain_title
 from publishing.content.public_html import PublicLetter, first_picture, public_letter
 from publishing.content.summary import summary_of
-from publishing.dashboard.issue_list import plain_title
 from publishing.editions.status import BODIES
 from subscribers.signup.signup_view import form_to_be_cached
 

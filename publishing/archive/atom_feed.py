@@ -16,10 +16,10 @@ from django.utils.xmlutils import SimplerXMLGenerator
 
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
+from publishing.content.edition_content import plain_title
 from publishing.content.public_html import PublicLetter
 from publishing.content.summary import summary_of
 from publishing.content.xml_characters import only_xml_characters
-from publishing.dashboard.issue_list import plain_title
 from publishing.templatetags.desk import signature
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from publishing.content.draft_content import Written, content_of
 from publishing.content.edition_content import Content, flaws_of
 from publishing.content.render_preview import Preview, preview_of
 from publishing.content.word_count import words_in
-from publishing.humanise import counted
+from publishing.humanise import counted, kilobytes
 from publishing.models import Draft
-from publishing.preflight.message import kilobytes
 
 # Where the composer has what the content calls otherwise.
 _FIELD = {"html_content": "letter"}

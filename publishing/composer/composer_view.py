@@ -8,16 +8,11 @@ page's script asks for JSON and is told what became of the save.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from typing import Concatenate, ParamSpec
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
@@ -26,21 +21,13 @@ from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, BadKey, fresh_key, key_given
 from publishing.composer.composer_stats import beside
 from publishing.content.draft_content import HTML, MARKDOWN, Written
+from publishing.content.edition_content import plain_title
 from publishing.content.markdown import html_of
-from publishing.dashboard.issue_list import plain_title
-from publishing.desk_access import (
-    PUBLISH,
-    WRITE,
-    author_of,
-    desk_page,
-    may_write,
-    sees_readers,
-)
+from publishing.desk_access import PUBLISH, author_of, desk_page, may_write, sees_readers
 from publishing.drafts import drafts, unsent_forms
 from publishing.drafts.draft_diff import compared
 from publishing.drafts.draft_form import (
     is_plain,
-    issue_posted,
     revision_posted,
     why_too_long,
     wording_posted,
@@ -50,16 +37,16 @@ from publishing.drafts.drafts import (
     Gone,
     Published,
     Saved,
-    TooManyUntouchedError,
     Wording,
 )
+from publishing.drafts.keep_signed_out import draft_named, issue_there, kept_when_signed_out
 from publishing.drafts.unsent_forms import WRITER_FIELD, signed_writer, writer_of
 from publishing.editions.parse_edition_name import issue_id
 from publishing.editions.status import status_of
 from publishing.editions.versions import choices_of, place_of
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
-from publishing.permissions import may
+from publishing.script_request import wants_json
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.audience import confirmed
 from subscribers.links.see_other import see_other
@@ -67,48 +54,6 @@ from subscribers.links.see_other import see_other
 SHOWN = ("desktop", "phone", "text", "dark")
 MERGE_FIELDS = ("{{ name }}", "{{ name|reader }}", "{{ email }}", "{{ archive_url }}")
 EMPTY = Wording(Written("", "", MARKDOWN, "", ""))
-
-P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
-
-
-def wants_json(request: HttpRequest) -> bool:
-    """Whether it is the page's script that asks."""
-    return "application/json" in request.headers.get("Accept", "")
-
-
-def kept_when_signed_out(view: View[P]) -> View[P]:
-    """
-    Keep what was posted after the session had ended, in a draft of its own.
-
-    The sign-in leads to that draft. Only for a form shown to somebody signed in: it carries a
-    signed note of whose it is. The script is sent to the login page and keeps its words itself.
-    """
-
-    @wraps(view)
-    def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if request.method != "POST" or request.user.is_authenticated or wants_json(request):
-            return view(request, *args, **kwargs)
-        writer = writer_of(request.POST.get(WRITER_FIELD, ""))
-        key = key_given(request.POST.getlist(FIELD), None)
-        wording = wording_posted(request.POST.dict())
-        if (
-            writer is None
-            or not (may(writer, WRITE) or may(writer, PUBLISH))
-            or isinstance(key, BadKey)
-            or why_too_long(wording.written)
-        ):
-            return view(request, *args, **kwargs)
-        try:
-            draft = drafts.keep(
-                writer, key, wording, issue=_issue_there(request), shown=_draft_named(request)
-            )
-        except TooManyUntouchedError as error:
-            return _not_kept(request, str(error))
-        address = reverse("desk:draft", args=[draft.pk])
-        return redirect_to_login(f"{address}?signed_out=", resolve_url(settings.LOGIN_URL))
-
-    return kept
 
 
 @may_write
@@ -153,7 +98,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         return _refused(request, wording, key.reason)
     if sentence := why_too_long(wording.written):
         return _refused(request, wording, sentence, key=key)
-    author, issue = author_of(request), _issue_there(request)
+    author, issue = author_of(request), issue_there(request)
     if is_plain(request.POST.dict()):
         return _pasted(request, drafts.paste(author, key, wording, issue=issue), wording, key)
     make = drafts.copy if request.POST.get("beside") else drafts.begin
@@ -281,7 +226,7 @@ def composer_page(
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
     """The posted words in the composer again, after something kept them from being looked at."""
     key = key_given(request.POST.getlist(FIELD), None)
-    named = _draft_named(request)
+    named = draft_named(request)
     draft = drafts.draft_of(named) if named else None
     if draft is not None:
         # As its author saw it: a save from here must not pass for one of the newest words.
@@ -290,7 +235,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
         request,
         wording_posted(request.POST.dict()),
         draft=draft,
-        issue=_issue_there(request),
+        issue=issue_there(request),
         key="" if isinstance(key, BadKey) else key,
         notice=notice,
         status=status,
@@ -390,23 +335,6 @@ def _refused(
     return composer_page(request, wording, draft=draft, key=key, notice=sentence, status=400)
 
 
-def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
-    """429: all that was posted, hidden, in a form that posts it again after signing in."""
-    page = render(
-        request,
-        "publishing/signed_out_not_kept.html",
-        {
-            "sentence": sentence,
-            "action": request.get_full_path(),
-            "login": resolve_url(settings.LOGIN_URL),
-            "fields": [one for one in request.POST.items() if one[0] != "csrfmiddlewaretoken"],
-        },
-        status=429,
-    )
-    page.headers["Cache-Control"] = "private, no-cache"
-    return page
-
-
 def _is_somebody_elses(request: HttpRequest) -> bool:
     """
     Whether a page still open saves by itself what another person wrote, who was signed in before.
@@ -449,20 +377,6 @@ def _as_posted(wording: Wording) -> dict[str, str]:
         "goes_to": wording.goes_to,
         "unlisted": "on" if wording.unlisted else "",
     }
-
-
-def _draft_named(request: HttpRequest) -> uuid.UUID | None:
-    """The draft that the address names, if it names one."""
-    return request.resolver_match.kwargs.get("draft") if request.resolver_match else None
-
-
-def _issue_there(request: HttpRequest) -> uuid.UUID | None:
-    """The issue that the form names, if it is one of which something was published."""
-    try:
-        issue = issue_posted(request.POST.dict())
-    except ValueError:
-        return None
-    return issue if issue is not None and place_of(issue) is not None else None
 
 
 def _progress_of(edition: Edition) -> str:

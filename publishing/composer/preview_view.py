@@ -16,7 +16,6 @@ from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from publishing.composer.composer_view import wants_json
 from publishing.content.draft_content import content_of
 from publishing.content.render_preview import Preview, preview_of
 from publishing.desk_access import may_write, sees_readers
@@ -24,6 +23,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import content_posted, why_too_long, written_posted
 from publishing.editions.parse_edition_name import issue_id
 from publishing.models import Issue
+from publishing.script_request import wants_json
 
 # What the frame on our page allows too: its scroll is ours to keep, and a link opens a window of
 # its own. No script, no form, no plug-in.

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from delivery.mail import merge_fields
+from delivery.models import Edition
 from publishing.content.xml_characters import only_xml_characters
 
 LONGEST_TITLE = 500
@@ -121,3 +122,8 @@ def flaws_of(content: Content) -> list[Flaw]:
         if "\x00" in part
     ]
     return flaws
+
+
+def plain_title(edition: Edition) -> str:
+    """The title as a page shows it, with merge fields by their fallbacks."""
+    return Content(edition.title, "", "").plain_title

@@ -28,13 +28,13 @@ from delivery.reports.edition_counts import all_books
 from delivery.reports.health import Line
 from delivery.reports.read_health import health
 from delivery.rules.edition_state import EditionState
+from publishing.actions import start_scheduled
 from publishing.activity.activity_log import Deed, deeds_for, kinds_for
 from publishing.approval.approval import approved_among
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import about_words_in
 from publishing.dashboard import reader_counts, sender_domain, todo_items
 from publishing.dashboard.dashboard_headline import Standing, sentence_of
-from publishing.dashboard.issue_list import Row, held_back_on_request, plain_title, rows_of
 from publishing.dashboard.issue_pages import (
     IssuePage,
     LookedFor,
@@ -48,14 +48,14 @@ from publishing.dashboard.readers_chart import Chart, chart_of
 from publishing.dashboard.sending_now import GoingOut, going_out, here_of
 from publishing.dashboard.todo_items import MOST_OF_A_KIND, Asked, Checked, Unapproved, first_of
 from publishing.dashboard.undelivered_chart import Strip, strips_of
+from publishing.display_name import called
 from publishing.editions.status import Status, status_from
 from publishing.editions.versions import EVERYONE
 from publishing.external_checks.domain_records import DomainRecords, domain_of
 from publishing.models import Draft, OutsideLook
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
-from publishing.scheduling import start_scheduled
+from publishing.progress.issue_list import Row, held_back_on_request, rows_of
 from publishing.scheduling.local_time import moment_stored
-from publishing.templatetags.desk import called
 from subscribers.audience import confirmed
 from subscribers.importing.import_page import standing_of
 from subscribers.models import SubscriberImport

@@ -17,8 +17,8 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import Edition
-from publishing.dashboard.issue_list import newest_editions
 from publishing.models import Draft
+from publishing.progress.issue_list import newest_editions
 
 Titled = TypeVar("Titled", Draft, Edition)
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from delivery.models import Edition
 from delivery.rules.edition_counts import Books
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
 from publishing.dashboard.undelivered_chart import NotSent
 

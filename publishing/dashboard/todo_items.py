@@ -11,9 +11,9 @@ from delivery.models import Alarm
 from delivery.monitoring.alarms import ToLookAt
 from delivery.rules.edition_state import EditionState, waits_for_a_person
 from publishing.actions.edition_actions import applicable
-from publishing.dashboard.issue_list import HeldBack
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import Status
+from publishing.progress.issue_list import HeldBack
 
 # So many of each kind are drawn.
 MOST_OF_A_KIND = 5

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
-from publishing.composer.composer_view import wants_json
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.images.images import (
     EXTENSIONS,
@@ -24,6 +23,7 @@ from publishing.images.images import (
 )
 from publishing.images.resize_image import MOST_BYTES, UnusablePictureError, too_large
 from publishing.models import Picture
+from publishing.script_request import wants_json
 from subscribers.bounded_upload import BoundedUpload
 from subscribers.links.see_other import see_other
 

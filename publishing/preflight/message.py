@@ -10,21 +10,15 @@ from django.conf.locale import LANG_INFO
 from delivery.mail import merge_fields
 from publishing.content.text_part import text_of
 from publishing.content.word_count import words_in
-from publishing.humanise import counted
+from publishing.humanise import KB, counted, kilobytes
 from publishing.preflight.facts import Facts
 from publishing.preflight.finding import Finding, Where, advice, in_order
 from publishing.preflight.link_address import is_from_outside
 
-KB = 1024
 GMAIL_CUTS_AT = 102 * KB
 _CLOSE_TO_IT = 0.9
 # A text part with less than half the words of a letter of some length was perhaps forgotten.
 _LONG_ENOUGH_TO_COMPARE = 60
-
-
-def kilobytes(size: int) -> int:
-    """As it is said: never less than there is."""
-    return -(-size // KB)
 
 
 def of_the_mail(facts: Facts) -> Iterator[Finding]:

@@ -15,18 +15,18 @@ from delivery.mail.compose import Mail
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_counts import WORDS_FOR
 from publishing.approval.approval_view import approval_facts
-from publishing.composer.composer_view import wants_json
 from publishing.content.draft_content import content_of
 from publishing.desk_access import PUBLISH, author_of, desk_page, may_write
 from publishing.drafts import drafts
 from publishing.external_checks.check_letter import as_it_runs, look
 from publishing.flash_messages import notes_of
+from publishing.humanise import kilobytes
 from publishing.models import Draft
 from publishing.preflight.collect import Checked, check, outside_of
 from publishing.preflight.finding_links import rows_of
-from publishing.preflight.message import kilobytes
 from publishing.preflight.parse_letter import read_letter
 from publishing.scheduling.schedule_form import WhenForm
+from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
 
 

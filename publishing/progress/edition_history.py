@@ -10,10 +10,10 @@ from datetime import datetime
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Edition
+from publishing.display_name import called
 from publishing.editions.status import Status
 from publishing.humanise import counted_copies
 from publishing.models import Issue
-from publishing.templatetags.desk import called
 
 MOST = 50
 # How the audit trail names the version that a line is about.

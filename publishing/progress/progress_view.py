@@ -11,7 +11,7 @@ from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import alarms_of
 from delivery.monitoring.worker_heartbeat import warnings
 from publishing.actions.edition_actions import ACTIONS
-from publishing.dashboard.issue_list import plain_title, rows_of
+from publishing.content.edition_content import plain_title
 from publishing.desk_access import PUBLISH, desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
 from publishing.editions.edition_from_url import named_edition
@@ -20,6 +20,7 @@ from publishing.editions.versions import corrects, reached_someone, versions_of
 from publishing.flash_messages import notes_of
 from publishing.permissions import MAY_WRITE
 from publishing.progress.edition_history import history_of
+from publishing.progress.issue_list import rows_of
 from publishing.progress.poll_interval import ask_again_s, reload_s
 from publishing.progress.progress import OUTCOME_TONES, counts_of, reading_of
 from publishing.progress.reader_outcomes_view import listed_readers

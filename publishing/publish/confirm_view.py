@@ -20,8 +20,7 @@ from django.views.decorators.http import require_http_methods
 from delivery.models import Edition, Newsletter
 from idempotency.key import FIELD, HEADER, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
-from publishing.content.edition_content import Content
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import Content, plain_title
 from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.editions.listing import where_it_stands
 from publishing.editions.status import status_of

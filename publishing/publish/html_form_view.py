@@ -28,9 +28,8 @@ from delivery.monitoring.worker_heartbeat import warnings
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import RETRY_AFTER_S, OtherContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import Content, plain_title
 from publishing.content.version_diff import compare
-from publishing.dashboard.issue_list import newest_editions, plain_title, rows_of
 from publishing.desk_access import author_of, desk_page, may_publish
 from publishing.drafts import drafts, unsent_forms
 from publishing.drafts.draft_form import revision_posted
@@ -47,6 +46,7 @@ from publishing.editions.versions import (
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
 from publishing.models import Draft, KeptForm
+from publishing.progress.issue_list import newest_editions, rows_of
 from publishing.publish.confirm_view import (
     accepted,
     asked_again,

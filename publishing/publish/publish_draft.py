@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from delivery.models import Edition
 from publishing.approval.approval import NeedsApprovalError, approval_of
 from publishing.content.draft_content import HTML, Written, content_of
-from publishing.content.edition_content import Content
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.drafts.drafts import wording_of, written_of
 from publishing.editions.status import status_of

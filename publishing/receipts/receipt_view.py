@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.models import Edition, Newsletter
 from delivery.rules.edition_state import EditionState
-from publishing.dashboard.issue_list import plain_title
+from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.editions.dropped_sentence import dropped_sentence
 from publishing.editions.edition_from_url import named_edition

@@ -9,6 +9,7 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 from delivery.models import Edition
+from publishing.display_name import called
 from publishing.humanise import counted
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import moment_stored
@@ -16,6 +17,7 @@ from publishing.scheduling.local_time import moment_stored
 register = template.Library()
 # 3 with “reader” as “3 readers”, 1 as “1 reader”. Only for nouns that take an s.
 register.filter("counted", counted)
+register.filter("called", called)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 
@@ -55,15 +57,6 @@ def signature(author: object) -> str:
     they sign in with is for nobody to know.
     """
     return getattr(author, "get_full_name", str)()
-
-
-@register.filter
-def called(user: object) -> str:
-    """The name a person goes by: their full name, or what they sign in with."""
-    if not user:  # None, or what a template makes of an account that is not there
-        return "someone who is gone"
-    full_name = getattr(user, "get_full_name", str)()
-    return full_name or getattr(user, "username", "")
 
 
 @register.filter

@@ -20,12 +20,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from idempotency.key import FIELD, HEADER, BadKey, fresh_key, key_given
 from idempotency.safe_to_retry import safe_to_retry
-from publishing.composer.composer_view import kept_when_signed_out, wants_json
 from publishing.desk_access import author_of, desk_page, may_write
 from publishing.drafts import drafts
+from publishing.drafts.keep_signed_out import kept_when_signed_out
 from publishing.drafts.unsent_forms import PLACE, signed_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
+from publishing.script_request import wants_json
 from publishing.test_letters.test_letter_form import EMAIL, FIELDS, MarkedLetterForm
 from publishing.test_letters.test_letters import (
     MarkedLetter,

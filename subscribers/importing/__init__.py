@@ -7,7 +7,8 @@ brings nobody back who left. docs/importing.md says what users may rely on.
 """
 
 from subscribers.importing.file_format.read_file import UnreadableFileError
+from subscribers.importing.file_format.validate_row import LeftOut
 from subscribers.importing.import_file import import_file
-from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress
+from subscribers.importing.report import Counts, ImportReport, Progress
 
 __all__ = ["Counts", "ImportReport", "LeftOut", "Progress", "UnreadableFileError", "import_file"]

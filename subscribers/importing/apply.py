@@ -30,8 +30,8 @@ from delivery.models import Edition
 from delivery.queue.enqueue_transactional import request_mail
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.file_format.validate_row import Candidate
-from subscribers.importing.report import ADDED_PENDING, Counts, LeftOut
+from subscribers.importing.file_format.validate_row import Candidate, LeftOut
+from subscribers.importing.report import ADDED_PENDING, Counts
 from subscribers.models import Subscriber, Suppression
 
 CREATE_CANDIDATES = """

@@ -23,9 +23,9 @@ from subscribers.importing import apply
 from subscribers.importing.accept_upload import ENDED, Statement, brought_before, receive_to_import
 from subscribers.importing.file_format.columns import Mapping
 from subscribers.importing.file_format.read_file import ReaderFile, UnreadableFileError
-from subscribers.importing.file_format.validate_row import judge
+from subscribers.importing.file_format.validate_row import LeftOut, judge
 from subscribers.importing.lease import give_back, take
-from subscribers.importing.report import Counts, ImportReport, LeftOut, Progress, counts_of, read_as
+from subscribers.importing.report import Counts, ImportReport, Progress, counts_of, read_as
 from subscribers.importing.run import PIECE, run
 from subscribers.models import LeftOutRow, SubscriberImport
 

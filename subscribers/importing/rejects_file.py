@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from subscribers.atomic_file import file_to_write
-from subscribers.importing.report import LeftOut
+from subscribers.importing.file_format.validate_row import LeftOut
 from subscribers.safe_csv import csv_line
 
 HEADER = csv_line("line", "email", "reason")

@@ -10,7 +10,7 @@ from typing import Any
 
 from subscribers.importing.file_format.description import Description, listed
 from subscribers.importing.file_format.status import Status
-from subscribers.models import LeftOutRow, SubscriberImport
+from subscribers.models import SubscriberImport
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,31 +89,6 @@ def read_as(record: SubscriberImport) -> Description | None:
 
 def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A row that does not go onto the list. `email`: what stood there, cut when long."""
-
-    line: int
-    result: str
-    email: str
-    reason: str
-
-    @classmethod
-    def rejected(cls, line: int, email: str, reason: str) -> LeftOut:
-        """A row without a reader that can be mailed."""
-        return cls(line, LeftOutRow.Result.REJECTED.value, email, reason)
-
-    @classmethod
-    def skipped(cls, line: int, email: str, reason: str) -> LeftOut:
-        """A row of somebody whom an import does not bring back."""
-        return cls(line, LeftOutRow.Result.SKIPPED.value, email, reason)
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether the row itself is at fault."""
-        return self.result == LeftOutRow.Result.REJECTED
 
 
 @dataclass(frozen=True, slots=True)

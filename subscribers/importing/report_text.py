@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from subscribers.importing.report import (
-    ADDED_PENDING,
-    ImportReport,
-    LeftOut,
-    statuses_in_words,
-)
+from subscribers.importing.file_format.validate_row import LeftOut
+from subscribers.importing.report import ADDED_PENDING, ImportReport, statuses_in_words
 
 WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
 NONE_SUBSCRIBED = "because the file says of none of them that they are subscribed"

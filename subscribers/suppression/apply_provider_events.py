@@ -16,8 +16,8 @@ from datetime import datetime
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.postmark.provider_events import Bounced, Fact, Meaning, Suppressed, types_that_mean
 from delivery.retention.anonymise import forget_address
-from delivery.rules.provider_events import Bounced, Fact, Meaning, Suppressed, types_that_mean
 from subscribers.data_requests.erasure_hash import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How

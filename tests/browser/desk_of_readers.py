@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Page, expect
 
-from delivery.rules.provider_events import Bounced
+from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.consent import consent_ledger

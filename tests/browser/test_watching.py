@@ -16,10 +16,10 @@ from playwright.sync_api import Page, expect
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.control import send_now
+from publishing.actions.start_scheduled import start_due
 from publishing.content.draft_content import content_of
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import moment_of
-from publishing.scheduling.start_scheduled import start_due
 from tests.browser.at_the_desk import FORM, WRITE, do, is_saved, look_now, succeeded, write
 from tests.browser.conftest import READERS
 from tests.browser.for_everybody import faults_found_by_axe

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
+from delivery.configuration import Timing, policy_from_settings
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
@@ -25,7 +26,7 @@ from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.rules.outcomes import CallAnswer, PutOff
 from delivery.tasks import background_tasks
-from delivery.worker.step import Dispatcher, Timing, policy_from_settings
+from delivery.worker.step import Dispatcher
 from publishing.content.edition_content import Content
 from publishing.publish.publish import Published, edition_under, publish
 from tests.crash_points.points import watch

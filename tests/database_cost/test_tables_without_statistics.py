@@ -19,11 +19,11 @@ from django.db import connection, transaction
 from delivery.models import Edition
 from delivery.reconcile import database_identity
 from newsletter_site.wiring import join
+from publishing.actions.start_scheduled import start_now
 from publishing.content.edition_content import Content
 from publishing.editions.versions import EVERYONE, REACHED, UNREACHED, place_of
 from publishing.publish.publish import publish
 from publishing.scheduling.local_time import Moment
-from publishing.scheduling.start_scheduled import start_now
 from tests.database_cost.test_how_the_hot_statements_are_read import explained, kinds, run
 from tests.delivery.newsroom import Newsroom
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from delivery.configuration import policy_from_settings
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.claim import Claim, claim, claim_look_up
 from delivery.queue.settle import settle_call
@@ -14,7 +15,7 @@ from delivery.queue.start import Started, start
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import CallAnswer
 from delivery.rules.retries import after_call
-from delivery.worker.step import policy_from_settings, result_of
+from delivery.worker.step import result_of
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 

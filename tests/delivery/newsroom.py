@@ -14,13 +14,14 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test.utils import override_settings
 
+from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.lease_reaper import sweep
 from delivery.reports.audit import breaches_of
 from delivery.reports.edition_counts import books_of
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.worker.step import Dispatcher, Timing, policy_from_settings, postmark_from_settings
+from delivery.worker.step import Dispatcher
 from postmark_sandbox.sandbox import Sandbox
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish

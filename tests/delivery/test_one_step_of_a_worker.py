@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery import log_context
+from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
 from delivery.worker.process import Worker
-from delivery.worker.step import Dispatcher, Timing, policy_from_settings, postmark_from_settings
+from delivery.worker.step import Dispatcher
 from postmark_sandbox.http.server import SandboxServer
 from tests.delivery.hands_on_an_edition import unheard
 from tests.delivery.newsroom import Newsroom, steady_dice

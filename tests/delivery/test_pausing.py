@@ -6,12 +6,12 @@ import uuid
 
 import pytest
 
+from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
 from delivery.queue import control
 from delivery.queue.start import ClaimLost, start
 from delivery.rules.outcomes import Accepted, Answered, CallFault, CallUnanswered, Fault, PutOff
 from delivery.unknown.lookup import look_up
-from delivery.worker.step import policy_from_settings, postmark_from_settings
 from tests.delivery.hands_on_an_edition import (
     WORKER,
     Call,

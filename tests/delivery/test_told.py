@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.postmark.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
-from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.provider_events import (
+from delivery.postmark.provider_events import (
     LONGEST_DESCRIPTION,
     LONGEST_WORD,
     Bounced,
@@ -24,6 +22,8 @@ from delivery.rules.provider_events import (
     meaning_of,
     told_at,
 )
+from delivery.postmark.webhook_event import LONGEST_KIND, SeenAccepted, WebhookEvent, read
+from delivery.rules.delivery_key import DeliveryKey
 
 BOUNCE = {
     "RecordType": "Bounce",

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from delivery.configuration import postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim_look_up
 from delivery.queue.settle import settle_call, settle_look_up
@@ -18,7 +19,6 @@ from delivery.rules.outcomes import Answered, NotNow, Unanswered
 from delivery.rules.settlement import Next, Settlement
 from delivery.unknown.lookup import look_up
 from delivery.unknown.lookup_context import doubt_of
-from delivery.worker.step import postmark_from_settings
 from tests.delivery.beside import Beside, at_once
 from tests.delivery.hands_on_an_edition import asked, begun, changed, taken, unheard
 from tests.delivery.newsroom import Newsroom

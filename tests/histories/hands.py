@@ -14,11 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 from django.db import connection
 
+from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retries
 from delivery.rules.outcomes import CallAnswer, CallUnanswered, LookedUp, LookUpAnswer
-from delivery.worker.step import Dispatcher, Timing
+from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, Moment
 from tests.histories.truth import Call, Truth, WrongError
 

@@ -13,8 +13,8 @@ from delivery.queue import scheduled_editions
 from delivery.reconcile import database_identity
 from postmark_sandbox.http.server import SandboxServer
 from publishing.actions.edition_actions import CannotDoThatError, reschedule
+from publishing.actions.start_scheduled import start_due, start_now
 from publishing.scheduling.local_time import Moment, moment_of
-from publishing.scheduling.start_scheduled import start_due, start_now
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import at_once
 from tests.publishing.scheduling_desk import LISBON, its_time_came, log_of, schedule, tomorrow

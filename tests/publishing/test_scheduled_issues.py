@@ -26,17 +26,17 @@ from delivery.rules.edition_state import EditionState
 from delivery.worker.drain import Watch
 from delivery.worker.process import worker_from_settings
 from postmark_sandbox.http.server import SandboxServer
+from publishing.actions import start_scheduled
 from publishing.actions.edition_actions import CannotDoThatError, applicable
 from publishing.actions.edition_actions import perform as perform_and_record
+from publishing.actions.start_scheduled import start_due
 from publishing.archive.archived_editions import public_editions
 from publishing.content.edition_content import Content
 from publishing.editions.status import Status
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
-from publishing.scheduling import start_scheduled
 from publishing.scheduling.local_time import Moment, is_too_late, moment_of
-from publishing.scheduling.start_scheduled import start_due
 from subscribers.models import Subscriber
 from tests.delivery.newsroom import Newsroom
 from tests.publishing.beside import PATIENCE_S, beside

@@ -24,11 +24,11 @@ from idempotency.fingerprint import fingerprint_of
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import MARKDOWN, Written, content_of
-from publishing.dashboard.issue_list import held_back_on_request, newest_editions
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import content_posted
 from publishing.drafts.drafts import Wording
 from publishing.models import Draft
+from publishing.progress.issue_list import held_back_on_request, newest_editions
 from publishing.publish.publish import publish
 from publishing.test_letters.test_letter_form import FIELDS, MarkedLetterForm
 from publishing.test_letters.test_letters import marked_letter

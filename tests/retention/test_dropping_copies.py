@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
+from delivery.queue.erasure_lock import MAKE_COPIES
 from delivery.reconcile import database_identity
 from delivery.reports.audit import breaches_of
 from delivery.reports.edition_counts import books_of
 from delivery.retention import drop_deliveries
-from delivery.retention.anonymise import MAKE_COPIES
 from delivery.retention.drop_deliveries import Answer, Standing, may_be_dropped
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.logs.format import LineFormatter

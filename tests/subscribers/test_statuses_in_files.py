@@ -17,8 +17,7 @@ from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.status import Stated
-from subscribers.importing.file_format.validate_row import judge
-from subscribers.importing.report import LeftOut
+from subscribers.importing.file_format.validate_row import LeftOut, judge
 from subscribers.importing.run import PIECE
 from subscribers.models import (
     ConsentRecord,

@@ -12,8 +12,7 @@ from subscribers.importing.file_format.read_file import (
     Row,
     UnreadableFileError,
 )
-from subscribers.importing.file_format.validate_row import Candidate, judge
-from subscribers.importing.report import LeftOut
+from subscribers.importing.file_format.validate_row import Candidate, LeftOut, judge
 from tests.subscribers.no_lists import NO_LISTS
 from tests.subscribers.test_lists_in_every_dialect import read, rows_of
 

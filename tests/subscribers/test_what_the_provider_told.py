@@ -12,8 +12,8 @@ import pytest
 from django.db import connection, transaction
 
 from delivery.models import SuppressionChange
+from delivery.postmark.provider_events import Bounced, Delivered, Fact, Reactivated, Suppressed
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.provider_events import Bounced, Delivered, Fact, Reactivated, Suppressed
 from subscribers.consent import consent_ledger
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, Subscriber, Suppression

@@ -14,13 +14,13 @@ from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
 
 from delivery import log_context
+from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
 from delivery.postmark.stream_check import disagreement
 from delivery.worker import drain
 from delivery.worker.process import worker_from_settings
 from delivery.worker.process_priority import stand_back
 from delivery.worker.retry_write import write_down
-from delivery.worker.step import postmark_from_settings
 
 logger = logging.getLogger(__name__)
 

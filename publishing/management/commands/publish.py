@@ -17,6 +17,7 @@ from delivery.models import Edition, Newsletter
 from delivery.reconcile.record_findings import time_now
 from delivery.rules.edition_counts import ARCHIVE_ONLY, WORDS_FOR
 from idempotency.key import BadKey, key_given
+from publishing.actions.start_scheduled import waits_for_its_time
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, flaws_of
 from publishing.editions.parse_edition_name import issue_id, version_number
@@ -29,7 +30,6 @@ from publishing.publish.publish import (
     publish,
 )
 from publishing.scheduling.local_time import Moment, MomentRefusedError, read_moment
-from publishing.scheduling.start_scheduled import waits_for_its_time
 
 # UTF-8 has at most 4 bytes for a character.
 LARGEST_FILE = 4 * LONGEST_PART

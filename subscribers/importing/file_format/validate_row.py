@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from subscribers.address import Refusal, read_address
 from subscribers.importing.file_format.read_file import BadRow, Row, excerpt
 from subscribers.importing.file_format.status import Stated
-from subscribers.importing.report import LeftOut
+from subscribers.models import LeftOutRow
 from subscribers.name import read_name
 
 # As mail programs copy an address: `Ada Whitlock <ada@example.org>`, `mailto:ada@example.org`.
@@ -52,3 +53,28 @@ def judge(row: Row | BadRow) -> Candidate | LeftOut:
 
 def _unguarded(text: str) -> str:
     return _GUARDED.sub("", text) if "'" in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A row that does not go onto the list. `email`: what stood there, cut when long."""
+
+    line: int
+    result: str
+    email: str
+    reason: str
+
+    @classmethod
+    def rejected(cls, line: int, email: str, reason: str) -> LeftOut:
+        """A row without a reader that can be mailed."""
+        return cls(line, LeftOutRow.Result.REJECTED.value, email, reason)
+
+    @classmethod
+    def skipped(cls, line: int, email: str, reason: str) -> LeftOut:
+        """A row of somebody whom an import does not bring back."""
+        return cls(line, LeftOutRow.Result.SKIPPED.value, email, reason)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the row itself is at fault."""
+        return self.result == LeftOutRow.Result.REJECTED

@@ -15,7 +15,7 @@ from delivery.reports.edition_counts import all_books
 from delivery.rules.edition_counts import Books
 from delivery.rules.edition_state import waits_for_a_person
 from publishing.actions.edition_actions import ACTIONS
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import plain_title
 from publishing.editions.status import BODIES, Status, status_from
 from publishing.editions.versions import corrects
 from publishing.progress.progress import GLYPHS, TONES, counts_of, how_far
@@ -38,11 +38,6 @@ class Row:
     def how_far(self) -> str:
         """How much of it was sent, or why nothing was."""
         return how_far(self.status)
-
-
-def plain_title(edition: Edition) -> str:
-    """The title as a page shows it, with merge fields by their fallbacks."""
-    return Content(edition.title, "", "").plain_title
 
 
 def newest_editions() -> QuerySet[Edition]:
